@@ -1,0 +1,224 @@
+"""Set up Somersault and start it. Standard library only: this runs before anything is installed.
+
+python3 run.py [ARGS]        set up, then open the window, which gets ARGS;
+                             without a display, teach the Hopper headless and write a video
+python3 run.py test [ARGS]   set up, then run the linters, and pytest with ARGS
+python3 run.py slow [ARGS]   set up, then run only the tests marked slow
+
+SOMERSAULT_TORCH_INDEX       an extra package index to look for PyTorch in (see CONTRIBUTING.md)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "installed.txt"
+PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+# Library to Debian package. Qt blames xcb-cursor whichever of the xcb libraries is missing, hence the whole list.
+RENDERING = {"libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libOSMesa.so.8": "libosmesa6"}
+WINDOW = {
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libglib-2.0.so.0": "libglib2.0-0",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-shape.so.0": "libxcb-shape0",
+}
+VIRTUAL_SCREEN = {"xvfb-run": "xvfb", "xauth": "xauth"}
+CHECKS = ("ruff check .", "ruff format --check .", "mypy core app", "lint-imports --no-logo")
+
+
+class SetupError(Exception):
+    """Something the user has to know, in one sentence."""
+
+
+def has_display(environ: dict[str, str], platform: str = sys.platform) -> bool:
+    return platform in ("win32", "darwin") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
+def has_gpu() -> bool:
+    return shutil.which("nvidia-smi") is not None or Path("/proc/driver/nvidia").exists()
+
+
+def loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def has_font() -> bool:
+    folders = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), Path.home() / ".local/share/fonts")
+    return any(True for folder in folders for _ in folder.rglob("*.[to]tf"))
+
+
+def missing_packages(window: bool, virtual_screen: bool) -> list[str]:
+    """Debian packages for what this machine lacks, in a fixed order."""
+    libraries = {**RENDERING, **(WINDOW if window else {})}
+    missing = [package for library, package in libraries.items() if not loads(library)]
+    missing += ["fonts-dejavu-core"] if window and not has_font() else []
+    tools = VIRTUAL_SCREEN if virtual_screen else {}
+    missing += [package for tool, package in tools.items() if not shutil.which(tool)]
+    return missing + ([] if PYTHON.exists() or importlib.util.find_spec("ensurepip") else [venv_package()])
+
+
+def venv_package() -> str:
+    return f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+
+
+def apt_commands(packages: list[str]) -> list[list[str]]:
+    return [["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *packages]]
+
+
+def install_packages(packages: list[str], root: bool) -> None:
+    if not shutil.which("apt-get"):
+        raise SetupError(f"Please install what these Debian packages hold, then start again: {' '.join(packages)}.")
+    if not root:
+        line = " && ".join("sudo " + shlex.join(command) for command in apt_commands(packages))
+        raise SetupError(f"Some system packages are missing; run this line, then start again:\n{line}")
+    print(f"Installing system packages: {' '.join(packages)}", flush=True)
+    for command in apt_commands(packages):
+        call(command, "apt-get could not install the system packages", DEBIAN_FRONTEND="noninteractive")
+
+
+def call(command: list[str], failure: str, **environ: str) -> None:
+    if subprocess.call(command, cwd=ROOT, env={**os.environ, **environ}) != 0:
+        raise SetupError(f"{failure}; the lines above say why.")
+
+
+def requirements(groups: tuple[str, ...]) -> list[str]:
+    import tomllib  # here, so that an older Python gets as far as being told that it is too old
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return project["dependencies"] + [item for group in groups for item in project["optional-dependencies"][group]]
+
+
+def torch_requirement(wanted: list[str], gpu: bool) -> str:
+    """The version that is to be had as a CPU build, or with a GPU whatever pyproject.toml asks for."""
+    return next(item for item in wanted if item.startswith("torch")) if gpu else "torch==2.13.0"
+
+
+def torch_index(environ: dict[str, str]) -> list[str]:
+    index = environ.get("SOMERSAULT_TORCH_INDEX")
+    return ["--extra-index-url", index] if index else []
+
+
+def digest(groups: tuple[str, ...]) -> str:
+    """What an installation of these groups is known by; other settings in pyproject.toml may change freely."""
+    return hashlib.sha256("\n".join(requirements(groups)).encode()).hexdigest()
+
+
+def is_installed(groups: tuple[str, ...]) -> bool:
+    return PYTHON.exists() and STAMP.exists() and digest(groups) in STAMP.read_text(encoding="utf-8").split()
+
+
+def install(groups: tuple[str, ...]) -> None:
+    if is_installed(groups):
+        return
+    print(f"Setting up {VENV}; the first time takes some minutes.", flush=True)
+    STAMP.unlink(missing_ok=True)
+    pip = [str(PYTHON), "-m", "pip"]
+    if not PYTHON.exists() or subprocess.call([*pip, "--version"], stdout=subprocess.DEVNULL) != 0:
+        call([sys.executable, "-m", "venv", "--clear", str(VENV)], f"Python could not make {VENV}")
+    wanted, failure = requirements(groups), "pip could not install the Python packages"
+    pip += ["install", "--disable-pip-version-check", "--no-input", *([] if sys.stdout.isatty() else ["--quiet"])]
+    call([*pip, torch_requirement(wanted, has_gpu()), *torch_index(dict(os.environ))], failure)
+    call([*pip, *wanted], failure)
+    STAMP.write_text(f"{digest(())}\n{digest(groups)}\n", encoding="utf-8")
+
+
+def set_up(groups: tuple[str, ...], window: bool, virtual_screen: bool = False) -> None:
+    if sys.platform == "linux" and (packages := missing_packages(window, virtual_screen)):
+        install_packages(packages, root=os.geteuid() == 0)
+    install(groups)
+
+
+def start_command(display: bool, args: list[str], now: datetime) -> list[str]:
+    """The window; or without a display the headless run, with a session folder that was never used."""
+    if display:
+        return [str(PYTHON), "-m", "app", *args]
+    name = f"hopper-backflip-{now:%Y%m%d-%H%M%S-%f}"
+    teach = ["-m", "core", "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "100", "--seed", "0"]
+    return [str(PYTHON), *teach, "--session", f"sessions/{name}", "--video", f"sessions/{name}.mp4"]
+
+
+def start(args: list[str]) -> int:
+    if args and not args[0].startswith("-"):
+        raise SetupError(f"run.py knows no command {args[0]!r}; python3 run.py --help lists them.")
+    display = has_display(dict(os.environ))
+    set_up((), window=display)
+    command = start_command(display, args, datetime.now())
+    if not display:
+        (ROOT / "sessions").mkdir(exist_ok=True)
+        ignored = f" (without {shlex.join(args)}, which is for the window)" if args else ""
+        print(f"No display here: teaching the Hopper headless{ignored}; its video will be {command[-1]}.", flush=True)
+    return hand_over(command)
+
+
+def hand_over(command: list[str]) -> int:
+    """Become the program, so that signals and the exit code are its own (Windows can only wait for it)."""
+    os.chdir(ROOT)
+    if sys.platform == "win32":
+        return subprocess.call(command)
+    os.execv(command[0], command)
+
+
+def pytest_command(args: list[str], screen: bool) -> list[str]:
+    virtual = [] if screen else ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24"]
+    return [*virtual, str(PYTHON), "-m", "pytest", *args]
+
+
+def run_tests(args: list[str], checks: tuple[str, ...] = CHECKS) -> int:
+    screen = sys.platform != "linux" or "DISPLAY" in os.environ
+    set_up(("test", "dev"), window=True, virtual_screen=not screen)
+    failed = [check for check in checks if run_check(check) != 0]
+    if failed:
+        print(f"Failed: {', '.join(failed)}. The tests follow.", flush=True)
+    xcb = {"QT_QPA_PLATFORM": "xcb"} if sys.platform == "linux" else {}
+    code = subprocess.call(pytest_command(args, screen), cwd=ROOT, env={**os.environ, **xcb})
+    return code or int(bool(failed))
+
+
+def run_check(check: str) -> int:
+    print(f"$ {check}", flush=True)
+    tool, *args = check.split()
+    return subprocess.call([str(PYTHON.parent / tool), *args], cwd=ROOT)
+
+
+def main(args: list[str]) -> int:
+    if sys.version_info < (3, 11):  # noqa: UP036 - the one file that an older Python may be asked to run
+        raise SetupError(f"Somersault needs Python 3.11 or newer, and this is {sys.version.split()[0]}.")
+    if args[:1] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
+    if args[:1] == ["test"]:
+        return run_tests(args[1:])
+    if args[:1] == ["slow"]:
+        return run_tests(["-m", "slow", *args[1:]], checks=())
+    return start(args)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (SetupError, OSError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

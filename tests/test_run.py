@@ -1,0 +1,228 @@
+"""The parts of run.py that decide; nothing here installs anything."""
+
+import importlib.util
+import sys
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOW = datetime(2030, 1, 2, 3, 4, 5)
+
+
+@pytest.fixture
+def run() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run", ROOT / "run.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def elsewhere(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """run.py as if it lay in an empty folder with a finished .venv."""
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["numpy>=2", "torch>=2.6,<3"]\n[project.optional-dependencies]\ntest = ["pytest"]\n'
+    )
+    for name, path in {"ROOT": ".", "VENV": ".venv", "STAMP": ".venv/stamp", "PYTHON": ".venv/python"}.items():
+        monkeypatch.setattr(run, name, tmp_path / path)
+    run.VENV.mkdir()
+    run.PYTHON.touch()
+    return run
+
+
+@pytest.fixture
+def calls(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What run.py would have run, in order; each command succeeds."""
+    calls: list[list[str]] = []
+
+    def succeed(command: list[str], **_: object) -> int:
+        calls.append(command)
+        return 0
+
+    monkeypatch.setattr(elsewhere.subprocess, "call", succeed)
+    return calls
+
+
+def no_library_but(run: ModuleType, monkeypatch: pytest.MonkeyPatch, *present: str) -> None:
+    monkeypatch.setattr(run, "loads", lambda library: library in present)
+    monkeypatch.setattr(run, "has_font", lambda: True)
+    monkeypatch.setattr(run.shutil, "which", lambda tool: None)
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "expected"),
+    [
+        ({}, "linux", False),
+        ({"DISPLAY": ""}, "linux", False),
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({}, "win32", True),
+        ({}, "darwin", True),
+    ],
+)
+def test_a_display_is_known_by_its_variables(
+    run: ModuleType, environ: dict[str, str], platform: str, expected: bool
+) -> None:
+    assert run.has_display(environ, platform) is expected
+
+
+def test_with_a_display_the_window_starts_with_the_arguments(run: ModuleType) -> None:
+    command = run.start_command(True, ["--task", "hopper-backflip"], NOW)
+    assert command[1:] == ["-m", "app", "--task", "hopper-backflip"]
+
+
+def test_without_a_display_the_hopper_is_taught_headless(run: ModuleType) -> None:
+    command = run.start_command(False, [], NOW)
+    assert command[1:5] == ["-m", "core", "teach", "hopper-backflip"]
+    assert command[command.index("--teacher") + 1] == "oracle"
+    assert command[-1].endswith(".mp4")
+
+
+def test_two_headless_runs_never_share_a_session(run: ModuleType) -> None:
+    later = NOW.replace(microsecond=1)
+    assert run.start_command(False, [], NOW)[-3] != run.start_command(False, [], later)[-3]
+
+
+def test_an_unknown_command_is_refused_before_anything_is_set_up(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "set_up", lambda *_, **__: pytest.fail("set up"))
+    with pytest.raises(run.SetupError, match="'tests'"):
+        run.main(["tests"])
+
+
+def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_library_but(run, monkeypatch, *{**run.RENDERING, **run.WINDOW}.keys() - {"libGL.so.1", "libxcb-cursor.so.0"})
+    assert run.missing_packages(window=True, virtual_screen=False) == ["libgl1", "libxcb-cursor0"]
+
+
+def test_a_headless_run_needs_no_window_libraries(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_library_but(run, monkeypatch, *run.RENDERING)
+    assert run.missing_packages(window=False, virtual_screen=False) == []
+
+
+def test_tests_without_a_display_need_a_virtual_screen(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_library_but(run, monkeypatch, *run.RENDERING, *run.WINDOW)
+    assert run.missing_packages(window=True, virtual_screen=True) == ["xvfb", "xauth"]
+
+
+def test_a_python_that_cannot_make_an_environment_gets_its_package(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_library_but(elsewhere, monkeypatch, *elsewhere.RENDERING)
+    monkeypatch.setattr(elsewhere.importlib.util, "find_spec", lambda name: None)
+    assert elsewhere.missing_packages(False, False) == []
+    elsewhere.PYTHON.unlink()
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert elsewhere.missing_packages(False, False) == [f"python{version}-venv"]
+
+
+def test_a_user_gets_one_line_to_copy(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+    with pytest.raises(run.SetupError) as error:
+        run.install_packages(["libgl1", "xvfb"], root=False)
+    assert str(error.value).splitlines()[-1] == (
+        "sudo apt-get update && sudo apt-get install -y --no-install-recommends libgl1 xvfb"
+    )
+
+
+def test_root_installs_the_packages_at_once(
+    elsewhere: ModuleType, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere.shutil, "which", lambda tool: f"/usr/bin/{tool}")
+    elsewhere.install_packages(["libgl1"], root=True)
+    assert [command[:2] for command in calls] == [["apt-get", "update"], ["apt-get", "install"]]
+    assert calls[-1][-1] == "libgl1"
+
+
+def test_without_apt_the_packages_are_named(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.shutil, "which", lambda tool: None)
+    with pytest.raises(run.SetupError, match="libgl1 libegl1"):
+        run.install_packages(["libgl1", "libegl1"], root=True)
+
+
+@pytest.mark.parametrize(("gpu", "expected"), [(False, "torch==2.13.0"), (True, "torch>=2.6,<3")])
+def test_torch_is_the_cpu_build_unless_there_is_a_gpu(run: ModuleType, gpu: bool, expected: str) -> None:
+    assert run.torch_requirement(["numpy", "torch>=2.6,<3"], gpu) == expected
+
+
+def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleType) -> None:
+    from packaging.requirements import Requirement
+
+    wanted = run.requirements(())
+    version = run.torch_requirement(wanted, gpu=False).removeprefix("torch==")
+    assert version in Requirement(run.torch_requirement(wanted, gpu=True)).specifier
+
+
+def test_an_extra_index_for_torch_comes_from_the_environment(run: ModuleType) -> None:
+    assert run.torch_index({}) == []
+    assert run.torch_index({"SOMERSAULT_TORCH_INDEX": "file:///wheels"}) == ["--extra-index-url", "file:///wheels"]
+
+
+def test_torch_is_installed_before_what_depends_on_it(
+    elsewhere: ModuleType, calls: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere, "has_gpu", lambda: False)
+    monkeypatch.delenv("SOMERSAULT_TORCH_INDEX", raising=False)
+    elsewhere.install(("test",))
+    first, second = (command for command in calls if "install" in command)
+    assert first[-1] == "torch==2.13.0"
+    assert second[-3:] == ["numpy>=2", "torch>=2.6,<3", "pytest"]
+
+
+def test_a_second_start_installs_nothing(elsewhere: ModuleType, calls: list[list[str]]) -> None:
+    elsewhere.install(())
+    calls.clear()
+    elsewhere.install(())
+    assert calls == []
+
+
+def test_the_program_starts_at_once_after_a_test_run_but_not_the_reverse(
+    elsewhere: ModuleType, calls: list[list[str]]
+) -> None:
+    elsewhere.install(())
+    assert not elsewhere.is_installed(("test",))
+    elsewhere.install(("test",))
+    assert elsewhere.is_installed(())
+
+
+def test_changed_requirements_are_installed_again(elsewhere: ModuleType, calls: list[list[str]]) -> None:
+    elsewhere.install(())
+    pyproject = elsewhere.ROOT / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text().replace("numpy>=2", "numpy>=3"))
+    assert not elsewhere.is_installed(())
+
+
+def test_a_failed_installation_is_not_taken_for_a_finished_one(
+    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elsewhere.subprocess, "call", lambda command, **_: int("install" in command))
+    with pytest.raises(elsewhere.SetupError, match="pip could not install"):
+        elsewhere.install(())
+    assert not elsewhere.is_installed(())
+
+
+def test_a_lost_environment_is_made_again(elsewhere: ModuleType, calls: list[list[str]]) -> None:
+    elsewhere.install(())
+    elsewhere.PYTHON.unlink()
+    calls.clear()
+    elsewhere.install(())
+    assert "venv" in calls[0]
+
+
+@pytest.mark.parametrize(("checks", "tests", "expected"), [(0, 0, 0), (1, 0, 1), (0, 5, 5), (1, 2, 2)])
+def test_the_exit_code_tells_of_failed_checks_and_tests(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, checks: int, tests: int, expected: int
+) -> None:
+    monkeypatch.setattr(run, "set_up", lambda *_, **__: None)
+    monkeypatch.setattr(run.subprocess, "call", lambda command, **_: tests if "pytest" in command else checks)
+    assert run.main(["test"]) == expected
+
+
+def test_tests_without_a_screen_get_a_virtual_one(run: ModuleType) -> None:
+    assert run.pytest_command(["-x"], screen=False)[:2] == ["xvfb-run", "-a"]
+    assert run.pytest_command(["-x"], screen=True)[1:] == ["-m", "pytest", "-x"]
