@@ -1,0 +1,1 @@
+"""The engine of Somersault: everything but the window. Imports no Qt."""

@@ -1,0 +1,53 @@
+"""The headless command line: catalogue, teaching, evaluation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def main() -> int:
+    args = _parser().parse_args()
+    from core.cli import run_command  # after parsing: --help must not wait for torch
+    from core.errors import UserError
+
+    try:
+        return run_command(args)
+    except UserError as error:
+        print(f"somersault: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("somersault: stopped; go on with --resume.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m core", description="Teach a behaviour by comparing clips, headless.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    tasks = commands.add_parser("tasks", help="list the catalogue")
+    tasks.add_argument("--json", action="store_true")
+    _add_teach(commands.add_parser("teach", help="teach a task and print what was reached"))
+    evaluate = commands.add_parser("evaluate", help="let a taught policy act, without noise")
+    evaluate.add_argument("session", help="the session's folder")
+    evaluate.add_argument("--episodes", type=int, default=20)
+    evaluate.add_argument("--video", help="write one episode to this .mp4")
+    evaluate.add_argument("--json", action="store_true")
+    return parser
+
+
+def _add_teach(teach: argparse.ArgumentParser) -> None:
+    teach.add_argument("task", nargs="?", help="an entry of the catalogue")
+    teach.add_argument("--teacher", default="oracle", choices=("oracle", "none"))
+    teach.add_argument("--labels", type=int, help="answers in the whole run (default: the task's)")
+    teach.add_argument("--steps", type=int, help="environment steps (default: the task's)")
+    teach.add_argument("--seed", type=int, default=0)
+    teach.add_argument("--session", help="a new folder for the session (default: one under sessions/)")
+    teach.add_argument("--resume", metavar="DIR", help="go on with this session")
+    teach.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    teach.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="any setting of the config")
+    teach.add_argument("--video", help="afterwards, write an episode of the taught policy to this .mp4")
+    teach.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

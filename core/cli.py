@@ -1,0 +1,160 @@
+"""What the headless commands do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from core.config import Config, replaced
+from core.errors import UserError
+from core.events import Event, PreferenceAdded, RolloutReported
+from core.session import Session
+from core.tasks import CATALOGUE, find
+
+
+def run_command(args: argparse.Namespace) -> int:
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate}
+    commands[args.command](args)
+    return 0
+
+
+def _tasks(args: argparse.Namespace) -> None:
+    entries = [
+        {
+            "name": task.name,
+            "title": task.title,
+            "instruction": task.instruction,
+            "segment_steps": task.segment_steps,
+            "segment_seconds": task.segment_seconds,
+            "episode_steps": task.episode_steps,
+            "true_reward": task.true_reward is not None,
+            "measure": task.measure_name,
+        }
+        for task in CATALOGUE.values()
+    ]
+    print(json.dumps(entries) if args.json else "\n".join(f"{e['name']:24}{e['title']}" for e in entries))
+
+
+def _teach(args: argparse.Namespace) -> None:
+    from core.headless import HeadlessRun, random_return
+
+    session = Session.open(Path(args.resume)) if args.resume else _new_session(args)
+    try:
+        started = time.monotonic()
+        untrained = random_return(session.config)
+        with _Progress(session.config) as progress:
+            run = HeadlessRun(session, progress.show, threads=1)
+            outcome = run.run()
+            run.close()
+        config = session.config
+        result = {
+            "task": config.task,
+            "teacher": config.teacher,
+            "algorithm": config.policy.algorithm,
+            "seed": config.seed,
+            "labels": outcome.labels,
+            "env_steps": outcome.env_steps,
+            "wall_seconds": round(time.monotonic() - started, 2),
+            "steps_per_second": round(outcome.steps_taken / outcome.seconds, 1),
+            "true_return": outcome.true_return,
+            "measure": outcome.measure,
+            "random_return": untrained,
+            "session": str(session.folder),
+        }
+        if args.video:
+            _write_video(session, args.video)
+        _show(result, args.json)
+    finally:
+        session.close()
+
+
+def _new_session(args: argparse.Namespace) -> Session:
+    if args.task is None:
+        raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
+    task = find(args.task)
+    given = {"teacher": args.teacher, "seed": args.seed, "device": args.device, "labels": args.labels, "steps": args.steps}
+    changes = {**task.presets, **{name: value for name, value in given.items() if value is not None}}
+    config = replaced(Config(task=task.name), **changes, **_settings(args.set))
+    folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return Session.create(folder, config)
+
+
+def _settings(pairs: list[str]) -> dict[str, Any]:
+    """NAME=VALUE pairs; values as JSON where they are, as text otherwise."""
+    result: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise UserError(f"{pair!r} is no setting: write NAME=VALUE, such as policy.discount=0.99.")
+        try:
+            result[name] = json.loads(text)
+        except ValueError:
+            result[name] = text
+    return result
+
+
+class _Progress:
+    """A progress bar on stderr."""
+
+    def __init__(self, config: Config) -> None:
+        self._bar = tqdm(total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
+        self._labels = 0
+        self._measure = find(config.task).measure_name
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, PreferenceAdded):
+            self._labels += 1
+        if isinstance(event, RolloutReported):
+            self._bar.n = event.env_steps
+            value = event.measure.get(self._measure, float("nan"))
+            self._bar.set_postfix_str(f"labels {self._labels}, {self._measure} {value:.2f}, r {event.correlation:.2f}")
+
+
+def _evaluate(args: argparse.Namespace) -> None:
+    from core.headless import evaluate
+
+    if args.episodes < 1:
+        raise UserError("Give at least one episode.")
+    session = Session.open(Path(args.session))
+    try:
+        result = evaluate(session, args.episodes)
+        states = result.pop("states")
+        if args.video:
+            _write_states(session, states, args.video)
+        _show({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
+    finally:
+        session.close()
+
+
+def _write_video(session: Session, path: str) -> None:
+    from core.headless import evaluate
+
+    _write_states(session, evaluate(session, 1)["states"], path)
+
+
+def _write_states(session: Session, states: Any, path: str) -> None:
+    from core.clips import ClipRenderer
+    from core.video import write_video
+
+    task = find(session.config.task)
+    with ClipRenderer(task) as renderer:
+        write_video(Path(path), renderer.render(states, size=480, fps=30.0))
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def _show(result: dict[str, Any], as_json: bool) -> None:
+    print(json.dumps(result) if as_json else "\n".join(f"{name:20}{value}" for name, value in result.items()))

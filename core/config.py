@@ -1,0 +1,158 @@
+"""Every number of a run, frozen, each with its meaning and its section of the paper.
+
+A config that contradicts itself refuses to be built. It is written into the session folder as JSON and read back from
+there, so that a resumed run uses the numbers it was started with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import UserError
+
+
+def number(default: Any, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
+    """A field with its meaning, its section of the paper ('' where the paper is silent) and its bounds."""
+    return dataclasses.field(default=default, metadata={"help": help, "paper": paper, "low": low, "high": high})
+
+
+def choice(default: str, help: str, options: tuple[str, ...], paper: str = "") -> Any:
+    return dataclasses.field(default=default, metadata={"help": help, "paper": paper, "options": options})
+
+
+class _Checked:
+    """Checks each field's bounds when the config is built, so that nothing downstream has to."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            _check(field.name, getattr(self, field.name), field.metadata)
+
+
+def _check(name: str, value: Any, metadata: Any) -> None:
+    if "options" in metadata and value not in metadata["options"]:
+        raise UserError(f"{name} is {value!r}; choose one of {', '.join(metadata['options'])}.")
+    if "low" not in metadata or value is None:
+        return
+    if not isinstance(value, int | float) or not metadata["low"] <= value <= metadata["high"]:
+        raise UserError(f"{name} is {value}; give a number from {metadata['low']:g} to {metadata['high']:g}.")
+
+
+@dataclass(frozen=True)
+class RewardConfig(_Checked):
+    """Fitting the reward ensemble."""
+
+    members: int = number(3, "predictors in the ensemble", "2.2.3, A", 1, 100)
+    hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
+    error_rate: float = number(0.1, "chance that the labeller answers uniformly at random", "2.2.3", 0, 0.999)
+    holdout: float = number(math.exp(-1), "share of the preferences that a member only validates on", "2.2.3", 0, 0.9)
+    std: float = number(1.0, "standard deviation of the normalised predicted reward", "A.1", 1e-6)
+    learning_rate: float = number(1e-3, "Adam's step size", "", 0, 1)
+    l2: float = number(1e-4, "weight decay coefficient at the start", "2.2.3", 0)
+    l2_rate: float = number(1.05, "factor by which one epoch may move the weight decay", "2.2.3", 1, 10)
+    ratio_low: float = number(1.1, "below this validation/training loss the weight decay goes down", "2.2.3", 0)
+    ratio_high: float = number(1.5, "above this validation/training loss the weight decay goes up", "2.2.3", 0)
+    minibatch: int = number(64, "preferences in one gradient step of a member", "", 1)
+    epochs_first: int = number(100, "epochs on the first labels, before the policy moves", "A", 1)
+    epochs: int = number(6, "epochs after each batch of rollouts", "", 1)
+    latest: int = number(0, "fit only to so many latest labels; 0 for all", "A.2", 0)
+
+
+@dataclass(frozen=True)
+class QueryConfig(_Checked):
+    """Choosing what to ask, and when."""
+
+    selection: str = choice("disagreement", "how pairs are chosen", ("disagreement", "random"), "2.2.4")
+    candidates: int = number(10, "candidate pairs for each one that is asked", "A", 1, 1000)
+    first_share: float = number(0.25, "share of the labels asked of the untrained policy", "A.1", 0, 1)
+    half_life: float = number(2e6, "steps h in the labelling rate h / (T + h)", "A.1", 1)
+    ready: int = number(4, "pairs kept ready for a person", "", 1, 64)
+    pool: int = number(1024, "segments kept to choose from", "", 2)
+
+
+@dataclass(frozen=True)
+class PolicyConfig(_Checked):
+    """PPO, the interactive default (the paper's robots use TRPO with the same discount and entropy bonus)."""
+
+    algorithm: str = choice("ppo", "policy optimiser", ("ppo",), "2.2.1")
+    hidden: int = number(64, "units in each of the two hidden layers", "", 1, 4096)
+    discount: float = number(0.99, "discount rate, per step", "A.1", 0, 0.99999)
+    gae_lambda: float = number(0.95, "lambda of the generalised advantage", "A.1", 0, 1)
+    entropy_bonus: float = number(0.01, "weight of the entropy bonus", "A.1", 0)
+    learning_rate: float = number(1e-3, "Adam's step size", "", 0, 1)
+    clip: float = number(0.2, "how far the probability ratio may move in one update", "", 0.001, 1)
+    epochs: int = number(8, "passes over one batch", "", 1, 1000)
+    minibatch: int = number(2048, "steps in one gradient step", "", 1)
+    max_gradient: float = number(0.5, "gradient norm is clipped to this", "", 1e-6)
+    target_kl: float = number(0.03, "an update ends early when the policy has moved this far", "", 1e-6)
+    initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
+    lag: int = number(0, "batches that rollouts may run ahead of the policy", "", 0, 8)
+
+
+@dataclass(frozen=True)
+class RolloutConfig(_Checked):
+    """Acting."""
+
+    environments: int = number(128, "environments stepped together", "", 1, 65536)
+    steps: int = number(96, "steps of each environment in one batch", "", 2)
+    threads: int = number(0, "physics threads; 0 for one a core", "", 0, 1024)
+    demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
+
+
+@dataclass(frozen=True)
+class Config(_Checked):
+    """One session."""
+
+    task: str = number("hopper-backflip", "an entry of the catalogue")
+    teacher: str = choice("oracle", "who answers", ("human", "oracle", "none"))
+    labels: int = number(100, "answers in the whole session", "", 0, 10_000_000)
+    steps: int = number(1_000_000, "environment steps in the whole session", "", 1, 10**12)
+    seed: int = number(0, "root of every random stream", "", 0, 2**63 - 1)
+    device: str = choice("auto", "where networks are trained", ("auto", "cpu", "cuda"))
+    reward: RewardConfig = dataclasses.field(default_factory=RewardConfig)
+    query: QueryConfig = dataclasses.field(default_factory=QueryConfig)
+    policy: PolicyConfig = dataclasses.field(default_factory=PolicyConfig)
+    rollout: RolloutConfig = dataclasses.field(default_factory=RolloutConfig)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            if field.name != "task":
+                _check(field.name, getattr(self, field.name), field.metadata)
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
+        if self.reward.members == 1 and self.query.selection == "disagreement" and self.teacher != "none":
+            raise UserError(
+                "One predictor cannot disagree with itself: with members=1 choose selection=random (paper 3.3)."
+            )
+        if self.reward.ratio_low > self.reward.ratio_high:
+            raise UserError("ratio_low is above ratio_high: give the band from its lower end to its upper one.")
+        if self.teacher != "none" and self.labels == 0:
+            raise UserError("With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.")
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_dict(values: dict[str, Any]) -> Config:
+        """Builds a config from JSON values; raises UserError for unknown names or bad values."""
+        sections = {"reward": RewardConfig, "query": QueryConfig, "policy": PolicyConfig, "rollout": RolloutConfig}
+        try:
+            built = {name: kind(**values[name]) for name, kind in sections.items() if name in values}
+            return Config(**{**values, **built})
+        except (TypeError, AttributeError) as error:
+            raise UserError(f"The config is not one of this program: {error}.") from error
+
+
+def replaced(config: Config, **changes: Any) -> Config:
+    """The config with some values changed, named 'section.field' or 'field'; checked anew."""
+    values = config.to_dict()
+    for name, value in changes.items():
+        section, _, field = name.replace("__", ".").rpartition(".")
+        place = values[section] if section else values
+        if field not in place:
+            raise UserError(f"There is no setting {name.replace('__', '.')}.")
+        place[field] = value
+    return Config.from_dict(values)

@@ -1,0 +1,207 @@
+"""What jobs yield and receive: small frozen facts in the past tense.
+
+A job is an object with `run()`, a generator that yields these, and `receive(event)`, which takes them. It knows no
+thread, process, widget, or file of another stage. core.session says which job hears of which event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from core.records import Float32, Frames, Preference, Query, Segment
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Base of all events."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """Everything a job needs to go on as if it had never stopped."""
+
+    arrays: Arrays
+    values: dict[str, Any]
+    """JSON values: counters and the states of random generators."""
+
+
+class Job(Protocol):
+    def run(self) -> Iterator[Event]: ...
+    def receive(self, event: Event) -> None: ...
+    def get_state(self) -> JobState: ...
+    def set_state(self, state: JobState) -> None: ...
+
+
+@dataclass(frozen=True)
+class Waited(Event):
+    """A job has nothing to do until something arrives. `reason` is shown to the person."""
+
+    job: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class BatchCollected(Event):
+    """T steps of N environments, for the policy. There is no field for the true reward: none must reach it.
+
+    observations (T, N, o), actions (T, N, a), log_probs (T, N): under the policy that acted
+    rewards (T, N): what the policy is to maximise
+    ends (T, N) bool: the fixed-length episode ended with this step
+    end_observations (count of ends, o): what followed each end before the reset, in order of time, then environment
+    last_observations (N, o): what followed the last step
+    """
+
+    policy_version: int
+    env_steps: int
+    observations: Float32
+    actions: Float32
+    log_probs: Float32
+    rewards: Float32
+    ends: npt.NDArray[np.bool_]
+    end_observations: Float32
+    last_observations: Float32
+
+
+@dataclass(frozen=True)
+class RolloutReported(Event):
+    """Measures of the last batch and the last finished episodes; nan where there is none yet."""
+
+    env_steps: int
+    seconds: float
+    """Wall time that collecting the batch took."""
+    batch_steps: int
+    episodes: int
+    true_return: float
+    predicted_return: float
+    measure: dict[str, float]
+    correlation: float
+    """Pearson's, between predicted and true reward of the batch."""
+    blow_ups: int
+
+
+@dataclass(frozen=True)
+class QueryOffered(Event):
+    query: Query
+
+
+@dataclass(frozen=True)
+class PreferenceAdded(Event):
+    preference: Preference
+
+
+@dataclass(frozen=True)
+class PreferenceWithdrawn(Event):
+    """The labeller took an answer back."""
+
+    preference_id: int
+
+
+@dataclass(frozen=True)
+class AnswersReplayed(Event):
+    """Sent once to reward and rollout at the start, after the PreferenceAdded of every answer in the store."""
+
+
+@dataclass(frozen=True)
+class RewardPublished(Event):
+    """A reward snapshot. generation counts up from 1."""
+
+    generation: int
+    weights: Arrays
+
+
+@dataclass(frozen=True)
+class RewardFitted(Event):
+    """One round of fitting. Losses are per member, nan where a member holds nothing out."""
+
+    generation: int
+    preferences: int
+    train_loss: tuple[float, ...]
+    validation_loss: tuple[float, ...]
+    l2: tuple[float, ...]
+    accuracy: float
+    """Share of held-out preferences (without ties) that the members rank as the labeller did."""
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PolicyPublished(Event):
+    """A policy snapshot. version counts the updates made."""
+
+    version: int
+    weights: Arrays
+
+
+@dataclass(frozen=True)
+class PolicyUpdated(Event):
+    version: int
+    env_steps: int
+    kl: float
+    entropy: float
+    value_loss: float
+    epochs: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ClipsRequested(Event):
+    """Draw these segments. `token` comes back with the frames."""
+
+    token: int
+    segments: tuple[Segment, ...]
+    size: int
+    fps: float
+
+
+@dataclass(frozen=True)
+class ClipsRendered(Event):
+    token: int
+    clips: tuple[Frames, ...]
+
+
+@dataclass(frozen=True)
+class DemonstrationRecorded(Event):
+    """A stretch of the present policy acting, for the live view.
+
+    segment: as long as the task's live view; predicted (k,) the normalised predicted reward of each step.
+    """
+
+    segment: Segment
+    predicted: Float32
+    env_steps: int
+
+
+@dataclass(frozen=True)
+class StateRequested(Event):
+    """Every job answers with its StateSaved at its next boundary. `number` names the checkpoint."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class StateSaved(Event):
+    job: str
+    number: int
+    state: JobState = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Paused(Event):
+    """Sent to a child's loop, not to its job: hold still (or go on) at the next boundary."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class Failed(Event):
+    """A job raised. `text` is for the log; `summary` one sentence for the person."""
+
+    job: str
+    summary: str
+    text: str

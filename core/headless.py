@@ -1,0 +1,158 @@
+"""A whole run in one process: the jobs take turns, reproducibly (same seed, same result)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core import oracle
+from core.config import Config
+from core.envs.mujoco import MujocoBatch
+from core.events import (
+    AnswersReplayed,
+    Event,
+    Job,
+    PreferenceAdded,
+    QueryOffered,
+    RolloutReported,
+    Waited,
+)
+from core.jobs import build
+from core.jobs.acting import Actor, untrained_policy
+from core.jobs.rollout import mean_measure
+from core.preferences import PreferenceStore
+from core.processes import JobSpec
+from core.rollout import run_episodes
+from core.seeding import generator
+from core.session import JOBS, Session, deliver
+from core.tasks import find
+
+Listener = Callable[[Event], None]
+_RANDOM_EPISODES = 32
+_SECONDS_BETWEEN_CHECKPOINTS = 60.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run reached. true_return and measure are means over the last finished episodes."""
+
+    env_steps: int
+    steps_taken: int
+    """In this process; fewer than env_steps after a resume."""
+    labels: int
+    seconds: float
+    true_return: float
+    measure: dict[str, float]
+
+
+class _LocalPort:
+    """A job in this process, as session.deliver wants it."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.turns = job.run()
+
+    def send(self, event: Event) -> None:
+        self.job.receive(event)
+
+
+class HeadlessRun:
+    """Drives the three jobs of a session to its end."""
+
+    def __init__(self, session: Session, listener: Listener, threads: int = 1) -> None:
+        self._session = session
+        self._listener = listener
+        self._store: PreferenceStore = session.store()
+        loaded = session.load()
+        self._checkpoint, states = loaded if loaded else (0, {})
+        config = session.config.to_dict()
+        self._ports = {n: _LocalPort(build(JobSpec(n, config, states.get(n)), threads)) for n in JOBS}
+        self._report: RolloutReported | None = None
+        self._steps_taken = 0
+        for preference in self._store.all():
+            deliver(PreferenceAdded(preference), self._ports)
+        deliver(AnswersReplayed(), self._ports)
+
+    def run(self) -> Outcome:
+        """Goes on until all steps are taken; a checkpoint now and then, and at the end or when interrupted."""
+        started = saved_at = time.monotonic()
+        try:
+            while not self._finished():
+                for name in JOBS:
+                    self._turn(name)
+                if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
+                    self.save()
+                    saved_at = time.monotonic()
+        except KeyboardInterrupt:
+            self.save()
+            raise
+        self.save()
+        return self._outcome(time.monotonic() - started)
+
+    def save(self) -> None:
+        self._checkpoint += 1
+        self._session.save(self._checkpoint, {name: port.job.get_state() for name, port in self._ports.items()})
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _finished(self) -> bool:
+        """All steps are taken, and the policy has learned from the last of them."""
+        return self._report is not None and self._report.env_steps >= self._session.config.steps
+
+    def _turn(self, name: str) -> None:
+        """Lets one job work until it waits."""
+        for event in self._ports[name].turns:
+            if isinstance(event, Waited):
+                return
+            if event is not None:
+                self._handle(event)
+
+    def _handle(self, event: Event) -> None:
+        self._listener(event)
+        if isinstance(event, RolloutReported):
+            self._report = event
+            self._steps_taken += event.batch_steps
+        if isinstance(event, QueryOffered):
+            choice = oracle.answer(event.query)
+            event = PreferenceAdded(self._store.add(event.query, choice, "oracle"))
+            self._listener(event)
+        deliver(event, self._ports)
+
+    def _outcome(self, seconds: float) -> Outcome:
+        report = self._report
+        assert report is not None
+        return Outcome(report.env_steps, self._steps_taken, self._store.count(), seconds, report.true_return, report.measure)
+
+
+def random_return(config: Config) -> float:
+    """Mean true return of the untrained policy, acting with noise."""
+    task = find(config.task)
+    actor = Actor(config, generator(config.seed, "random return actions"))
+    env = MujocoBatch(task, _RANDOM_EPISODES, generator(config.seed, "random return"), config.rollout.threads)
+    finished, _ = run_episodes(env, actor, 2 * task.episode_steps)
+    env.close()
+    return float(np.mean([total for total, _ in finished]))
+
+
+def evaluate(session: Session, episodes: int, seed: int = 0) -> dict[str, Any]:
+    """The saved policy, acting without noise: means over `episodes` episodes, and the states of one of them.
+
+    Before the first checkpoint it is the untrained policy.
+    """
+    config, task = session.config, find(session.config.task)
+    actor = Actor(config, None)
+    loaded = session.load()
+    actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
+    count = min(episodes, 64)
+    env = MujocoBatch(task, count, generator(seed, "evaluation"), config.rollout.threads, staggered=False)
+    finished, states = run_episodes(env, actor, task.episode_steps * -(-episodes // count))
+    env.close()
+    finished = finished[:episodes]
+    returns = [total for total, _ in finished]
+    figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
+    return {**figures, "measure": mean_measure(finished), "states": states[: task.episode_steps]}

@@ -1,0 +1,39 @@
+"""The jobs, built from a spec: each a generator of events that knows no thread, process or widget."""
+
+from __future__ import annotations
+
+from core.config import Config
+from core.events import Job
+from core.processes import JobSpec
+
+
+def build(spec: JobSpec, threads: int = 1) -> Job:
+    """Makes the job of that name; imports only what it needs. threads: how many torch may use here."""
+    import torch
+
+    torch.set_num_threads(threads)
+    config = Config.from_dict(spec.config)
+    job = _make(spec.name, config)
+    if spec.state is not None:
+        job.set_state(spec.state)
+    return job
+
+
+def _make(name: str, config: Config) -> Job:
+    if name == "rollout":
+        from core.jobs.rollout import RolloutJob
+
+        return RolloutJob(config)
+    if name == "reward":
+        from core.jobs.reward import RewardJob
+
+        return RewardJob(config)
+    if name == "policy":
+        from core.jobs.policy import PolicyJob
+
+        return PolicyJob(config)
+    if name == "clips":
+        from core.jobs.clips import ClipsJob
+
+        return ClipsJob(config)
+    raise ValueError(f"no job {name!r}")

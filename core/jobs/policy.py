@@ -1,0 +1,62 @@
+"""The policy job: improves the policy on each batch and publishes it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+
+from core.config import Config
+from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
+from core.jobs.acting import untrained_policy
+from core.policy.ppo import PPO, UpdateReport
+from core.seeding import generator, restored, saved
+
+
+class PolicyJob:
+    """Publishes version 0 at once, then one version a batch."""
+
+    def __init__(self, config: Config) -> None:
+        self._rng = generator(config.seed, "policy")
+        self._optimiser = PPO(untrained_policy(config), config.policy, self._rng)
+        self._batches: deque[BatchCollected] = deque()
+        self._version = 0
+
+    def receive(self, event: Event) -> None:
+        if isinstance(event, BatchCollected):
+            self._batches.append(event)
+
+    def run(self) -> Iterator[Event | None]:
+        yield self._published()
+        while True:
+            if not self._batches:
+                yield Waited("policy", "the policy waits for the next rollouts")
+                continue
+            batch = self._batches.popleft()
+            yield from self._update(batch)
+            yield self._published()
+
+    def _update(self, batch: BatchCollected) -> Iterator[Event | None]:
+        started, epochs = time.perf_counter(), 0
+        report = UpdateReport(0, 0, 0)
+        for report in self._optimiser.update(batch):
+            epochs += 1
+            yield None
+        self._optimiser.observe(batch.observations)
+        self._version += 1
+        seconds = time.perf_counter() - started
+        yield PolicyUpdated(
+            self._version, batch.env_steps, report.kl, report.entropy, report.value_loss, epochs, seconds
+        )
+
+    def _published(self) -> PolicyPublished:
+        return PolicyPublished(self._version, self._optimiser.network.to_arrays())
+
+    def get_state(self) -> JobState:
+        return JobState(self._optimiser.get_state(), {"version": self._version, "rng": saved(self._rng)})
+
+    def set_state(self, state: JobState) -> None:
+        self._optimiser.set_state(state.arrays)
+        self._version = state.values["version"]
+        restored(self._rng, state.values["rng"])
+

@@ -1,0 +1,116 @@
+"""The reward job: fits the ensemble to the answers and publishes snapshots."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+
+import torch
+
+from core.config import Config
+from core.devices import device_for
+from core.envs.mujoco import MujocoBatch
+from core.events import (
+    AnswersReplayed,
+    Event,
+    JobState,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceWithdrawn,
+    RewardFitted,
+    RewardPublished,
+    Waited,
+)
+from core.reward.ensemble import RewardEnsemble
+from core.reward.fit import FitReport, RewardFit
+from core.seeding import generator, restored, saved, seed_for
+from core.tasks import find
+
+
+class RewardJob:
+    """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
+
+    The first round is a long one and comes when the untrained policy's share of the labels is there (A).
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._rng = generator(config.seed, "reward")
+        self._fit = RewardFit(untrained_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config))
+        self._first = max(1, math.ceil(config.query.first_share * config.labels))
+        self._generation = 0
+        self._owed = False
+        self._awaiting_answers: JobState | None = None
+
+    def receive(self, event: Event) -> None:
+        match event:
+            case AnswersReplayed():
+                self._take_up()
+            case PreferenceAdded(preference):
+                self._fit.add(preference)
+                self._owed = True
+            case PreferenceWithdrawn(preference_id):
+                self._fit.remove(preference_id)
+                self._owed = True
+            case PolicyPublished():
+                self._owed = True
+
+    def run(self) -> Iterator[Event | None]:
+        while True:
+            missing = self._first - self._fit.count if self._generation == 0 else 1 - self._fit.count
+            if self._awaiting_answers is not None:
+                yield Waited("reward", "the reward waits for the answers of the session")
+            elif missing > 0:
+                yield Waited("reward", f"the first reward fit waits for {missing} more answers")
+            elif not self._owed:
+                yield Waited("reward", "the reward is fitted to all answers")
+            else:
+                self._owed = False
+                yield from self._round()
+
+    def _round(self) -> Iterator[Event | None]:
+        started = time.perf_counter()
+        count = self._config.reward.epochs if self._generation else self._config.reward.epochs_first
+        for report in self._fit.epochs(count):
+            yield None
+        self._generation += 1
+        yield self._fitted(report, time.perf_counter() - started)
+        yield RewardPublished(self._generation, self._fit.ensemble.to_arrays())
+
+    def _fitted(self, report: FitReport, seconds: float) -> RewardFitted:
+        return RewardFitted(
+            self._generation,
+            self._fit.count,
+            tuple(report.train_loss.tolist()),
+            tuple(report.validation_loss.tolist()),
+            tuple(self._fit.l2.tolist()),
+            report.accuracy,
+            seconds,
+        )
+
+    def get_state(self) -> JobState:
+        values = {"generation": self._generation, "owed": self._owed, "rng": saved(self._rng)}
+        return JobState(self._fit.get_state(), values)
+
+    def set_state(self, state: JobState) -> None:
+        """Goes on from there once the answers, which come from the store, have been replayed."""
+        self._awaiting_answers = state
+        self._generation = state.values["generation"]
+
+    def _take_up(self) -> None:
+        state, self._awaiting_answers = self._awaiting_answers, None
+        if state is None:
+            return
+        self._fit.set_state(state.arrays)
+        self._owed = state.values["owed"] or self._fit.count != len(state.arrays["ids"])
+        restored(self._rng, state.values["rng"])
+
+
+def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble:
+    """The ensemble before its first fit: the same for the same seed."""
+    env = MujocoBatch(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
+    start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
+    inputs = env.observation_size + env.action_size
+    env.close()
+    return RewardEnsemble(inputs, config.reward, start, device)

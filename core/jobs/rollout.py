@@ -1,0 +1,230 @@
+"""The rollout job: acts, stores segments, offers queries, and measures. It alone holds the true reward."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from core.config import Config
+from core.envs.mujoco import MujocoBatch
+from core.errors import NotFiniteError
+from core.events import (
+    BatchCollected,
+    DemonstrationRecorded,
+    Event,
+    JobState,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceWithdrawn,
+    QueryOffered,
+    RewardPublished,
+    RolloutReported,
+    Waited,
+)
+from core.jobs.acting import Actor
+from core.jobs.rollout_state import pack, unpack
+from core.networks import CPU
+from core.queries import QuerySelector, labels_due
+from core.records import Float32
+from core.reward.ensemble import RewardEnsemble, normalised
+from core.rollout import Collected, collect
+from core.seeding import generator
+from core.segments import SegmentCutter, SegmentPool
+from core.tasks import find
+
+_EPISODES = 100
+"""Finished episodes that the reported means run over."""
+_SEGMENTS_PER_QUERY = 4
+"""Segments to choose from, for each query of the untrained policy."""
+_NAN = float("nan")
+
+
+class RolloutJob:
+    """Collects a batch whenever the policy is near enough (config.policy.lag), and keeps the labeller supplied."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.task = find(config.task)
+        rng = generator(config.seed, "environments")
+        self.env = MujocoBatch(self.task, config.rollout.environments, rng, config.rollout.threads)
+        self.env_rng = rng
+        self.act_rng = generator(config.seed, "actions")
+        self.query_rng = generator(config.seed, "queries")
+        stagger = self.query_rng.integers(0, self.task.segment_steps, self.env.count)
+        self.cutter = SegmentCutter(self.env.count, self.task.segment_steps, self.env.sizes, stagger)
+        self.pool = SegmentPool(config.query.pool)
+        self.selector = QuerySelector(config.query, self.query_rng)
+        self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
+        self.actor = Actor(config, self.act_rng)
+        self.demonstrator = Actor(config, None)
+        self.ensemble: RewardEnsemble | None = None
+        self.env_steps = self.episode_count = self.sent = 0
+        self.version = -1
+        self.outstanding: set[int] = set()
+        self.usable: set[int] = set()
+        self.demonstration_rng = generator(config.seed, "demonstrations")
+
+    def receive(self, event: Event) -> None:
+        match event:
+            case PolicyPublished(version, weights):
+                self.actor.load(weights)
+                self.demonstrator.load(weights)
+                self.version = version
+            case RewardPublished(_, weights):
+                self.load_reward(weights)
+            case PreferenceAdded(preference):
+                self.outstanding.discard(preference.query.id)
+                if preference.choice.mu is not None:
+                    self.usable.add(preference.id)
+            case PreferenceWithdrawn(preference_id):
+                self.usable.discard(preference_id)
+
+    def run(self) -> Iterator[Event | None]:
+        while True:
+            yield from self._offer()
+            reason = self._reason_to_wait()
+            if reason:
+                yield Waited("rollout", reason)
+            else:
+                yield from self._batch()
+
+    @property
+    def _on_true_reward(self) -> bool:
+        return self.config.teacher == "none"
+
+    def _reason_to_wait(self) -> str:
+        """Why no batch can be collected now; '' if one can."""
+        if self.version < 0:
+            return "rollout waits for the policy"
+        if self.env_steps >= self.config.steps:
+            return "all steps of the session are taken"
+        if self._on_true_reward or self.ensemble:
+            return "rollout waits for the policy" if self.sent - self.version > self.config.policy.lag else ""
+        wanted = min(self.config.query.pool, _SEGMENTS_PER_QUERY * self._labels_due())
+        return "training starts when the first pairs are answered" if len(self.pool) >= wanted else ""
+
+    def _batch(self) -> Iterator[Event | None]:
+        started = time.perf_counter()
+        collected: Collected | None = None
+        for collected in collect(self.env, self.cutter, self.actor, self.config.rollout.steps, self.env_steps):
+            if collected is None:
+                yield None
+        assert collected is not None
+        self._count(collected)
+        predicted = self._predicted(collected)
+        rewards = normalised(collected.true_rewards[None], 1.0) if self._on_true_reward else predicted
+        if rewards is not None:
+            self.sent += 1
+            yield self._batch_event(collected, rewards)
+        yield self._report(collected, predicted, time.perf_counter() - started)
+        if self.config.rollout.demonstrate_every and self.sent % self.config.rollout.demonstrate_every == 0:
+            yield from self._demonstrate()
+
+    def _count(self, collected: Collected) -> None:
+        for segment in collected.segments:
+            self.pool.add(segment)
+        self.env_steps += collected.log_probs.size
+        self.episodes += collected.finished
+        self.episode_count += len(collected.finished)
+
+    def _predicted(self, collected: Collected) -> Float32 | None:
+        """(T, N) normalised predicted reward, None before the first snapshot."""
+        if self.ensemble is None:
+            return None
+        raw = self.ensemble.predict(collected.observations, collected.carried_out)
+        if not np.isfinite(raw).all():
+            raise NotFiniteError("rollout", "the predicted reward")
+        return normalised(raw, self.config.reward.std)
+
+    def _batch_event(self, collected: Collected, rewards: Float32) -> BatchCollected:
+        return BatchCollected(
+            self.version,
+            self.env_steps,
+            collected.observations,
+            collected.actions,
+            collected.log_probs,
+            rewards,
+            collected.ends,
+            collected.end_observations,
+            collected.last_observations,
+        )
+
+    def _report(self, collected: Collected, predicted: Float32 | None, seconds: float) -> RolloutReported:
+        correlation = _NAN
+        if predicted is not None and predicted.std() > 0 and collected.true_rewards.std() > 0:
+            correlation = float(np.corrcoef(predicted.ravel(), collected.true_rewards.ravel())[0, 1])
+        length = self.task.episode_steps
+        return RolloutReported(
+            env_steps=self.env_steps,
+            seconds=seconds,
+            batch_steps=collected.log_probs.size,
+            episodes=self.episode_count,
+            true_return=float(np.mean([r for r, _ in self.episodes])) if self.episodes else _NAN,
+            predicted_return=_NAN if self.ensemble is None else self._raw_return(collected, length),
+            measure=mean_measure(list(self.episodes)),
+            correlation=correlation,
+            blow_ups=self.env.blow_ups,
+        )
+
+    def _raw_return(self, collected: Collected, length: int) -> float:
+        """Mean predicted return of an episode, before normalisation (which makes every mean zero)."""
+        assert self.ensemble is not None
+        newest = self.ensemble.predict(collected.observations[-1:], collected.carried_out[-1:])
+        return float(newest.mean()) * length
+
+    def _demonstrate(self) -> Iterator[Event | None]:
+        """One episode without noise, for the live view."""
+        env = MujocoBatch(self.task, 1, self.demonstration_rng, threads=1)
+        cutter = SegmentCutter(1, self.task.episode_steps - 1, env.sizes, np.zeros(1, np.int64))
+        collected: Collected | None = None
+        for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):
+            if collected is None:
+                yield None
+        assert collected is not None
+        env.close()
+        segment = collected.segments[0]
+        predicted = np.zeros(segment.length, np.float32)
+        if self.ensemble is not None:
+            predicted = normalised(self.ensemble.predict(segment.observations, segment.actions), 1.0)
+        yield DemonstrationRecorded(segment, predicted, self.env_steps)
+
+    def _labels_due(self) -> int:
+        return labels_due(self.env_steps, self.config.labels, self.config.steps, self.config.query)
+
+    def _offer(self) -> Iterator[Event | None]:
+        """Queries as the schedule wants them, or for a person enough to have some ready."""
+        if self._on_true_reward:
+            return
+        if self.config.teacher == "human":
+            missing = self.config.query.ready - len(self.outstanding)
+        else:
+            missing = self._labels_due() - len(self.usable) - len(self.outstanding)
+        if missing <= 0:
+            return
+        sums = self.ensemble.segment_sums if self.ensemble else None
+        for query in self.selector.select(self.pool.all(), missing, sums):
+            self.outstanding.add(query.id)
+            yield QueryOffered(query)
+
+    def load_reward(self, weights: dict[str, np.ndarray]) -> None:
+        if self.ensemble is None:
+            inputs = self.env.observation_size + self.env.action_size
+            self.ensemble = RewardEnsemble(inputs, self.config.reward, torch.Generator(), CPU)
+        self.ensemble.load_arrays(weights)
+
+    def get_state(self) -> JobState:
+        return pack(self)
+
+    def set_state(self, state: JobState) -> None:
+        unpack(self, state)
+
+
+def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
+    """Means of every figure of the tasks' measure over the episodes."""
+    if not episodes:
+        return {}
+    return {name: float(np.mean([figures[name] for _, figures in episodes])) for name in episodes[0][1]}

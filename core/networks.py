@@ -1,0 +1,158 @@
+"""The networks of the paper, small and batched: an ensemble is one set of stacked weights, not a list of modules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import leaky_relu
+
+from core.events import Arrays
+
+CPU = torch.device("cpu")
+_LEAK = 0.01
+"""Slope of the leaky ReLUs (A.1)."""
+
+
+class Moments:
+    """Running mean and variance over the last axis's features (Chan et al.'s parallel update)."""
+
+    def __init__(self, size: int) -> None:
+        self.count = 0.0
+        self.mean = np.zeros(size)
+        self.squares = np.zeros(size)
+
+    def update(self, rows: np.ndarray) -> None:
+        """rows (..., size)"""
+        rows = rows.reshape(-1, rows.shape[-1])
+        count, mean = len(rows), rows.mean(axis=0, dtype=np.float64)
+        squares = rows.var(axis=0, dtype=np.float64) * count
+        total = self.count + count
+        delta = mean - self.mean
+        self.squares += squares + delta**2 * self.count * count / total
+        self.mean = self.mean + delta * count / total
+        self.count = total
+
+    @property
+    def std(self) -> np.ndarray:
+        """At least 1e-3, so that a feature that never moves is not blown up."""
+        return np.sqrt(np.maximum(self.squares / max(self.count, 1.0), 1e-6))
+
+    def to_array(self) -> np.ndarray:
+        """(3, size): mean, sum of squared deviations, count."""
+        return np.stack([self.mean, self.squares, np.full_like(self.mean, self.count)])
+
+    def load_array(self, array: np.ndarray) -> None:
+        self.mean, self.squares, self.count = array[0].copy(), array[1].copy(), float(array[2, 0])
+
+
+class StackedMLP:
+    """M two-layer networks with scalar output, evaluated in one batched product.
+
+    x (M, B, inputs) -> (M, B). Parameters are stacked along the first axis.
+    """
+
+    def __init__(
+        self, members: int, inputs: int, hidden: int, generator: torch.Generator, device: torch.device = CPU
+    ) -> None:
+        sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))
+        self.weights = [_uniform((members, a, b), a, generator).to(device) for a, b in sizes]
+        self.biases = [_uniform((members, 1, b), a, generator).to(device) for a, b in sizes]
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        return [*self.weights, *self.biases]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = leaky_relu(torch.baddbmm(bias, x, weight), _LEAK)
+        return torch.baddbmm(self.biases[-1], x, self.weights[-1]).squeeze(-1)
+
+    def to_arrays(self) -> Arrays:
+        return {f"parameter_{i}": p.detach().cpu().numpy().copy() for i, p in enumerate(self.parameters)}
+
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
+        with torch.no_grad():
+            for i, parameter in enumerate(self.parameters):
+                parameter.copy_(torch.as_tensor(np.ascontiguousarray(arrays[f"parameter_{i}"])))
+
+
+def _uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> Tensor:
+    bound = 1 / math.sqrt(inputs)
+    return torch.empty(shape).uniform_(-bound, bound, generator=generator)
+
+
+class GaussianActorCritic:
+    """Separate tanh networks for the mean action and the value, and one log deviation per action.
+
+    observations are normalised by the moments that travel with the weights.
+    """
+
+    def __init__(
+        self,
+        observations: int,
+        actions: int,
+        hidden: int,
+        initial_std: float,
+        generator: torch.Generator,
+        device: torch.device = CPU,
+    ) -> None:
+        self.device = device
+        self.actor = _tanh_layers(observations, hidden, actions, 0.01, generator, device)
+        self.critic = _tanh_layers(observations, hidden, 1, 1.0, generator, device)
+        self.log_std = torch.full((actions,), math.log(initial_std), device=device)
+        self.mean = torch.zeros(observations, device=device)
+        self.std = torch.ones(observations, device=device)
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        return [*self.actor, *self.critic, self.log_std]
+
+    def normalise(self, observations: Tensor) -> Tensor:
+        return ((observations - self.mean) / self.std).clamp(-10, 10)
+
+    def means(self, normalised: Tensor) -> Tensor:
+        return _tanh_network(normalised, self.actor)
+
+    def values(self, normalised: Tensor) -> Tensor:
+        return _tanh_network(normalised, self.critic).squeeze(-1)
+
+    def log_probs(self, means: Tensor, actions: Tensor) -> Tensor:
+        """(B,) log density of the actions."""
+        deviations = (actions - means) * torch.exp(-self.log_std)
+        return -0.5 * (deviations**2).sum(-1) - self.log_std.sum() - 0.5 * math.log(2 * math.pi) * actions.shape[-1]
+
+    def entropy(self) -> Tensor:
+        return (self.log_std + 0.5 * math.log(2 * math.pi * math.e)).sum()
+
+    def to_arrays(self) -> Arrays:
+        named = {f"parameter_{i}": p for i, p in enumerate(self.parameters)}
+        named |= {"mean": self.mean, "std": self.std}
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in named.items()}
+
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
+        with torch.no_grad():
+            for i, parameter in enumerate(self.parameters):
+                parameter.copy_(torch.as_tensor(arrays[f"parameter_{i}"]))
+            self.mean.copy_(torch.as_tensor(arrays["mean"]))
+            self.std.copy_(torch.as_tensor(arrays["std"]))
+
+
+def _tanh_layers(
+    inputs: int, hidden: int, outputs: int, last_gain: float, generator: torch.Generator, device: torch.device
+) -> list[Tensor]:
+    """Weights and biases in turn; orthogonal, as PPO's reference code has them."""
+    tensors: list[Tensor] = []
+    for a, b, gain in ((inputs, hidden, math.sqrt(2)), (hidden, hidden, math.sqrt(2)), (hidden, outputs, last_gain)):
+        weight = torch.nn.init.orthogonal_(torch.empty(b, a), gain, generator=generator)
+        tensors += [weight.t().contiguous().to(device), torch.zeros(b, device=device)]
+    return tensors
+
+
+def _tanh_network(x: Tensor, layers: list[Tensor]) -> Tensor:
+    for i in range(0, len(layers) - 2, 2):
+        x = torch.tanh(torch.addmm(layers[i + 1], x, layers[i]))
+    return torch.addmm(layers[-1], x, layers[-2])

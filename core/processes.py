@@ -1,0 +1,217 @@
+"""A job in a child process: start it, exchange events with it, stop it. No Qt here, and nothing heavy.
+
+Small events go through a pipe. Arrays of any size leave the pickle (protocol 5) and cross in one shared memory block,
+because pickling a pair of clips through a pipe takes 143-292 ms and stalls the window, and shared memory 8 ms.
+The receiver copies the block (releasing the GIL) and unlinks it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import queue
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from multiprocessing import shared_memory
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from core.events import Event, Failed, Job, JobState, Paused, StateRequested, StateSaved, Waited
+
+_SMALL = 1 << 14
+"""Arrays below this many bytes stay in the pickle; a block of their own would cost more."""
+_IDLE_SECONDS = 0.25
+"""How long an idle job sleeps before it looks again, unless an event wakes it."""
+_NICE = 10
+"""The window keeps the processor when it needs it."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """An event ready for a pipe. `block` names the shared memory that holds its large buffers, end to end."""
+
+    body: bytes
+    block: str | None
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """What a child needs to build its job: `name` is one of core.jobs.NAMES, `config` Config.to_dict()."""
+
+    name: str
+    config: dict[str, Any]
+    state: JobState | None = None
+
+
+class JobDiedError(Exception):
+    """The child is gone. Carries its exit code: negative for a signal."""
+
+    def __init__(self, exit_code: int | None) -> None:
+        super().__init__(f"exit code {exit_code}")
+        self.exit_code = exit_code
+
+
+def encode(event: Event) -> Envelope:
+    """Pickles the event; arrays of _SMALL bytes and more go to a shared memory block that decode() unlinks."""
+    buffers: list[memoryview] = []
+
+    def keep_in_pickle(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < _SMALL:
+            return True
+        buffers.append(raw)
+        return False
+
+    body = pickle.dumps(event, protocol=5, buffer_callback=keep_in_pickle)
+    if not buffers:
+        return Envelope(body, None, ())
+    block = shared_memory.SharedMemory(create=True, size=sum(b.nbytes for b in buffers))
+    _fill(block, buffers)
+    name = block.name
+    block.close()
+    return Envelope(body, name, tuple(b.nbytes for b in buffers))
+
+
+def _fill(block: shared_memory.SharedMemory, buffers: list[memoryview]) -> None:
+    target = np.frombuffer(block.buf, np.uint8)
+    start = 0
+    for buffer in buffers:
+        target[start : start + buffer.nbytes] = np.frombuffer(buffer, np.uint8)
+        start += buffer.nbytes
+    del target  # or closing the block would fail: it refuses while anything looks into it
+
+
+def decode(envelope: Envelope) -> Event:
+    """The event, its arrays copied out of shared memory. An envelope can be decoded once."""
+    if envelope.block is None:
+        return pickle.loads(envelope.body)  # from our own child, never from a file
+    block = shared_memory.SharedMemory(envelope.block)
+    source = np.frombuffer(block.buf, np.uint8)
+    edges = np.cumsum([0, *envelope.sizes])
+    copies = [source[a:b].copy() for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    del source
+    block.close()
+    block.unlink()
+    return pickle.loads(envelope.body, buffers=copies)
+
+
+class JobProcess:
+    """One job in a spawned child. `send` may be called from any thread, `receive` from one."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self.name = spec.name
+        context = multiprocessing.get_context("spawn")
+        self._pipe, self._child_end = context.Pipe()
+        self._process = context.Process(
+            target=_child, args=(self._child_end, spec), name=f"somersault-{spec.name}", daemon=True
+        )
+        self._sending = threading.Lock()
+
+    def start(self) -> None:
+        self._process.start()
+        self._child_end.close()  # so that the child's death is the pipe's end
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.is_alive()
+
+    def send(self, event: Event) -> None:
+        """Raises JobDiedError when the child is gone."""
+        try:
+            with self._sending:
+                self._pipe.send(encode(event))
+        except (BrokenPipeError, OSError) as error:
+            raise JobDiedError(self._process.exitcode) from error
+
+    def receive(self, timeout: float) -> Event | None:
+        """The next event, or None after `timeout` seconds; raises JobDiedError at the pipe's end."""
+        try:
+            if not self._pipe.poll(timeout):
+                return None
+            return decode(self._pipe.recv())
+        except (EOFError, OSError) as error:
+            self._process.join(1)
+            raise JobDiedError(self._process.exitcode) from error
+
+    def stop(self, grace: float = 0.5) -> None:
+        """Asks the child to end at its next boundary; after `grace` seconds ends it. Safe to call twice."""
+        with contextlib.suppress(JobDiedError, ValueError):
+            self.send(_Stop())
+        if self._process.pid is None:
+            return
+        self._process.join(grace)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._pipe.close()
+
+
+@dataclass(frozen=True)
+class _Stop(Event):
+    """Ends a child at its next boundary."""
+
+
+def _child(pipe: Connection, spec: JobSpec) -> None:
+    """The child's main: lowers its priority, builds its job (heavy imports happen here) and runs it."""
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
+    try:
+        from core.jobs import build  # only here: the window imports this module and must stay light
+
+        _work(build(spec), spec.name, pipe, inbox)
+    except (BrokenPipeError, KeyboardInterrupt):
+        return
+    except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
+        pipe.send(encode(Failed(spec.name, f"{type(error).__name__}: {error}", traceback.format_exc())))
+
+
+def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
+    """Fills the inbox; when the parent dies the pipe ends and so does this process, at once."""
+    while True:
+        try:
+            inbox.put(decode(pipe.recv()))
+        except (EOFError, OSError):
+            os._exit(0)
+
+
+def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
+    for event in job.run():
+        if event is not None:
+            pipe.send(encode(event))
+        if not _serve(job, name, pipe, inbox, idle=isinstance(event, Waited)):
+            return
+
+
+def _serve(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event], idle: bool) -> bool:
+    """Hands waiting events to the job, holding still while paused. False: it was told to stop."""
+    paused = False
+    deadline = time.monotonic() + (_IDLE_SECONDS if idle else 0)
+    while True:
+        try:
+            wait = None if paused else max(0.0, deadline - time.monotonic())
+            event = inbox.get(timeout=wait) if wait is None or wait > 0 else inbox.get_nowait()
+        except queue.Empty:
+            return True
+        match event:
+            case _Stop():
+                return False
+            case Paused(on):
+                paused = on
+            case StateRequested(number):
+                pipe.send(encode(StateSaved(name, number, job.get_state())))
+            case _:
+                job.receive(event)
+        deadline = 0.0

@@ -1,0 +1,92 @@
+"""What the stages exchange: plain frozen records, with their shapes.
+
+Nothing here imports more than numpy, so that the window may read them too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
+
+
+class Choice(StrEnum):
+    """A labeller's answer to a query (paper 2.2.2)."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    TIE = "tie"
+    CANT_TELL = "can't tell"
+
+    @property
+    def mu(self) -> tuple[float, float] | None:
+        """The distribution over (left, right) that the reward is fitted to; None is never trained on."""
+        return _MU[self]
+
+
+_MU: dict[Choice, tuple[float, float] | None] = {
+    Choice.LEFT: (1.0, 0.0),
+    Choice.RIGHT: (0.0, 1.0),
+    Choice.TIE: (0.5, 0.5),
+    Choice.CANT_TELL: None,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """k steps of one environment, cut from a rollout.
+
+    observations: (k, observation size) float32, as the networks see them
+    actions: (k, action size) float32, as they were carried out, clipped
+    states: (k, state size) float64, the simulator before each step: enough to draw a clip
+    true_rewards: (k,) float32 or None. For the oracle and the metrics alone; no fit may read it.
+    """
+
+    id: int
+    observations: Float32
+    actions: Float32
+    states: Float64
+    true_rewards: Float32 | None
+    env_steps: int
+    """How many environment steps the session had taken when it was cut."""
+
+    @property
+    def length(self) -> int:
+        return len(self.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Two segments put to a labeller."""
+
+    id: int
+    left: Segment
+    right: Segment
+    disagreement: float
+    """Variance of the members' predicted preference (2.2.4); nan where it was not computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A query with its choice, as recorded. `id` is the store's."""
+
+    id: int
+    query: Query
+    choice: Choice
+    labeller: str
+    """'human' or 'oracle'."""
+    answered_at: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """A rendered clip. pixels: (frames, height, width, 3) uint8, RGB."""
+
+    pixels: npt.NDArray[np.uint8]
+    fps: float

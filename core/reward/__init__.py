@@ -1,0 +1,1 @@
+"""Fitting a reward to preferences (paper 2.2.3)."""

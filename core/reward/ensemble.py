@@ -1,0 +1,63 @@
+"""Reward predictors that act together: raw predictions of all members, and the normalised reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.config import RewardConfig
+from core.events import Arrays
+from core.networks import CPU, StackedMLP
+from core.records import Float32, Segment
+
+
+def normalised(raw: Float32, std: float) -> Float32:
+    """(M, ...) raw predictions -> (...): each member to mean 0, std 1; their mean; that to mean 0 and `std` (2.2.3, A).
+
+    A member (or a mean) that is constant gives zeros.
+    """
+    axes = tuple(range(1, raw.ndim))
+    centred = raw - raw.mean(axis=axes, keepdims=True)
+    scale = centred.std(axis=axes, keepdims=True)
+    mean = (centred / np.where(scale > 1e-8, scale, np.inf)).mean(axis=0)
+    spread = float(mean.std())
+    return (mean * (std / spread) if spread > 1e-8 else np.zeros_like(mean)).astype(np.float32)
+
+
+class RewardEnsemble:
+    """M predictors of r(o, a) in one batched network, with the moments that normalise their inputs."""
+
+    def __init__(self, inputs: int, config: RewardConfig, generator: torch.Generator, device: torch.device = CPU) -> None:
+        self.network = StackedMLP(config.members, inputs, config.hidden, generator, device)
+        self.mean = torch.zeros(inputs, device=device)
+        self.std = torch.ones(inputs, device=device)
+        self.members = config.members
+
+    def raw(self, inputs: Tensor) -> Tensor:
+        """(B, inputs) observations and actions side by side -> (M, B)."""
+        x = (inputs - self.mean) / self.std
+        return self.network(x.expand(self.members, *x.shape))
+
+    def predict(self, observations: Float32, actions: Float32) -> Float32:
+        """(..., o) and (..., a) -> raw predictions (M, ...)."""
+        inputs = np.concatenate([observations, actions], axis=-1)
+        with torch.no_grad():
+            flat = self.raw(torch.as_tensor(inputs.reshape(-1, inputs.shape[-1])))
+        return flat.numpy().reshape(self.members, *inputs.shape[:-1])
+
+    def segment_sums(self, segments: list[Segment]) -> Float32:
+        """(M, segments): raw predictions summed over each segment."""
+        observations = np.stack([s.observations for s in segments])
+        actions = np.stack([s.actions for s in segments])
+        return self.predict(observations, actions).sum(axis=-1)
+
+    def to_arrays(self) -> Arrays:
+        return {**self.network.to_arrays(), "mean": self.mean.cpu().numpy(), "std": self.std.cpu().numpy()}
+
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.network.load_arrays(arrays)
+        self.mean = torch.as_tensor(arrays["mean"], device=self.mean.device)
+        self.std = torch.as_tensor(arrays["std"], device=self.std.device)

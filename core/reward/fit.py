@@ -1,0 +1,194 @@
+"""Fitting the ensemble: all members in one batched computation, resumable, open to new answers while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.config import RewardConfig
+from core.errors import NotFiniteError
+from core.networks import Moments
+from core.optimisers import load_optimiser, optimiser_arrays
+from core.records import Preference
+from core.reward.ensemble import RewardEnsemble
+from core.reward.loss import cross_entropy, next_l2
+from core.reward.resampling import Resampling
+
+_CHUNK = 256
+"""Preferences validated at once: bounds the memory of a long session."""
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """Losses per member of one epoch (M,), nan where nothing is held out; accuracy on held-out preferences."""
+
+    train_loss: np.ndarray
+    validation_loss: np.ndarray
+    accuracy: float
+
+
+class RewardFit:
+    """Preferences as tensors, and the optimiser of the ensemble."""
+
+    def __init__(
+        self, ensemble: RewardEnsemble, config: RewardConfig, rng: np.random.Generator, device: torch.device
+    ) -> None:
+        self.ensemble = ensemble
+        self._config = config
+        self._rng = rng
+        self._device = device
+        self.resampling = Resampling(config.members, config.holdout, rng)
+        self._moments = Moments(ensemble.mean.shape[0])
+        self._ids: list[int] = []
+        self._inputs = torch.zeros(0)
+        self._mu = torch.zeros(0)
+        self._room = 0
+        for parameter in ensemble.network.parameters:
+            parameter.requires_grad_(True)
+        self.optimiser = torch.optim.Adam(ensemble.network.parameters, lr=config.learning_rate, fused=True)
+        self.l2 = torch.full((config.members,), config.l2)
+
+    @property
+    def count(self) -> int:
+        return len(self._ids)
+
+    def add(self, preference: Preference) -> None:
+        """Takes in an answer; 'can't tell' is not trained on (2.2.2)."""
+        mu = preference.choice.mu
+        if mu is None:
+            return
+        sides = [preference.query.left, preference.query.right]
+        pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
+        self._moments.update(pair)
+        self._append(torch.as_tensor(pair), mu[0])
+        self._ids.append(preference.id)
+        self.resampling.add()
+        if self._config.latest and self.count > self._config.latest:
+            self.remove(self._ids[0])
+
+    def _append(self, pair: Tensor, mu: float) -> None:
+        """Keeps (2, k, inputs) in arrays that grow by doubling."""
+        if self.count == self._room:
+            self._room = max(64, 2 * self._room)
+            inputs = torch.zeros((self._room, *pair.shape), device=self._device)
+            weights = torch.zeros(self._room, device=self._device)
+            if self.count:
+                inputs[: self.count], weights[: self.count] = self._inputs, self._mu
+            self._inputs, self._mu = inputs, weights
+        self._inputs[self.count], self._mu[self.count] = pair, mu
+
+    def remove(self, preference_id: int) -> None:
+        """Forgets an answer that was taken back; one that was never trained on is no matter."""
+        if preference_id not in self._ids:
+            return
+        index = self._ids.index(preference_id)
+        self._ids.pop(index)
+        for tensor in (self._inputs, self._mu):
+            tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
+        self.resampling.remove(index)
+
+    def epochs(self, count: int) -> Iterator[FitReport]:
+        """Runs so many epochs, yielding after each; needs at least one preference."""
+        self._follow_moments()
+        for _ in range(count):
+            train = self._train_epoch()
+            validation, accuracy = self._validate()
+            self.l2 = next_l2(
+                self.l2,
+                validation,
+                train,
+                self._config.ratio_low,
+                self._config.ratio_high,
+                self._config.l2_rate,
+            )
+            yield FitReport(train.numpy(), validation.numpy(), accuracy)
+
+    def _follow_moments(self) -> None:
+        self.ensemble.mean = torch.as_tensor(self._moments.mean, dtype=torch.float32, device=self._device)
+        self.ensemble.std = torch.as_tensor(self._moments.std, dtype=torch.float32, device=self._device)
+
+    def _train_epoch(self) -> Tensor:
+        """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
+        indices, weights = self._shuffled_draws()
+        total = torch.zeros(self.ensemble.members)
+        width = self._config.minibatch
+        for start in range(0, indices.shape[1], width):
+            chosen, share = indices[:, start : start + width], weights[:, start : start + width]
+            loss = (self._losses(chosen) * share).sum(1)
+            self._step((loss / share.sum(1).clamp(min=1)).sum())
+            total += loss.detach().cpu()
+        return total / weights.sum(1).cpu()
+
+    def _shuffled_draws(self) -> tuple[Tensor, Tensor]:
+        """(M, U) preferences in a fresh order for each member, and how often each was drawn; U evens the rows out."""
+        counts = self.resampling.counts
+        order = self._rng.permuted(np.tile(np.arange(self.count), (len(counts), 1)), axis=1)
+        shuffled = np.take_along_axis(counts, order, 1)
+        drawn_first = np.argsort(shuffled == 0, axis=1, kind="stable")
+        width = int((counts > 0).sum(1).max())
+        order = np.take_along_axis(order, drawn_first, 1)[:, :width]
+        weights = np.take_along_axis(shuffled, drawn_first, 1)[:, :width]
+        device = self._device
+        return torch.as_tensor(order, device=device), torch.as_tensor(weights, dtype=torch.float32, device=device)
+
+    def _losses(self, indices: Tensor) -> Tensor:
+        """(M, B) preferences -> (M, B) cross-entropy of each under its member."""
+        left, right = self._sums(indices)
+        return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
+
+    def _sums(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+        members, batch = indices.shape
+        inputs = (self._inputs[indices] - self.ensemble.mean) / self.ensemble.std
+        rewards = self.ensemble.network(inputs.reshape(members, -1, inputs.shape[-1]))
+        sums = rewards.reshape(members, batch, 2, -1).sum(-1)
+        return sums[..., 0], sums[..., 1]
+
+    def _step(self, loss: Tensor) -> None:
+        """One gradient step on loss plus each member's weight decay."""
+        if not torch.isfinite(loss):
+            raise NotFiniteError("reward fit", "the loss")
+        self.optimiser.zero_grad()
+        decay = sum((self.l2.to(self._device) * w.square().sum((1, 2))).sum() for w in self.ensemble.network.weights)
+        (loss + decay).backward()
+        self.optimiser.step()
+
+    @torch.no_grad()
+    def _validate(self) -> tuple[Tensor, float]:
+        """(M,) loss on each member's hold-out, and the share of held-out choices ranked as the labeller did."""
+        held = torch.as_tensor(self.resampling.holdout, device=self._device)
+        losses, right, judged = torch.zeros(len(held)), 0.0, 0.0
+        for start in range(0, self.count, _CHUNK):
+            part = held[:, start : start + _CHUNK]
+            indices = torch.arange(start, start + part.shape[1], device=self._device).expand(len(held), -1)
+            left, second = self._sums(indices)
+            mu = self._mu[indices]
+            losses += (cross_entropy(left, second, mu, self._config.error_rate) * part).sum(1).cpu()
+            clear = part & (mu != 0.5)
+            right += float(((left > second) == (mu > 0.5))[clear].sum())
+            judged += float(clear.sum())
+        count = held.sum(1).cpu()
+        return torch.where(count > 0, losses / count.clamp(min=1), torch.nan), right / judged if judged else np.nan
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        arrays = {f"resampling_{n}": a for n, a in self.resampling.get_state().items()}
+        arrays |= {f"ensemble_{n}": a for n, a in self.ensemble.to_arrays().items()}
+        arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64)}
+        return arrays | optimiser_arrays(self.optimiser)
+
+    def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Restores all but the preferences, which come from the store and must have been added."""
+        self.ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in arrays.items() if "ensemble_" in n})
+        self.l2 = torch.as_tensor(arrays["l2"])
+        kept = [int(i) for i in arrays["ids"]]
+        self.resampling.set_state({n.removeprefix("resampling_"): a for n, a in arrays.items()})
+        for index in reversed(range(len(kept))):
+            if kept[index] not in self._ids:
+                self.resampling.remove(index)
+        while self.resampling.size < self.count:
+            self.resampling.add()
+        load_optimiser(self.optimiser, arrays)
+

@@ -1,0 +1,35 @@
+"""The preference model and its loss: pure functions of tensors."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def preference_probability(left: Tensor, right: Tensor, error_rate: float) -> Tensor:
+    """P[left is preferred], from summed rewards of any one shape (equation 1 with the 10% of 2.2.3).
+
+    The labeller answers at random with probability error_rate, so P never leaves [error_rate/2, 1 - error_rate/2].
+    """
+    return (1 - error_rate) * torch.sigmoid(left - right) + error_rate / 2
+
+
+def cross_entropy(left: Tensor, right: Tensor, mu: Tensor, error_rate: float) -> Tensor:
+    """Loss of each preference: left, right (...) summed rewards, mu (...) the labeller's weight on left."""
+    probability = preference_probability(left, right, error_rate)
+    if error_rate == 0:
+        difference = left - right
+        return -(mu * torch.nn.functional.logsigmoid(difference) + (1 - mu) * torch.nn.functional.logsigmoid(-difference))
+    return -(mu * torch.log(probability) + (1 - mu) * torch.log1p(-probability))
+
+
+def next_l2(l2: Tensor, validation: Tensor, training: Tensor, low: float, high: float, rate: float) -> Tensor:
+    """Weight decay of the next epoch: up while validation/training loss is above the band, down while below it.
+
+    A ratio that is nan (nothing held out yet) leaves it as it is.
+    """
+    ratio = validation / training
+    factor = torch.ones_like(l2)
+    factor[ratio > high] = rate
+    factor[ratio < low] = 1 / rate
+    return (l2 * factor).clamp(1e-8, 1e-1)

@@ -1,0 +1,78 @@
+"""Which preferences each member trains on: its own hold-out, and its own bootstrap of the rest (2.2.3).
+
+Both are kept up one answer at a time, so that a running fit needs no new start: of D preferences a member holds out
+round(D/e), and its D draws are each uniform over the others. A draw is a reservoir of size one: a new preference
+takes it over with probability 1/n, so that each draw stays uniform while most stay put.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class Resampling:
+    """Hold-outs and bootstrap draws of M members over preferences 0..D-1."""
+
+    def __init__(self, members: int, holdout: float, rng: np.random.Generator) -> None:
+        self._share = holdout
+        self._rng = rng
+        self._keys = np.zeros((members, 0))
+        self._draws = np.zeros((members, 0), np.int64)
+        self.holdout = np.zeros((members, 0), np.bool_)
+        """(M, D): preferences that a member only validates on."""
+
+    @property
+    def size(self) -> int:
+        return self._keys.shape[1]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """(M, D): how often each member drew each preference; each row sums to D."""
+        return np.stack([np.bincount(row, minlength=self.size) for row in self._draws]) if self.size else self._draws
+
+    def add(self) -> None:
+        """One more preference, at the end."""
+        members = len(self._keys)
+        self._keys = np.append(self._keys, self._rng.random((members, 1)), axis=1)
+        self._draws = np.append(self._draws, np.full((members, 1), -1), axis=1)
+        self._hold_out()
+        newest = self.size - 1
+        for member in range(members):
+            available = int((~self.holdout[member]).sum())
+            if not self.holdout[member, newest]:
+                taken = self._rng.random(self.size) < 1 / available
+                self._draws[member, taken] = newest
+            self._redraw(member)
+
+    def remove(self, index: int) -> None:
+        """Forgets one preference; those after it move up."""
+        self._keys = np.delete(self._keys, index, axis=1)
+        self._draws = np.where(self._draws == index, -1, self._draws - (self._draws > index))[:, :-1]
+        self._hold_out()
+        for member in range(len(self._keys)):
+            self._redraw(member)
+
+    def _hold_out(self) -> None:
+        """The preferences with the smallest keys; one alone is never held out."""
+        held = round(self._share * self.size) if self.size > 1 else 0
+        ranks = self._keys.argsort(axis=1).argsort(axis=1)
+        self.holdout = ranks < held
+
+    def _redraw(self, member: int) -> None:
+        """Gives each draw that points nowhere, or into the hold-out, a new uniform place."""
+        draws = self._draws[member]
+        if not len(draws):
+            return
+        astray = (draws < 0) | self.holdout[member, draws]
+        places = np.flatnonzero(~self.holdout[member])
+        draws[astray] = self._rng.choice(places, int(astray.sum()))
+
+    def get_state(self) -> dict[str, Any]:
+        return {"keys": self._keys, "draws": self._draws}
+
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
+        self._keys, self._draws = arrays["keys"].copy(), arrays["draws"].copy()
+        self._hold_out()

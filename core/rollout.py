@@ -1,0 +1,88 @@
+"""Acting: steps the environments, and keeps what the policy and the labeller will want of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.envs.mujoco import MujocoBatch
+from core.records import Float32, Float64, Segment
+from core.segments import SegmentCutter
+
+Act = Callable[[Float32], tuple[Float32, Float32]]
+"""(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
+_BREATH = 8
+"""Steps between two moments at which the caller may stop, pause or look at its inbox."""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """T steps of N environments. true_rewards is for the oracle, the metrics and the baseline alone."""
+
+    observations: Float32
+    actions: Float32
+    log_probs: Float32
+    true_rewards: Float32
+    ends: np.ndarray
+    end_observations: Float32
+    last_observations: Float32
+    segments: list[Segment]
+    finished: list[tuple[float, dict[str, float]]]
+
+    @property
+    def carried_out(self) -> Float32:
+        """The actions as the motors took them."""
+        return np.clip(self.actions, -1, 1)
+
+
+def collect(
+    env: MujocoBatch, cutter: SegmentCutter, act: Act, steps: int, env_steps: int
+) -> Iterator[Collected | None]:
+    """Takes `steps` steps in each environment; yields None now and then, and the result last.
+
+    env_steps is the session's count at the start; segments are stamped with it.
+    """
+    n = env.count
+    observations = np.zeros((steps, n, env.observation_size), np.float32)
+    actions = np.zeros((steps, n, env.action_size), np.float32)
+    log_probs, rewards = np.zeros((steps, n), np.float32), np.zeros((steps, n), np.float32)
+    ends = np.zeros((steps, n), np.bool_)
+    end_observations: list[Float32] = []
+    segments: list[Segment] = []
+    finished: list[tuple[float, dict[str, float]]] = []
+    for t in range(steps):
+        before, states = env.observations, env.states
+        observations[t] = before
+        actions[t], log_probs[t] = act(before)
+        step = env.step(actions[t])
+        rewards[t], ends[t] = step.true_rewards, step.ended
+        end_observations.append(step.end_observations)
+        finished += step.finished
+        carried_out: Float32 = np.clip(actions[t], -1, 1)
+        segments += cutter.add(before, carried_out, states, step.true_rewards, step.ended, env_steps + t * n)
+        if t % _BREATH == _BREATH - 1:
+            yield None
+    yield Collected(
+        observations,
+        actions,
+        log_probs,
+        rewards,
+        ends,
+        np.concatenate(end_observations),
+        env.observations,
+        segments,
+        finished,
+    )
+
+
+def run_episodes(env: MujocoBatch, act: Act, steps: int) -> tuple[list[tuple[float, dict[str, float]]], Float64]:
+    """Acts for `steps` steps; returns the episodes that ended and environment 0's states (steps, S)."""
+    finished: list[tuple[float, dict[str, float]]] = []
+    states = np.zeros((steps, env.state_size))
+    for t in range(steps):
+        states[t] = env.states[0]
+        actions, _ = act(env.observations)
+        finished += env.step(actions).finished
+    return finished, states

@@ -1,0 +1,81 @@
+"""Segments: cut from rollouts without gaps in time, and kept in a bounded pool."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from core.records import Float32, Float64, Segment
+
+
+class SegmentCutter:
+    """Cuts the steps of N environments into segments of k. Segments never cross an episode's end."""
+
+    def __init__(self, environments: int, length: int, sizes: tuple[int, int, int], stagger: np.ndarray) -> None:
+        """sizes of observation, action and state; stagger (N,): steps each environment skips at first."""
+        self._length = length
+        self._filled = -stagger.astype(np.int64)
+        n, k = environments, length
+        self._observations = np.zeros((n, k, sizes[0]), np.float32)
+        self._actions = np.zeros((n, k, sizes[1]), np.float32)
+        self._states = np.zeros((n, k, sizes[2]))
+        self._rewards = np.zeros((n, k), np.float32)
+        self.next_id = 0
+
+    def add(
+        self,
+        observations: Float32,
+        actions: Float32,
+        states: Float64,
+        true_rewards: Float32,
+        ended: np.ndarray,
+        env_steps: int,
+    ) -> Iterator[Segment]:
+        """Takes one step of all environments: what was before it and what it gave; yields the segments that it completes."""
+        rows = np.flatnonzero(self._filled >= 0)
+        at = self._filled[rows]
+        self._observations[rows, at], self._actions[rows, at] = observations[rows], actions[rows]
+        self._states[rows, at], self._rewards[rows, at] = states[rows], true_rewards[rows]
+        self._filled += 1
+        full = np.flatnonzero(self._filled == self._length)
+        for row in full:
+            yield self._cut(int(row), env_steps)
+        self._filled[full] = 0
+        self._filled[ended] = 0
+
+    def _cut(self, row: int, env_steps: int) -> Segment:
+        self.next_id += 1
+        rewards = None if np.isnan(self._rewards[row, 0]) else self._rewards[row].copy()
+        states = self._states[row].copy()
+        observations, actions = self._observations[row].copy(), self._actions[row].copy()
+        return Segment(self.next_id, observations, actions, states, rewards, env_steps)
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        names = ("filled", "observations", "actions", "states", "rewards")
+        return {name: getattr(self, f"_{name}") for name in names}
+
+    def set_state(self, arrays: Mapping[str, np.ndarray], next_id: int) -> None:
+        for name, values in arrays.items():
+            getattr(self, f"_{name}")[:] = values
+        self.next_id = next_id
+
+
+class SegmentPool:
+    """The latest segments, at most `capacity`. Written by the rollout alone."""
+
+    def __init__(self, capacity: int) -> None:
+        self._segments: deque[Segment] = deque(maxlen=capacity)
+
+    def add(self, segment: Segment) -> None:
+        self._segments.append(segment)
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __getitem__(self, index: int) -> Segment:
+        return self._segments[index]
+
+    def all(self) -> list[Segment]:
+        return list(self._segments)

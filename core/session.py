@@ -1,0 +1,124 @@
+"""A session: one teaching run, its folder on disk, and the loop between its jobs.
+
+This is the only file that closes the loop. It hands reward snapshots back to the rollout and everything else to
+whom it concerns, whether the jobs run in this process (core.headless) or in children (app.controller).
+It stays light, so that the window may import it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+from core import checkpoint
+from core.config import Config
+from core.errors import UserError
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    ClipsRequested,
+    Event,
+    JobState,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceWithdrawn,
+    RewardPublished,
+)
+from core.preferences import PreferenceStore
+
+log = logging.getLogger(__name__)
+JOBS = ("rollout", "reward", "policy")
+
+ROUTES: dict[type[Event], tuple[str, ...]] = {
+    BatchCollected: ("policy",),
+    PolicyPublished: ("rollout", "reward"),
+    RewardPublished: ("rollout",),
+    PreferenceAdded: ("reward", "rollout"),
+    PreferenceWithdrawn: ("reward", "rollout"),
+    AnswersReplayed: ("reward", "rollout"),
+    ClipsRequested: ("clips",),
+}
+"""Which jobs hear of which event. The labeller, human or oracle, is the caller's."""
+
+
+class Port(Protocol):
+    """Where a job takes its events in: the job itself, or its child process."""
+
+    def send(self, event: Event) -> None: ...
+
+
+def deliver(event: Event, ports: Mapping[str, Port]) -> None:
+    """Hands the event to the jobs that it concerns, as far as they run here."""
+    for name in ROUTES.get(type(event), ()):
+        if name in ports:
+            ports[name].send(event)
+
+
+class Session:
+    """The folder of one teaching run, owned by this process until `close`."""
+
+    def __init__(self, folder: Path, config: Config, lock: FileLock) -> None:
+        self.folder = folder
+        self.config = config
+        self._lock = lock
+
+    @staticmethod
+    def create(folder: Path, config: Config) -> Session:
+        """Makes the folder. UserError if it holds a session already, or can't be made."""
+        if (folder / "config.json").exists():
+            raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
+        lock = _locked(folder)
+        checkpoint.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        return Session(folder, config, lock)
+
+    @staticmethod
+    def open(folder: Path) -> Session:
+        """Opens an existing session. UserError if it is none, or another program has it."""
+        return Session(folder, read_config(folder), _locked(folder))
+
+    def store(self) -> PreferenceStore:
+        """The answers; make one in each thread that needs it."""
+        return PreferenceStore(self.folder / "preferences.sqlite")
+
+    def save(self, number: int, states: dict[str, JobState]) -> None:
+        checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
+
+    def load(self) -> tuple[int, dict[str, JobState]] | None:
+        return checkpoint.load_newest(self.folder / "checkpoints")
+
+    def close(self) -> None:
+        self._lock.release()
+
+
+def read_config(folder: Path) -> Config:
+    """The config of the session in `folder`; UserError if there is none that can be read."""
+    path = folder / "config.json"
+    try:
+        return Config.from_dict(json.loads(path.read_bytes()))
+    except FileNotFoundError as error:
+        raise UserError(f"{folder} is not a session: there is no config.json in it.") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
+
+
+def _locked(folder: Path) -> FileLock:
+    """The operating system drops this lock when its owner dies, so none is ever stale."""
+    lock = FileLock(folder / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise UserError(f"{folder} is open in another Somersault: close it there first.") from error
+    except OSError as error:
+        raise UserError(f"{folder} can't be written ({error.strerror}): check its permissions.") from error
+    return lock

@@ -1,0 +1,112 @@
+"""Hopper, backflips: the behaviour of section 3.2 that nobody could write a reward for.
+
+The oracle is the reward that OpenAI wrote by hand in two hours for their announcement of the paper, so as to compare.
+Control runs at 40 Hz, so that a clip of 60 steps plays in the paper's 1.5 seconds of real time. Gymnasium's Hopper
+runs at 125 Hz with the fourth-order Runge-Kutta integrator; here it is implicitfast at 2.5 ms, four times as fast
+(what is learned is checked in Gymnasium's own physics by tests/benchmarks/physics.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from core.records import Float64
+from core.tasks.base import Physics, Task
+
+_ANGLE = 2
+"""Index of the torso's angle among the positions; backward is negative."""
+_LANDING_SECONDS = 0.5
+_LANDING_ANGLE = 0.5
+_CONTACT_HEIGHT = 0.01
+
+
+def standard_observation(positions: Float64, velocities: Float64) -> Float64:
+    """Gymnasium's Hopper: height, torso angle, three joints, then velocities clipped to 10; x is left out."""
+    return np.concatenate([positions[:, 1:], np.clip(velocities, -10, 10)], axis=1)
+
+
+def observation(positions: Float64, velocities: Float64) -> Float64:
+    """As standard, but the angle as sine and cosine: after a full turn the robot is where it was."""
+    angle = positions[:, _ANGLE : _ANGLE + 1]
+    parts = [positions[:, 1:2], np.sin(angle), np.cos(angle), positions[:, 3:], np.clip(velocities, -10, 10)]
+    return np.concatenate(parts, axis=1)
+
+
+def backflip_reward(physics: Physics) -> Float64:
+    """OpenAI's hand-written backflip reward, on the standard observation and action."""
+    o, a = physics.standard_observations, physics.actions
+    push = a[:, 0] * o[:, 8] + a[:, 1] * o[:, 9] + a[:, 2] * o[:, 10]
+    return -o[:, 7] * (1 + 0.3 * o[:, 0] + 0.1 * push + 0.05 * -o[:, 5])
+
+
+class BackflipCounter:
+    """Counts full turns backward, and those landed upright.
+
+    A backflip counts when the torso has turned a full turn backward since the last one counted (or the start). It is
+    landed upright if within half a second the foot touches the floor with the torso within 0.5 rad of upright.
+    """
+
+    def __init__(self, environments: int, step_seconds: float) -> None:
+        self._next = np.full(environments, -2 * np.pi)
+        self._flips = np.zeros(environments)
+        self._landed = np.zeros(environments)
+        self._window = np.zeros(environments, np.int64)
+        self._window_steps = round(_LANDING_SECONDS / step_seconds)
+
+    def step(self, physics: Physics) -> None:
+        angle = physics.positions[:, _ANGLE]
+        turned = angle <= self._next
+        if turned.any():
+            self._flips += turned
+            self._next -= 2 * np.pi * turned
+            self._window[turned] = self._window_steps
+        waiting = self._window > 0
+        if waiting.any():
+            tilt = np.abs((angle + np.pi) % (2 * np.pi) - np.pi)
+            down = physics.heights.min(axis=1) < _CONTACT_HEIGHT
+            landed = waiting & down & (tilt < _LANDING_ANGLE)
+            self._landed += landed
+            self._window[landed] = 0
+            self._window[self._window > 0] -= 1
+
+    def finish(self, index: int) -> dict[str, float]:
+        result = {
+            "backflips_per_episode": float(self._flips[index]),
+            "upright_landings_per_episode": float(self._landed[index]),
+        }
+        self._next[index] = -2 * np.pi
+        self._flips[index] = self._landed[index] = self._window[index] = 0
+        return result
+
+    def state(self) -> dict[str, Any]:
+        return {"next": self._next, "flips": self._flips, "landed": self._landed, "window": self._window}
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        self._next[:], self._flips[:] = arrays["next"], arrays["flips"]
+        self._landed[:], self._window[:] = arrays["landed"], arrays["window"]
+
+
+HOPPER_BACKFLIP = Task(
+    name="hopper-backflip",
+    title="Hopper: backflips",
+    instruction=(
+        "Choose the clip in which the robot does more of a backflip: rotating backward (to the left, counter-"
+        "clockwise) and off the ground is good, landing on its foot is better. Judge only what you see in the clip."
+    ),
+    model="hopper.xml",
+    timestep=0.0025,
+    integrator="implicitfast",
+    frame_skip=10,
+    segment_steps=60,
+    episode_steps=320,
+    observe=observation,
+    standard_observe=standard_observation,
+    true_reward=backflip_reward,
+    measure=BackflipCounter,
+    measure_name="backflips_per_episode",
+    measure_title="Backflips an episode (8 s)",
+    touch_points=(("foot_geom", 1.0), ("foot_geom", -1.0)),
+)
