@@ -51,6 +51,16 @@ def has_display(environ: dict[str, str], platform: str = sys.platform) -> bool:
     return platform in ("win32", "darwin") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
+def display_answers(environ: dict[str, str]) -> bool:
+    """Asks the X server that DISPLAY names, where one can: Qt aborts when nobody is there."""
+    if sys.platform != "linux" or environ.get("WAYLAND_DISPLAY") or not loads("libxcb.so.1"):
+        return True
+    xcb = ctypes.CDLL("libxcb.so.1")
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connection_has_error.argtypes = [ctypes.c_void_p]
+    return bool(xcb.xcb_connection_has_error(xcb.xcb_connect(environ["DISPLAY"].encode(), None)) == 0)
+
+
 def has_gpu() -> bool:
     return shutil.which("nvidia-smi") is not None or Path("/proc/driver/nvidia").exists()
 
@@ -64,8 +74,9 @@ def loads(library: str) -> bool:
 
 
 def has_font() -> bool:
-    folders = (Path("/usr/share/fonts"), Path("/usr/local/share/fonts"), Path.home() / ".local/share/fonts")
-    return any(True for folder in folders for _ in folder.rglob("*.[to]tf"))
+    folders = ("/usr/share/fonts", "/usr/local/share/fonts", os.path.expanduser("~/.local/share/fonts"))
+    files = (name for folder in folders for _, _, names in os.walk(folder) for name in names)
+    return any(name.endswith((".ttf", ".otf", ".ttc")) for name in files)
 
 
 def missing_packages(window: bool, virtual_screen: bool) -> list[str]:
@@ -163,6 +174,7 @@ def start(args: list[str]) -> int:
         raise SetupError(f"run.py knows no command {args[0]!r}; python3 run.py --help lists them.")
     display = has_display(dict(os.environ))
     set_up((), window=display)
+    display = display and display_answers(dict(os.environ))
     command = start_command(display, args, datetime.now())
     if not display:
         (ROOT / "sessions").mkdir(exist_ok=True)

@@ -70,6 +70,14 @@ def test_a_display_is_known_by_its_variables(
     assert run.has_display(environ, platform) is expected
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="an X server is asked on Linux only")
+def test_a_display_that_does_not_answer_is_none(run: ModuleType) -> None:
+    if not run.loads("libxcb.so.1"):
+        pytest.skip("there is no libxcb to ask with")
+    assert not run.display_answers({"DISPLAY": ":987"})
+    assert run.display_answers({"DISPLAY": ":987", "WAYLAND_DISPLAY": "wayland-0"})
+
+
 def test_with_a_display_the_window_starts_with_the_arguments(run: ModuleType) -> None:
     command = run.start_command(True, ["--task", "hopper-backflip"], NOW)
     assert command[1:] == ["-m", "app", "--task", "hopper-backflip"]
