@@ -1,0 +1,27 @@
+"""python -m app: the window. All imports are inside main(), because every child imports this module anew."""
+
+
+def main() -> int:
+    import multiprocessing
+
+    multiprocessing.freeze_support()  # first of all, or a frozen child would open a window of its own
+    import sys
+
+    from app import display
+    from app.opening import parsed
+    from core.errors import UserError
+
+    try:
+        arguments = sys.argv[1:]
+        parsed(arguments)  # before Qt: bad input is told even where there is no display
+        display.require()
+        from app.program import run
+
+        return run(arguments)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

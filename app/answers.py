@@ -1,0 +1,88 @@
+"""The thread that owns the store of answers: an answer is on disk before the next pair shows."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from core.errors import UserError
+from core.events import AnswersReplayed, PreferenceAdded, PreferenceWithdrawn
+from core.preferences import PreferenceStore
+from core.records import Choice, Query
+from core.session import Port, deliver
+
+_Request = Callable[[PreferenceStore], None]
+
+
+class AnswerWorker(QThread):
+    """Adds and withdraws answers, in the order asked, and tells the jobs of each.
+
+    It alone sends answers to the jobs, so a job that is started again gets every answer once: none twice, none missed.
+
+    Signals:
+        answer_kept(object): an answer is on disk; the Preference.
+        answer_withdrawn(object): the last answer was taken back; the Preference, or None where there was none.
+        answer_refused(str): the store could not do what was asked; nothing was changed. One sentence.
+        answers_counted(int): the jobs have been given every answer of the session; how many there are.
+    """
+
+    answer_kept = Signal(object)
+    answer_withdrawn = Signal(object)
+    answer_refused = Signal(str)
+    answers_counted = Signal(int)
+
+    def __init__(
+        self, open_store: Callable[[], PreferenceStore], ports: Mapping[str, Port], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._open_store, self._ports = open_store, ports
+        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+
+    def add(self, query: Query, choice: Choice, labeller: str) -> None:
+        self._requests.put(lambda store: self._add(store, query, choice, labeller))
+
+    def withdraw_last(self) -> None:
+        self._requests.put(self._withdraw_last)
+
+    def replay(self, names: tuple[str, ...]) -> None:
+        """Gives every answer so far to these jobs, which have just been started."""
+        self._requests.put(lambda store: self._replay(store, names))
+
+    def end(self) -> None:
+        """Ends the thread after what was asked so far."""
+        self._requests.put(None)
+
+    def run(self) -> None:
+        store: PreferenceStore | None = None
+        while (request := self._requests.get()) is not None:
+            try:
+                store = store or self._open_store()  # anew at each request until it opens: the disk may be mended
+                request(store)
+            except UserError as error:
+                self.answer_refused.emit(str(error))
+            except Exception as error:  # the boundary of the thread
+                self.answer_refused.emit(f"The answer could not be kept ({type(error).__name__}: {error}): try again.")
+        if store:
+            store.close()
+
+    def _add(self, store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> None:
+        preference = store.add(query, choice, labeller)
+        self.answer_kept.emit(preference)  # first: the person waits for it, the jobs don't
+        deliver(PreferenceAdded(preference), self._ports)
+
+    def _withdraw_last(self, store: PreferenceStore) -> None:
+        preference = store.withdraw_last()
+        self.answer_withdrawn.emit(preference)
+        if preference:
+            deliver(PreferenceWithdrawn(preference.id), self._ports)
+
+    def _replay(self, store: PreferenceStore, names: tuple[str, ...]) -> None:
+        ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
+        answers = store.all()
+        for preference in answers:
+            deliver(PreferenceAdded(preference), ports)
+        deliver(AnswersReplayed(), ports)
+        self.answers_counted.emit(len(answers))

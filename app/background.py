@@ -1,0 +1,54 @@
+"""A thread for what the window must not wait for: pickling into pipes, reading and writing checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from core.errors import UserError
+
+log = logging.getLogger(__name__)
+Task = Callable[[], Any]
+
+
+class Background(QThread):
+    """Carries out tasks one after the other, in the order given.
+
+    Signals:
+        task_done(str, object): a task that was given a name has ended; its name and what it returned.
+        task_refused(str, str): a task has failed; its name and one sentence.
+    """
+
+    task_done = Signal(str, object)
+    task_refused = Signal(str, str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks: queue.SimpleQueue[tuple[str, Task] | None] = queue.SimpleQueue()
+
+    def do(self, task: Task, name: str = "") -> None:
+        self._tasks.put((name, task))
+
+    def end(self) -> None:
+        """Ends the thread after the tasks that were given so far."""
+        self._tasks.put(None)
+
+    def run(self) -> None:
+        while (entry := self._tasks.get()) is not None:
+            self._carry_out(*entry)
+
+    def _carry_out(self, name: str, task: Task) -> None:
+        try:
+            result = task()
+        except UserError as error:
+            self.task_refused.emit(name, str(error))
+        except Exception as error:  # the boundary of the thread
+            log.exception("The task %r failed.", name)
+            self.task_refused.emit(name, f"{type(error).__name__}: {error}")
+        else:
+            if name:
+                self.task_done.emit(name, result)

@@ -1,0 +1,90 @@
+"""Checkpoints: asks the jobs for their states, and saves them together once all have answered."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.background import Background
+from app.crew import Crew
+from core.events import JobState, StateRequested, StateSaved
+from core.session import JOBS, Session
+
+log = logging.getLogger(__name__)
+_EVERY_MS = 60_000
+_LOAD, _SAVE = "load", "save"
+
+
+class Checkpointer(QObject):
+    """Saves every minute and when asked; loads at the start and for a restart.
+
+    Signals:
+        loaded(object): the newest states by job's name; empty where there are none.
+        saved(): a checkpoint is on disk.
+        refused(str): loading or saving failed; one sentence.
+    """
+
+    loaded = Signal(object)
+    saved = Signal()
+    refused = Signal(str)
+
+    def __init__(self, session: Session, crew: Crew, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._crew = session, crew
+        self._number = 0
+        self._states: dict[str, JobState] = {}
+        self.saved_at: float | None = None
+        self._disk = Background(self)
+        self._disk.task_done.connect(self._on_done)
+        self._disk.task_refused.connect(self._on_refused)
+        self._disk.start()
+        self._timer = QTimer(self, interval=_EVERY_MS)
+        self._timer.timeout.connect(self.request)
+
+    def load(self) -> None:
+        self._disk.do(self._session.load, _LOAD)
+
+    def keep_saving(self, on: bool) -> None:
+        """Whether a checkpoint is taken every minute."""
+        if on:
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+    def request(self) -> bool:
+        """Asks for a checkpoint; False where a job is missing and none can be taken."""
+        if not set(JOBS) <= set(self._crew.running):
+            return False
+        self._number += 1
+        self._states = {}
+        self._crew.send(StateRequested(self._number), JOBS)
+        return True
+
+    def take(self, event: StateSaved) -> None:
+        """Takes a job's answer in; an answer to an older request comes too late and is dropped."""
+        if event.number != self._number:
+            return
+        self._states[event.job] = event.state
+        if set(self._states) == set(JOBS):
+            number, states = self._number, self._states
+            self._states = {}
+            self._disk.do(lambda: self._session.save(number, states), _SAVE)
+
+    def _on_done(self, name: str, result: tuple[int, dict[str, JobState]] | None) -> None:
+        if name == _SAVE:
+            self.saved_at = time.time()
+            self.saved.emit()
+            return
+        number, states = result or (0, {})
+        self._number = max(self._number, number)
+        self.loaded.emit(states)
+
+    def _on_refused(self, name: str, sentence: str) -> None:
+        self.refused.emit(sentence)
+
+    def close(self) -> None:
+        self._timer.stop()
+        self._disk.end()
+        self._disk.wait()

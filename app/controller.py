@@ -1,0 +1,237 @@
+"""Owns a session and all that works on it: the children, the answers, the checkpoints. No widgets."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.checkpoints import Checkpointer
+from app.crew import NAMES, Crew
+from app.labelling import Labelling
+from app.live import Demonstrations
+from app.progress import Progress
+from app.recorder import record
+from app.worker import MakeProcess
+from core.events import (
+    ClipsRendered,
+    ClipsRequested,
+    DemonstrationRecorded,
+    Event,
+    Failed,
+    JobState,
+    PolicyUpdated,
+    QueryOffered,
+    RewardFitted,
+    RolloutReported,
+    StateSaved,
+    Waited,
+)
+from core.metrics import Metrics
+from core.session import Session
+from core.tasks import find
+
+_LAST_CHECKPOINT_MS = 1500
+"""How long stopping waits for the last checkpoint: a window must close within three seconds."""
+_TOGETHER = {
+    "rollout": ("rollout", "policy"),
+    "policy": ("rollout", "policy"),
+    "reward": ("reward",),
+    "clips": ("clips",),
+}
+"""What is started again with a job: rollout and policy count each other's batches, so they go back together."""
+
+
+class State(StrEnum):
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    FAILED = "failed"
+    RESTARTING = "restarting"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+class Controller(QObject):
+    """One teaching session in the window. What concerns labelling is in `labelling`.
+
+    Signals:
+        state_changed(str): one of State.
+        job_failed(str): a stage has failed or died, the others are paused; what happened and what was kept.
+        trouble_arose(str): something else went wrong that stops nothing; one sentence.
+        demonstration_drawn(object): the newest Demonstration for the live view.
+        stopped(): no child is left, and what could be saved is saved.
+    """
+
+    state_changed = Signal(str)
+    job_failed = Signal(str)
+    trouble_arose = Signal(str)
+    demonstration_drawn = Signal(object)
+    stopped = Signal()
+
+    def __init__(self, session: Session, make_process: MakeProcess, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.session, self.task = session, find(session.config.task)
+        self.state = State.STOPPED
+        self.metrics, self.progress = Metrics(), Progress(session.config.labels)
+        self.waits: dict[str, str] = {}
+        self._summaries: dict[str, str] = {}
+        self._to_start: set[str] = set()
+        tokens = itertools.count(1)
+        self.crew = Crew(make_process, session.config.to_dict(), self)
+        self.checkpoints = Checkpointer(session, self.crew, self)
+        self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, self)
+        self.demonstrations = Demonstrations(tokens, self)
+        self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
+        self._connect()
+
+    def _connect(self) -> None:
+        self.crew.event_arrived.connect(self._on_event)
+        self.crew.job_ended.connect(self._on_job_ended)
+        self.crew.dismissed.connect(self._on_dismissed)
+        self.checkpoints.loaded.connect(self._on_loaded)
+        self.checkpoints.saved.connect(self._on_saved)
+        self.checkpoints.refused.connect(self._on_checkpoint_refused)
+        self.labelling.clips_requested.connect(self._on_clips_requested)
+        self.demonstrations.clips_requested.connect(self._on_clips_requested)
+        self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
+        self._last_checkpoint.timeout.connect(self._dismiss)
+
+    def start(self) -> None:
+        """Starts all jobs from the newest checkpoint, with every answer."""
+        if self.state == State.STOPPED:
+            self._to_start = set(NAMES)
+            self._enter(State.STARTING)
+            self.checkpoints.load()
+
+    def pause(self, on: bool) -> None:
+        if self.state == (State.RUNNING if on else State.PAUSED):
+            self.crew.pause(on)
+            self._enter(State.PAUSED if on else State.RUNNING)
+
+    def restart(self) -> None:
+        """Starts what failed again, from the last checkpoint; the others go on."""
+        if self.state == State.FAILED:
+            self._enter(State.RESTARTING)
+            self.crew.dismiss(self._to_start)
+            self._load_when_ended()
+
+    def stop(self) -> None:
+        """Takes a last checkpoint and ends the children; `stopped` follows within three seconds."""
+        if self.state in (State.STOPPING, State.STOPPED):
+            if self.state == State.STOPPED:
+                self.stopped.emit()
+            return
+        self._enter(State.STOPPING)
+        if self.checkpoints.request():
+            self._last_checkpoint.start()
+        else:
+            self._dismiss()
+
+    def close(self) -> None:
+        """After `stopped`: ends every thread and lets the session go."""
+        self.labelling.close()
+        self.crew.close()
+        self.checkpoints.close()
+        self.session.close()
+
+    def _enter(self, state: State) -> None:
+        self.state = state
+        self.checkpoints.keep_saving(state == State.RUNNING)
+        self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
+        self.state_changed.emit(state)
+
+    def _on_loaded(self, states: dict[str, JobState]) -> None:
+        if self.state not in (State.STARTING, State.RESTARTING):
+            return
+        names, self._to_start = self._to_start, set()
+        self.crew.start([name for name in NAMES if name in names], states)
+        self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
+        if "clips" in names:
+            self.demonstrations.forget()
+            self.labelling.redraw()
+        if "rollout" in names:
+            self.labelling.forget_offered()
+        self.crew.pause(False)
+        self._enter(State.RUNNING)
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case Waited(job, reason):
+                self.waits[job] = reason
+            case QueryOffered(query):
+                self.labelling.offer(query)
+            case ClipsRendered():
+                if not self.labelling.take_clips(event):
+                    self.demonstrations.take_clips(event)
+            case DemonstrationRecorded():
+                self.demonstrations.take(event)
+            case StateSaved():
+                self.checkpoints.take(event)
+            case Failed(job, summary, _):
+                self._summaries[job] = summary
+            case _:
+                self._on_report(event)
+        self.demonstrations.draw_if_due(self.labelling.pairs.drawing)
+
+    def _on_report(self, event: Event) -> None:
+        job = {RolloutReported: "rollout", RewardFitted: "reward", PolicyUpdated: "policy"}.get(type(event), "")
+        self.waits.pop(job, None)
+        if isinstance(event, RolloutReported):
+            self.progress.reported(event.env_steps)
+        record(event, self.metrics, self.progress.env_steps)
+
+    def _on_clips_requested(self, event: ClipsRequested) -> None:
+        self.crew.send(event, ("clips",))
+
+    def _on_job_ended(self, name: str, reason: str) -> None:
+        self.waits.pop(name, None)
+        if self.state == State.RESTARTING:
+            self._to_start |= set(_TOGETHER[name])
+            self.crew.dismiss(self._to_start)
+            self._load_when_ended()
+        elif reason != "stopped" and self.state != State.STOPPING:
+            self._to_start |= set(_TOGETHER[name])
+            self.crew.pause(True)
+            self._enter(State.FAILED)
+            self.job_failed.emit(self._account(name))
+
+    def _load_when_ended(self) -> None:
+        if not self._to_start & set(self.crew.running):
+            self.checkpoints.load()
+
+    def _account(self, name: str) -> str:
+        """What happened to this stage, and what was kept, in plain words."""
+        summary = self._summaries.pop(name, "its process ended unexpectedly")
+        count = self.progress.labels
+        answers = "Your answer is on disk" if count == 1 else f"All {count} answers are on disk"
+        saved = self.checkpoints.saved_at
+        if saved is None:
+            kept = f"{answers}; there is no checkpoint from this run yet."
+        else:
+            kept = f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
+        return f"The {name} stage stopped: {summary.rstrip('.')}. {kept} The other stages are paused."
+
+    def _on_saved(self) -> None:
+        if self.state == State.STOPPING:
+            self._dismiss()
+
+    def _on_checkpoint_refused(self, sentence: str) -> None:
+        self.trouble_arose.emit(sentence)
+        if self.state == State.STOPPING:
+            self._dismiss()
+        elif self.state in (State.STARTING, State.RESTARTING):
+            self._to_start = set(self._to_start or NAMES)
+            self._enter(State.FAILED if self.crew.running else State.STOPPED)
+
+    def _dismiss(self) -> None:
+        self._last_checkpoint.stop()
+        self.crew.dismiss()
+
+    def _on_dismissed(self) -> None:
+        if self.state == State.STOPPING:
+            self.waits.clear()
+            self._enter(State.STOPPED)
+            self.stopped.emit()

@@ -1,0 +1,131 @@
+"""The children and their supervisors: started, paused, stopped and started again together. No widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
+
+from app.background import Background
+from app.worker import JobWorker, MakeProcess, Process
+from core.events import (
+    ClipsRendered,
+    DemonstrationRecorded,
+    Event,
+    Failed,
+    JobState,
+    Paused,
+    PolicyUpdated,
+    QueryOffered,
+    RewardFitted,
+    RolloutReported,
+    StateSaved,
+    Waited,
+)
+from core.processes import JobDiedError, JobSpec
+from core.session import JOBS, deliver
+
+NAMES = (*JOBS, "clips")
+_FOR_WINDOW = (
+    QueryOffered,
+    RolloutReported,
+    RewardFitted,
+    PolicyUpdated,
+    ClipsRendered,
+    DemonstrationRecorded,
+    Waited,
+    Failed,
+    StateSaved,
+)
+"""All else, above all batches and weights, goes from child to child and never through the window's thread."""
+
+
+class JobPort:
+    """Where other threads send a child its events. A child that is gone takes none; its worker tells of that."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def send(self, event: Event) -> None:
+        try:
+            self._process.send(event)
+        except (JobDiedError, ValueError, OSError):
+            return
+
+
+class Crew(QObject):
+    """The four children, each with its worker.
+
+    Signals:
+        event_arrived(object): a child yielded an event that concerns the window.
+        job_ended(str, str): a child has ended; its name, and 'stopped', or unasked 'failed' or 'died'.
+        dismissed(): the last child has ended.
+    """
+
+    event_arrived = Signal(object)
+    job_ended = Signal(str, str)
+    dismissed = Signal()
+
+    def __init__(self, make_process: MakeProcess, config: dict[str, object], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.ports: dict[str, JobPort] = {}
+        self._make_process, self._config = make_process, config
+        self._workers: dict[str, JobWorker] = {}
+        self._post = Background(self)
+        self._post.start()
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        return tuple(self._workers)
+
+    def start(self, names: Iterable[str], states: Mapping[str, JobState]) -> None:
+        """Starts these children; none of them may be running. All ports exist before the first worker runs."""
+        names = tuple(names)
+        for name in names:
+            process = self._make_process(JobSpec(name, dict(self._config), states.get(name)))
+            self.ports[name] = JobPort(process)
+            self._workers[name] = self._worker(name, process)
+        for name in names:
+            self._workers[name].start()
+
+    def _worker(self, name: str, process: Process) -> JobWorker:
+        worker = JobWorker(name, process, self._relay, self)
+        worker.event_arrived.connect(self.event_arrived)
+        worker.finished_with.connect(self._on_finished)
+        return worker
+
+    def _relay(self, event: Event) -> bool:
+        """Called in the workers' threads."""
+        deliver(event, self.ports)
+        return isinstance(event, _FOR_WINDOW)
+
+    def send(self, event: Event, names: Iterable[str]) -> None:
+        """Sends from a thread of its own: pickling takes time, and a pipe may be full."""
+        for name in names:
+            if name in self._workers:
+                self._post.do(partial(self.ports[name].send, event))
+
+    def pause(self, on: bool) -> None:
+        self.send(Paused(on), JOBS)  # clips go on: what is offered can still be looked at
+
+    def dismiss(self, names: Iterable[str] = NAMES) -> None:
+        """Asks these children to end; `dismissed` follows when none is left at all."""
+        for name in names:
+            if name in self._workers:
+                self._workers[name].cancel()
+        if not self._workers:
+            self.dismissed.emit()
+
+    def close(self) -> None:
+        """After `dismissed`: ends what is left of the crew's threads."""
+        self._post.end()
+        self._post.wait()
+
+    def _on_finished(self, name: str, reason: str) -> None:
+        worker = self._workers.pop(name)
+        worker.wait()  # its run() has nothing left to do
+        worker.deleteLater()
+        self.job_ended.emit(name, reason)
+        if not self._workers:
+            self.dismissed.emit()

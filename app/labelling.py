@@ -1,0 +1,201 @@
+"""Labelling: which pair is on screen, who answers it, and how an answer is taken back. No widgets."""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.answers import AnswerWorker
+from app.pairs import Pair, PairQueue
+from app.progress import Progress
+from core import oracle
+from core.errors import UserError
+from core.events import ClipsRendered, ClipsRequested
+from core.preferences import PreferenceStore
+from core.records import Choice, Preference, Query
+from core.session import Port
+
+HUMAN, ORACLE = "human", "oracle"
+_ORACLE_MS = 700
+"""How long the oracle lets each pair stand, so that an audience can follow."""
+_CLIP_SIZE, _CLIP_FPS = 480, 30.0
+_REMEMBERED = 2
+"""Answered pairs whose clips stay in memory, so that taking back is instant; older ones are drawn anew."""
+
+
+class Labelling(QObject):
+    """The labeller's side of a session.
+
+    Signals:
+        pair_shown(object): this Pair is to be answered.
+        pair_awaited(): there is none to answer now.
+        answer_kept(object): an answer is on disk; the Preference.
+        answer_withdrawn(object): an answer was taken back; the Preference.
+        trouble_arose(str): an answer or an undo was refused; nothing was lost. One sentence.
+        teacher_changed(str): 'human' or 'oracle' answers from now on.
+        clips_requested(object): a ClipsRequested for the clips job.
+    """
+
+    pair_shown = Signal(object)
+    pair_awaited = Signal()
+    answer_kept = Signal(object)
+    answer_withdrawn = Signal(object)
+    trouble_arose = Signal(str)
+    teacher_changed = Signal(str)
+    clips_requested = Signal(object)
+
+    def __init__(
+        self,
+        open_store: Callable[[], PreferenceStore],
+        ports: Mapping[str, Port],
+        progress: Progress,
+        tokens: itertools.count[int],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.teacher = HUMAN
+        self.open = False
+        self.pairs = PairQueue(tokens)
+        self._progress = progress
+        self._busy = False
+        self._answered: OrderedDict[int, Pair] = OrderedDict()
+        self._oracle = QTimer(self, singleShot=True, interval=_ORACLE_MS)
+        self._oracle.timeout.connect(self._on_oracle_due)
+        self._answers = AnswerWorker(open_store, ports, self)
+        self._answers.answer_kept.connect(self._on_kept)
+        self._answers.answer_withdrawn.connect(self._on_withdrawn)
+        self._answers.answer_refused.connect(self._on_refused)
+        self._answers.answers_counted.connect(self._on_counted)
+        self._answers.start()
+
+    def replay(self, names: tuple[str, ...]) -> None:
+        """Gives every answer so far to these jobs, which have just been started."""
+        self._answers.replay(names)
+
+    def set_open(self, on: bool) -> None:
+        """Whether answers are taken at all."""
+        self.open = on
+        self._wake_oracle()
+
+    def answer(self, choice: Choice, labeller: str = HUMAN) -> None:
+        """Ignored while there is no pair, or while the last answer is on its way to the disk."""
+        pair = self.pairs.shown
+        if pair is None or self._busy or not self.open:
+            return
+        self._busy = True
+        self._oracle.stop()
+        self._answers.add(pair.query, choice, labeller)
+
+    def undo(self) -> None:
+        if self._busy or not self.open:
+            return
+        self._busy = True
+        self._oracle.stop()
+        self._answers.withdraw_last()
+
+    def set_teacher(self, teacher: str) -> None:
+        if teacher != self.teacher:
+            self.teacher = teacher
+            self.teacher_changed.emit(teacher)
+        self._wake_oracle()
+
+    def offer(self, query: Query) -> None:
+        self._progress.offered()
+        self.pairs.offer(query)
+        self._ask_for_clips()
+
+    def take_clips(self, event: ClipsRendered) -> bool:
+        """False where the clips are not a pair's."""
+        if not self.pairs.drawn(event.token, event.clips):
+            return False
+        if self.pairs.shown is None:
+            self._advance()
+        self._ask_for_clips()
+        return True
+
+    def forget_offered(self) -> None:
+        self.pairs.forget_offered()
+
+    def redraw(self) -> None:
+        for token, query in self.pairs.redraw():
+            self._request(token, query)
+
+    def close(self) -> None:
+        self._oracle.stop()
+        self._answers.end()
+        self._answers.wait()
+
+    def _advance(self) -> None:
+        pair = self.pairs.advance()
+        if pair is None:
+            self.pair_awaited.emit()
+        else:
+            self._show(pair)
+        self._ask_for_clips()
+
+    def _show(self, pair: Pair) -> None:
+        self.pair_shown.emit(pair)
+        self._wake_oracle()
+
+    def _ask_for_clips(self) -> None:
+        for token, query in self.pairs.to_draw():
+            self._request(token, query)
+
+    def _request(self, token: int, query: Query) -> None:
+        self.clips_requested.emit(ClipsRequested(token, (query.left, query.right), _CLIP_SIZE, _CLIP_FPS))
+
+    def _on_kept(self, preference: Preference) -> None:
+        self._busy = False
+        self._progress.answered()
+        pair = self.pairs.shown
+        assert pair is not None
+        self._answered[preference.id] = pair
+        while len(self._answered) > _REMEMBERED:
+            self._answered.popitem(last=False)
+        self.answer_kept.emit(preference)
+        self._advance()
+
+    def _on_withdrawn(self, preference: Preference | None) -> None:
+        self._busy = False
+        if preference is None:
+            self.trouble_arose.emit("There is no answer to take back.")
+            return
+        self._progress.withdrawn()
+        self.set_teacher(HUMAN)  # or the oracle would give the same answer again
+        self.answer_withdrawn.emit(preference)
+        self._bring_back(preference)
+
+    def _bring_back(self, preference: Preference) -> None:
+        pair = self._answered.pop(preference.id, None)
+        if pair:
+            self.pairs.put_first(pair)
+            self._show(pair)
+        else:
+            self._request(*self.pairs.draw_first(preference.query))
+            self.pair_awaited.emit()
+
+    def _on_refused(self, sentence: str) -> None:
+        self._busy = False
+        self.set_teacher(HUMAN)  # the oracle would run into the same wall again and again
+        self.trouble_arose.emit(sentence)
+
+    def _on_counted(self, count: int) -> None:
+        self._progress.labels = count
+
+    def _wake_oracle(self) -> None:
+        wanted = self.open and self.teacher == ORACLE and self.pairs.shown is not None
+        if wanted and not self._busy and self._progress.labels < self._progress.target:
+            self._oracle.start()
+        else:
+            self._oracle.stop()
+
+    def _on_oracle_due(self) -> None:
+        if self.pairs.shown is None:
+            return
+        try:
+            self.answer(oracle.answer(self.pairs.shown.query), ORACLE)
+        except UserError as error:
+            self._on_refused(str(error))

@@ -1,0 +1,66 @@
+"""The newest demonstration of the policy, drawn when there is time for it. No widgets."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from core.events import ClipsRendered, ClipsRequested, DemonstrationRecorded
+from core.records import Float32, Frames
+
+_SIZE, _FPS = 288, 30.0
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """The policy acting, drawn. predicted (k,): the predicted reward of each step."""
+
+    frames: Frames
+    predicted: Float32
+    env_steps: int
+
+
+class Demonstrations(QObject):
+    """One drawing at a time, and the next only when the last could be seen to its end: pairs come first.
+
+    Signals:
+        clips_requested(object): a ClipsRequested for the clips job.
+        demonstration_drawn(object): the newest Demonstration.
+    """
+
+    clips_requested = Signal(object)
+    demonstration_drawn = Signal(object)
+
+    def __init__(self, tokens: itertools.count[int], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tokens = tokens
+        self._newest: DemonstrationRecorded | None = None
+        self._drawing: tuple[int, DemonstrationRecorded] | None = None
+        self._next_at = 0.0
+
+    def take(self, event: DemonstrationRecorded) -> None:
+        self._newest = event
+
+    def draw_if_due(self, pairs_drawing: int) -> None:
+        """Called now and then."""
+        if self._newest is None or self._drawing or pairs_drawing or time.monotonic() < self._next_at:
+            return
+        self._drawing = (next(self._tokens), self._newest)
+        self._newest = None
+        token, event = self._drawing
+        self.clips_requested.emit(ClipsRequested(token, (event.segment,), _SIZE, _FPS))
+
+    def take_clips(self, event: ClipsRendered) -> None:
+        if self._drawing is None or event.token != self._drawing[0]:
+            return
+        recorded, self._drawing = self._drawing[1], None
+        frames = event.clips[0]
+        self._next_at = time.monotonic() + len(frames.pixels) / frames.fps
+        self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps))
+
+    def forget(self) -> None:
+        """The clips job was started anew: what it was drawing will not come."""
+        self._drawing = None

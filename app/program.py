@@ -1,0 +1,47 @@
+"""The program with a window: from the command line to the exit code."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from app import theme
+from app.controller import Controller
+from app.opening import opened, parsed
+from app.windows.main import MainWindow
+from core.processes import JobProcess
+
+
+def run(arguments: list[str]) -> int:
+    """Opens the window and blocks until it is closed. UserError where there is no window to tell it in yet."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    options = parsed(arguments)
+    session = opened(options)
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("Somersault")
+    app.setQuitOnLastWindowClosed(False)  # the children end first; the window says when
+    theme.apply(app)
+    controller = Controller(session, JobProcess)
+    controller.labelling.set_teacher(options.teacher or _last_teacher(session.config.teacher))
+    window = MainWindow(controller)
+    window.closed.connect(app.quit)
+    _close_on_signals(window)
+    if options.quit_after is not None:
+        QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), window.close)
+    window.show()
+    controller.start()
+    return app.exec()
+
+
+def _last_teacher(teacher: str) -> str:
+    return teacher if teacher in ("human", "oracle") else "human"
+
+
+def _close_on_signals(window: MainWindow) -> None:
+    """Python runs its handlers between bytecodes; the window's timer, four times a second, is where they come in."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: QTimer.singleShot(0, window.close))

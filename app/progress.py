@@ -1,0 +1,65 @@
+"""How far and how fast: counts, pace, and what to expect next. Pure."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+_WINDOW = 60.0
+"""Seconds that a pace is measured over."""
+_SPEED_WINDOW = 10.0
+
+
+class Progress:
+    """Labels, environment steps and their pace."""
+
+    def __init__(self, target: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.target, self.labels, self.env_steps = target, 0, 0
+        self._clock = clock
+        self._answers: deque[float] = deque(maxlen=1000)
+        self._offers: deque[float] = deque(maxlen=16)
+        self._steps: deque[tuple[float, int]] = deque(maxlen=256)
+
+    def answered(self) -> None:
+        self.labels += 1
+        self._answers.append(self._clock())
+
+    def withdrawn(self) -> None:
+        self.labels -= 1
+        if self._answers:
+            self._answers.pop()
+
+    def offered(self) -> None:
+        self._offers.append(self._clock())
+
+    def reported(self, env_steps: int) -> None:
+        self.env_steps = env_steps
+        self._steps.append((self._clock(), env_steps))
+
+    @property
+    def labels_per_minute(self) -> float:
+        """Over the last minute, or over the time since the first answer in it."""
+        now = self._clock()
+        recent = [t for t in self._answers if now - t < _WINDOW]
+        if len(recent) < 2:
+            return float(len(recent))
+        return 60 * len(recent) / max(now - recent[0], 1.0)
+
+    @property
+    def steps_per_second(self) -> float:
+        """End to end: what was taken over the last seconds, waiting included. 0 where nothing is known."""
+        now = self._clock()
+        recent = [(t, n) for t, n in self._steps if now - t < _SPEED_WINDOW]
+        if len(recent) < 2:
+            return 0.0
+        return max(0.0, (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0] or 1.0))
+
+    @property
+    def seconds_to_next_offer(self) -> float | None:
+        """From the gaps between the last offers, bursts counted as one; None where there is no pace yet."""
+        gaps = [b - a for a, b in zip(self._offers, list(self._offers)[1:], strict=False) if b - a > 0.5]
+        if not gaps:
+            return None
+        expected = sorted(gaps)[len(gaps) // 2]
+        return max(1.0, expected - (self._clock() - self._offers[-1]))

@@ -1,0 +1,87 @@
+"""A QThread that supervises one child job. It adds no logic of its own: the engine's events go on as one signal."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from core.events import Event, Failed, Waited
+from core.processes import JobDiedError, JobSpec
+
+log = logging.getLogger(__name__)
+_LOOK_SECONDS = 0.05
+"""How long the worker blocks in its pipe before it looks whether it was cancelled."""
+
+
+class Process(Protocol):
+    """A job in a child process: core.processes.JobProcess, or a test's stand-in."""
+
+    def start(self) -> None: ...
+    def send(self, event: Event) -> None: ...
+    def receive(self, timeout: float) -> Event | None: ...
+    def stop(self, grace: float = ...) -> None: ...
+
+
+MakeProcess = Callable[[JobSpec], Process]
+
+
+class JobWorker(QThread):
+    """Starts a child, takes its events in, and stops it.
+
+    `relay` hands an event to the other children, in this thread, and says whether the window wants it too.
+
+    Signals:
+        event_arrived(object): the child yielded an event that the window wants.
+        finished_with(str, str): the child has ended; its name and 'stopped', 'failed' or 'died'. Exactly once, last.
+    """
+
+    event_arrived = Signal(object)
+    finished_with = Signal(str, str)
+
+    def __init__(
+        self, name: str, process: Process, relay: Callable[[Event], bool], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.name = name
+        self._process, self._relay = process, relay
+        self._cancelled = threading.Event()
+        self._waited: Waited | None = None
+
+    def cancel(self) -> None:
+        """Asks for the end; finished_with answers."""
+        self._cancelled.set()
+
+    def run(self) -> None:
+        reason = "failed"
+        try:
+            reason = self._supervise()
+        except JobDiedError as error:
+            log.warning("The %s process is gone (%s).", self.name, error)
+            reason = "stopped" if self._cancelled.is_set() else "died"
+        except Exception as error:  # the boundary of the thread: everything is reported, nothing is lost
+            self.event_arrived.emit(Failed(self.name, f"{type(error).__name__}: {error}", traceback.format_exc()))
+        try:
+            self._process.stop()
+        finally:
+            self.finished_with.emit(self.name, reason)
+
+    def _supervise(self) -> str:
+        self._process.start()
+        while not self._cancelled.is_set():
+            event = self._process.receive(_LOOK_SECONDS)
+            if event is not None and self._relay(event) and self._is_news(event):
+                self.event_arrived.emit(event)
+            if isinstance(event, Failed):
+                return "failed"
+        return "stopped"
+
+    def _is_news(self, event: Event) -> bool:
+        """An idle job says four times a second why it waits; once is enough for the window."""
+        repeated = isinstance(event, Waited) and event == self._waited
+        self._waited = event if isinstance(event, Waited) else None
+        return not repeated

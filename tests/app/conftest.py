@@ -1,0 +1,68 @@
+"""Windows over a fake engine, all closed at the end; no thread or child process may be left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app import theme
+from core.config import Config, replaced
+from core.session import Session
+from tests.app.fakes import Face
+
+
+@pytest.fixture(autouse=True)
+def style(qapp: Any) -> None:
+    if not qapp.styleSheet():
+        theme.apply(qapp)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Iterator[None]:
+    """No test may leave a thread or a child process."""
+    threads = set(threading.enumerate())
+    children = {child.pid for child in psutil.Process().children(recursive=True)}
+    yield
+    deadline = time.monotonic() + 5
+    while (left := _left(threads, children)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not left
+
+
+def _left(threads: set[threading.Thread], children: set[int]) -> list[object]:
+    processes = [c for c in psutil.Process().children(recursive=True) if c.pid not in children]
+    tracked = [c for c in processes if "resource_tracker" not in " ".join(c.cmdline())]
+    alive = [t for t in threading.enumerate() if t not in threads and not isinstance(t, threading._DummyThread)]
+    return [*alive, *tracked]
+
+
+@pytest.fixture
+def open_face(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Face]]:
+    """Opens windows over a session: made at first, opened again later. All are closed at the end."""
+    faces: list[Face] = []
+
+    def make(folder: Path = tmp_path / "session", **changes: Any) -> Face:
+        if (folder / "config.json").exists():
+            session = Session.open(folder)
+        else:
+            session = Session.create(folder, replaced(Config(), **{"teacher": "human", **changes}))
+        faces.append(Face(qtbot, folder, session))
+        faces[-1].open()
+        return faces[-1]
+
+    yield make
+    for face in faces:
+        face.close()
+        face.window.deleteLater()
+
+
+@pytest.fixture
+def face(open_face: Callable[..., Face]) -> Face:
+    return open_face()

@@ -1,0 +1,150 @@
+"""A fake engine: processes that play what a test tells them to and record what they are sent; and a window over it."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.controller import Controller, State
+from app.windows.main import MainWindow
+from core.events import ClipsRendered, ClipsRequested, Event, JobState, QueryOffered, StateRequested, StateSaved
+from core.processes import JobDiedError, JobSpec
+from core.records import Frames, Preference, Query, Segment
+from core.session import Session
+
+_ids = itertools.count(1)
+
+
+def make_segment(reward: float = 0.0) -> Segment:
+    number = next(_ids)
+    return Segment(
+        number,
+        np.full((6, 3), number, np.float32),
+        np.zeros((6, 2), np.float32),
+        np.zeros((7, 4)),
+        np.full(6, reward, np.float32),
+        1000,
+    )
+
+
+def make_query(left_reward: float = 1.0, right_reward: float = 0.0) -> Query:
+    return Query(next(_ids), make_segment(left_reward), make_segment(right_reward), 0.1)
+
+
+def make_frames(size: int = 24, count: int = 8) -> Frames:
+    pixels = np.zeros((count, size, size, 3), np.uint8)
+    for i in range(count):
+        pixels[i, :, : (i + 1) * size // count] = (40, 120, 200)
+    return Frames(pixels, 30.0)
+
+
+class FakeProcess:
+    """Stands in for core.processes.JobProcess."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self.spec = spec
+        self.started = self.stopped = False
+        self.sent: list[Event] = []
+        self._tape: queue.Queue[Event | int] = queue.Queue()
+
+    def start(self) -> None:
+        self.started = True
+
+    def play(self, event: Event) -> None:
+        self._tape.put(event)
+
+    def die(self, exit_code: int = -9) -> None:
+        self._tape.put(exit_code)
+
+    def send(self, event: Event) -> None:
+        if self.stopped:
+            raise JobDiedError(0)
+        self.sent.append(event)
+        if isinstance(event, StateRequested):
+            self.play(StateSaved(self.spec.name, event.number, JobState({"x": np.ones(3)}, {"n": event.number})))
+        if isinstance(event, ClipsRequested):
+            clips = tuple(make_frames() for _ in event.segments)
+            self.play(ClipsRendered(event.token, clips))
+
+    def receive(self, timeout: float) -> Event | None:
+        try:
+            got = self._tape.get(timeout=min(timeout, 0.01))
+        except queue.Empty:
+            return None
+        if isinstance(got, int):
+            raise JobDiedError(got)
+        return got
+
+    def stop(self, grace: float = 0.5) -> None:
+        self.stopped = True
+
+    def got(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.sent if isinstance(event, kind)]
+
+
+class Engine:
+    """Makes fake processes and remembers the newest of each name."""
+
+    def __init__(self) -> None:
+        self.made: list[FakeProcess] = []
+
+    def __call__(self, spec: JobSpec) -> FakeProcess:
+        self.made.append(FakeProcess(spec))
+        return self.made[-1]
+
+    def __getitem__(self, name: str) -> FakeProcess:
+        return [process for process in self.made if process.spec.name == name][-1]
+
+    def offer(self, *queries: Query) -> None:
+        for query in queries:
+            self["rollout"].play(QueryOffered(query))
+
+
+class Face:
+    """A shown window with its controller, engine and session's folder."""
+
+    def __init__(self, qtbot: QtBot, folder: Path, session: Session) -> None:
+        self.qtbot, self.folder, self.engine = qtbot, folder, Engine()
+        self.controller = Controller(session, self.engine)
+        self.labelling = self.controller.labelling
+        self.window = MainWindow(self.controller)
+
+    def open(self) -> None:
+        self.window.show()
+        self.window.activateWindow()
+        self.qtbot.waitUntil(self.window.isActiveWindow)
+        self.controller.start()
+        self.qtbot.waitUntil(lambda: self.controller.state == State.RUNNING)
+
+    def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        QTest.keyClick(self.window, key, modifier)
+
+    def offer(self, *queries: Query) -> None:
+        """Offers queries and waits until the first of them is on screen."""
+        self.engine.offer(*queries)
+        self.qtbot.waitUntil(lambda: self.labelling.pairs.shown is not None)
+
+    @property
+    def query(self) -> Query | None:
+        """The query that the window shows."""
+        shown = self.window.clips.shown
+        return shown.query if shown and self.window.place.currentWidget() is self.window.clips else None
+
+    def answers(self) -> list[Preference]:
+        store = self.controller.session.store()
+        try:
+            return store.all()
+        finally:
+            store.close()
+
+    def close(self) -> None:
+        if self.window.isVisible():
+            with self.qtbot.waitSignal(self.window.closed):
+                self.window.close()
