@@ -15,6 +15,7 @@ from app.live import Demonstrations
 from app.progress import Progress
 from app.recorder import record
 from app.worker import MakeProcess
+from core.config import Config, replaced
 from core.events import (
     ClipsRendered,
     ClipsRequested,
@@ -35,6 +36,8 @@ from core.tasks import find
 
 _LAST_CHECKPOINT_MS = 1500
 """How long stopping waits for the last checkpoint: a window must close within three seconds."""
+_DEMONSTRATE_EVERY = 4
+"""Batches between two recordings for the live view: some seconds."""
 _TOGETHER = {
     "rollout": ("rollout", "policy"),
     "policy": ("rollout", "policy"),
@@ -42,6 +45,11 @@ _TOGETHER = {
     "clips": ("clips",),
 }
 """What is started again with a job: rollout and policy count each other's batches, so they go back together."""
+
+
+def _for_window(config: Config) -> Config:
+    """What differs with a window: a live view, and rollouts one batch ahead, so that physics and updates overlap."""
+    return replaced(config, rollout__demonstrate_every=_DEMONSTRATE_EVERY, policy__lag=max(1, config.policy.lag))
 
 
 class State(StrEnum):
@@ -80,7 +88,7 @@ class Controller(QObject):
         self._summaries: dict[str, str] = {}
         self._to_start: set[str] = set()
         tokens = itertools.count(1)
-        self.crew = Crew(make_process, session.config.to_dict(), self)
+        self.crew = Crew(make_process, _for_window(session.config).to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, self)
         self.demonstrations = Demonstrations(tokens, self)
@@ -174,7 +182,7 @@ class Controller(QObject):
                 self._summaries[job] = summary
             case _:
                 self._on_report(event)
-        self.demonstrations.draw_if_due(self.labelling.pairs.drawing)
+        self.demonstrations.draw_if_due(self.labelling.pairs.pair_ready)
 
     def _on_report(self, event: Event) -> None:
         job = {RolloutReported: "rollout", RewardFitted: "reward", PolicyUpdated: "policy"}.get(type(event), "")

@@ -12,6 +12,7 @@ from core.events import ClipsRendered, ClipsRequested, DemonstrationRecorded
 from core.records import Float32, Frames
 
 _SIZE, _FPS = 288, 30.0
+_PATIENCE_SECONDS = 8.0
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Demonstration:
 
 
 class Demonstrations(QObject):
-    """One drawing at a time, and the next only when the last could be seen to its end: pairs come first.
+    """One drawing at a time, and the next only when the last could be seen to its end.
 
     Signals:
         clips_requested(object): a ClipsRequested for the clips job.
@@ -39,14 +40,17 @@ class Demonstrations(QObject):
         self._tokens = tokens
         self._newest: DemonstrationRecorded | None = None
         self._drawing: tuple[int, DemonstrationRecorded] | None = None
-        self._next_at = 0.0
+        self._next_at = time.monotonic()
 
     def take(self, event: DemonstrationRecorded) -> None:
         self._newest = event
 
-    def draw_if_due(self, pairs_drawing: int) -> None:
-        """Called now and then."""
-        if self._newest is None or self._drawing or pairs_drawing or time.monotonic() < self._next_at:
+    def draw_if_due(self, pair_ready: bool) -> None:
+        """Called now and then. A pair that somebody waits for is drawn first, but not for ever."""
+        now = time.monotonic()
+        if self._newest is None or self._drawing or now < self._next_at:
+            return
+        if not pair_ready and now < self._next_at + _PATIENCE_SECONDS:
             return
         self._drawing = (next(self._tokens), self._newest)
         self._newest = None

@@ -37,6 +37,11 @@ class PairQueue:
         return len(self._drawing)
 
     @property
+    def pair_ready(self) -> bool:
+        """Whether the next answer would bring up a pair at once."""
+        return bool(self._ready)
+
+    @property
     def waits_for_taken_back(self) -> bool:
         return self._taken_back is not None
 

@@ -32,10 +32,16 @@ def _while_running(controller: Controller) -> tuple[str, str]:
         return _DRAWING
     if controller.state == State.PAUSED:
         return "Paused", "Press Resume, and rollout goes on collecting segments to compare."
+    reason = controller.waits.get("rollout", "")
     if progress.target and progress.labels >= progress.target:
-        return f"All {progress.target} answers are given", "The policy goes on practising what you taught it."
-    reason = controller.waits.get("rollout") or "rollout is collecting segments"
-    return reason[0].upper() + reason[1:], _expected(progress.seconds_to_next_offer, progress.env_steps)
+        detail = _sentence(reason) if reason else "The policy goes on practising what you taught it."
+        return f"All {progress.target} answers are given", detail
+    headline = _sentence(reason or "rollout is collecting segments").rstrip(".")
+    return headline, _expected(progress.seconds_to_next_offer, progress.env_steps)
+
+
+def _sentence(reason: str) -> str:
+    return reason[0].upper() + reason[1:] + "."
 
 
 def _expected(seconds: float | None, env_steps: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -80,7 +82,7 @@ class Plot(QWidget):
 
     def refresh(self, metrics: Metrics) -> None:
         changed = [curve.refresh(metrics) for curve in self._curves]
-        if any(changed):
+        if any(changed) and math.isfinite(self._curves[0].latest):
             self._label.setText(f"{self._title}:  {_short(self._curves[0].latest)}")
 
 

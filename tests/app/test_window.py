@@ -219,6 +219,8 @@ def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None
 
 
 def test_the_live_view_shows_the_newest_demonstration(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321))
     qtbot.waitUntil(lambda: face.window.live.shown is not None)
     shown = face.window.live.shown

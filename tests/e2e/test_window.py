@@ -1,0 +1,155 @@
+"""The window over the real engine, in real child processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import psutil
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app import theme
+from app.controller import Controller
+from app.windows.main import MainWindow
+from core.config import Config, replaced
+from core.processes import JobProcess
+from core.records import Choice
+from core.session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+_PATIENCE_MS = 60_000
+_SMALL = {"teacher": "human", "labels": 8, "rollout.environments": 16, "rollout.steps": 80}
+_KEYS = {
+    Qt.Key.Key_Left: Choice.LEFT,
+    Qt.Key.Key_Right: Choice.RIGHT,
+    Qt.Key.Key_Up: Choice.TIE,
+    Qt.Key.Key_Down: Choice.CANT_TELL,
+}
+
+
+def children() -> list[psutil.Process]:
+    every = psutil.Process().children(recursive=True)
+    return [child for child in every if "resource_tracker" not in " ".join(child.cmdline())]
+
+
+def test_a_persons_answers_land_in_the_store_and_train_the_reward(
+    qapp: QApplication, qtbot: QtBot, tmp_path: Path
+) -> None:
+    theme.apply(qapp)
+    session = Session.create(tmp_path / "s", replaced(Config(), **_SMALL))
+    controller = Controller(session, JobProcess)
+    window = MainWindow(controller)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    controller.start()
+    given: list[tuple[int, Choice]] = []
+    for number in range(6):
+        qtbot.waitUntil(lambda: window.clips.shown is not None and not controller.labelling._busy, timeout=_PATIENCE_MS)
+        key, choice = list(_KEYS.items())[number % len(_KEYS)]
+        assert window.clips.shown
+        given.append((window.clips.shown.query.id, choice))
+        with qtbot.waitSignal(controller.labelling.answer_kept, timeout=_PATIENCE_MS):
+            QTest.keyClick(window, key)
+    qtbot.waitUntil(lambda: "train loss 0" in controller.metrics.names(), timeout=_PATIENCE_MS)
+    with qtbot.waitSignal(window.closed, timeout=_PATIENCE_MS):
+        window.close()
+    window.deleteLater()
+    store = session.store()
+    assert [(answer.query.id, answer.choice) for answer in store.all()] == given
+    assert all(answer.query.left.states.any() for answer in store.all())
+    store.close()
+    assert children() == []
+
+
+_ANSWER_ONE = """
+import sys, pathlib
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from app import theme
+from app.controller import Controller
+from app.windows.main import MainWindow
+from core.config import Config, replaced
+from core.processes import JobProcess
+from core.session import Session
+
+def told(preference):
+    window.repaint()  # the flash is on screen now, and the next thing to happen is SIGKILL
+    print(window.clips.flashed, preference.query.id, flush=True)
+
+if __name__ == '__main__':
+    app = QApplication([])
+    theme.apply(app)
+    changes = {'teacher': 'human', 'labels': 8, 'rollout.environments': 16, 'rollout.steps': 80}
+    controller = Controller(Session.create(pathlib.Path(sys.argv[1]), replaced(Config(), **changes)), JobProcess)
+    window = MainWindow(controller)
+    controller.labelling.pair_shown.connect(lambda pair: QTest.keyClick(window, Qt.Key.Key_Right))
+    controller.labelling.answer_kept.connect(told)
+    window.show()
+    window.activateWindow()
+    controller.start()
+    app.exec()
+"""
+
+
+def test_an_answer_whose_flash_was_seen_survives_sigkill(tmp_path: Path) -> None:
+    script, folder = tmp_path / "answer_one.py", tmp_path / "s"
+    script.write_text(textwrap.dedent(_ANSWER_ONE))
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, str(script), str(folder)], cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout
+        choice, query = program.stdout.readline().split()
+        orphans = psutil.Process(program.pid).children(recursive=True)
+        program.kill()
+    session = Session.open(folder)
+    store = session.store()
+    answers = store.all()
+    store.close()
+    session.close()
+    assert answers and (answers[0].choice, answers[0].query.id) == (Choice(choice), int(query))
+    _, alive = psutil.wait_procs(orphans, timeout=20)
+    assert not alive
+
+
+def test_closing_the_window_leaves_no_process(tmp_path: Path) -> None:
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    command = [
+        sys.executable,
+        "-m",
+        "app",
+        "--session",
+        str(tmp_path / "s"),
+        "--teacher",
+        "oracle",
+        "--quit-after",
+        "4",
+    ]
+    with subprocess.Popen(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True) as program:
+        family: set[psutil.Process] = set()
+        while program.poll() is None:
+            family |= set(_family(program.pid))
+            time.sleep(0.1)
+        assert program.stderr
+        complaints = program.stderr.read()
+    assert program.returncode == 0, complaints
+    assert complaints == ""
+    assert len(family) >= 4
+    _, alive = psutil.wait_procs(list(family), timeout=20)
+    assert not alive
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
