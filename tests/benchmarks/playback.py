@@ -1,0 +1,158 @@
+"""How the window keeps its rhythm while everything trains: real children, synthetic key presses.
+
+    xvfb-run -a python tests/benchmarks/playback.py --seconds 120
+
+Prints one JSON object. Run it with nothing else on the machine; it asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from app import theme
+from app.controller import Controller
+from app.pairs import Pair
+from app.widgets.clip_player import ClipPlayer
+from app.windows.main import MainWindow
+from core import oracle
+from core.config import Config, replaced
+from core.processes import JobProcess
+from core.records import Choice
+from core.session import Session
+
+_NOMINAL = 1000 / 30
+_KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
+_BEAT_MS = 5
+
+
+class Probe(QObject):
+    """Notes when each clip was painted, when keys were pressed, and how long the event loop was away."""
+
+    def __init__(self, window: MainWindow, controller: Controller, seconds_a_label: float) -> None:
+        super().__init__()
+        self._window, self._controller, self._pace = window, controller, seconds_a_label
+        self.intervals: list[float] = []
+        self.waits: list[float] = []
+        self.stalls: list[float] = []
+        self.misses = 0
+        self._painted: dict[ClipPlayer, tuple[int, int, float]] = {}
+        self._pressed: tuple[float, Pair] | None = None
+        self._beat_at = time.perf_counter()
+        self._beat = QTimer(self, interval=_BEAT_MS, timerType=Qt.TimerType.PreciseTimer)
+        self._beat.timeout.connect(self._on_beat)
+        self._beat.start()
+        self._press = QTimer(self, singleShot=True)
+        self._press.timeout.connect(self._on_press)
+        controller.labelling.pair_shown.connect(lambda pair: self._press.start(round(1000 * seconds_a_label)))
+
+    def painted(self, player: ClipPlayer) -> None:
+        """Called after each paint of a clip: an interval runs from one frame of a pair to another of the same pair."""
+        now, frames = time.perf_counter(), player.frames
+        before = self._painted.get(player)
+        if before and before[0] == id(frames) and before[1] != player._index:
+            self.intervals.append(1000 * (now - before[2]))
+        if before is None or before[:2] != (id(frames), player._index):
+            self._painted[player] = (id(frames), player._index, now)
+        shown = self._window.clips.shown
+        if self._pressed and shown is not None and shown is not self._pressed[1] and frames is shown.right:
+            self.waits.append(1000 * (now - self._pressed[0]))
+            self._pressed = None
+
+    def _on_beat(self) -> None:
+        now = time.perf_counter()
+        self.stalls.append(1000 * (now - self._beat_at) - _BEAT_MS)
+        self._beat_at = now
+
+    def _on_press(self) -> None:
+        shown = self._window.clips.shown
+        if shown is None:
+            return
+        if self._controller.labelling.pairs.pair_ready:
+            self._pressed = (time.perf_counter(), shown)
+        else:
+            self.misses += 1
+        QTest.keyClick(self._window, _KEYS[oracle.answer(shown.query)])
+
+
+def watch(probe: Probe, window: MainWindow) -> None:
+    """Lets the probe know of each paint of the two clips."""
+    paint = ClipPlayer.paintEvent
+
+    def paint_and_tell(player: ClipPlayer, event: QPaintEvent) -> None:
+        paint(player, event)
+        if player in (window.clips.left, window.clips.right):
+            probe.painted(player)
+
+    ClipPlayer.paintEvent = paint_and_tell  # type: ignore[method-assign]
+
+
+def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, object]:
+    intervals, waits = np.array(probe.intervals), np.array(probe.waits or [np.nan])
+    return {
+        "seconds": seconds,
+        "frame_intervals": len(intervals),
+        "interval_p50_over_nominal": round(float(np.percentile(intervals, 50)) / _NOMINAL, 3),
+        "interval_p99_over_nominal": round(float(np.percentile(intervals, 99)) / _NOMINAL, 3),
+        "interval_max_ms": round(float(intervals.max()), 1),
+        "share_within_1.5": round(float((intervals <= 1.5 * _NOMINAL).mean()), 5),
+        "key_to_next_pair_median_ms": round(float(np.median(waits)), 1),
+        "key_to_next_pair_p99_ms": round(float(np.percentile(waits, 99)), 1),
+        "keys": len(probe.waits),
+        "keys_with_no_pair_ready": probe.misses,
+        "event_loop_stall_max_ms": round(max(probe.stalls), 1),
+        "event_loop_stall_p999_ms": round(float(np.percentile(probe.stalls, 99.9)), 1),
+        "labels": controller.progress.labels,
+        "env_steps": controller.progress.env_steps,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--label-every", type=float, default=2.5, help="seconds that each pair is looked at")
+    parser.add_argument("--warm-up", type=float, default=20, help="seconds left out at the start")
+    options = parser.parse_args()
+    app = QApplication([])
+    app.setQuitOnLastWindowClosed(False)
+    theme.apply(app)
+    folder = Path(tempfile.mkdtemp(prefix="somersault-playback-")) / "session"
+    config = replaced(Config(), teacher="human", labels=100, steps=10**12)
+    controller = Controller(Session.create(folder, config), JobProcess)
+    window = MainWindow(controller)
+    probe = Probe(window, controller, options.label_every)
+    watch(probe, window)
+    result: dict[str, object] = {}
+
+    def begin() -> None:
+        for noted in (probe.intervals, probe.waits, probe.stalls):
+            noted.clear()
+
+    def end() -> None:
+        result.update(figures(probe, controller, options.seconds))
+        window.close()
+
+    QTimer.singleShot(round(1000 * options.warm_up), begin)
+    QTimer.singleShot(round(1000 * (options.warm_up + options.seconds)), end)
+    window.closed.connect(app.quit)
+    window.show()
+    window.activateWindow()
+    controller.start()
+    app.exec()
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
