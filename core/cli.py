@@ -46,6 +46,7 @@ def _tasks(args: argparse.Namespace) -> None:
 def _teach(args: argparse.Namespace) -> None:
     from core.headless import HeadlessRun, random_return
 
+    _check_video_path(args.video)
     session = Session.open(Path(args.resume)) if args.resume else _new_session(args)
     try:
         started = time.monotonic()
@@ -80,9 +81,15 @@ def _new_session(args: argparse.Namespace) -> Session:
     if args.task is None:
         raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
     task = find(args.task)
-    given = {"teacher": args.teacher, "seed": args.seed, "device": args.device, "labels": args.labels, "steps": args.steps}
+    given = {
+        "teacher": args.teacher,
+        "seed": args.seed,
+        "device": args.device,
+        "labels": args.labels,
+        "steps": args.steps,
+    }
     changes = {**task.presets, **{name: value for name, value in given.items() if value is not None}}
-    config = replaced(Config(task=task.name), **changes, **_settings(args.set))
+    config = replaced(Config(task=task.name), **{**changes, **_settings(args.set)})
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
 
@@ -129,6 +136,7 @@ def _evaluate(args: argparse.Namespace) -> None:
 
     if args.episodes < 1:
         raise UserError("Give at least one episode.")
+    _check_video_path(args.video)
     session = Session.open(Path(args.session))
     try:
         result = evaluate(session, args.episodes)
@@ -138,6 +146,14 @@ def _evaluate(args: argparse.Namespace) -> None:
         _show({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
     finally:
         session.close()
+
+
+def _check_video_path(path: str | None) -> None:
+    """Before the work rather than after it."""
+    if path is not None:
+        from core.video import check_path
+
+        check_path(Path(path))
 
 
 def _write_video(session: Session, path: str) -> None:

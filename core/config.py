@@ -28,16 +28,20 @@ class _Checked:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            _check(field.name, getattr(self, field.name), field.metadata)
+            _check(field, getattr(self, field.name))
 
 
-def _check(name: str, value: Any, metadata: Any) -> None:
-    if "options" in metadata and value not in metadata["options"]:
-        raise UserError(f"{name} is {value!r}; choose one of {', '.join(metadata['options'])}.")
-    if "low" not in metadata or value is None:
+def _check(field: dataclasses.Field[Any], value: Any) -> None:
+    limits = field.metadata
+    if "options" in limits and value not in limits["options"]:
+        raise UserError(f"{field.name} is {value!r}; choose one of {', '.join(limits['options'])}.")
+    if "low" not in limits or value is None and field.default is None:
         return
-    if not isinstance(value, int | float) or not metadata["low"] <= value <= metadata["high"]:
-        raise UserError(f"{name} is {value}; give a number from {metadata['low']:g} to {metadata['high']:g}.")
+    whole = field.type == "int"
+    kind = "a whole number" if whole else "a number"
+    fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not fits or not limits["low"] <= value <= limits["high"]:
+        raise UserError(f"{field.name} is {value!r}; give {kind} from {limits['low']:g} to {limits['high']:g}.")
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ class Config(_Checked):
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if field.name != "task":
-                _check(field.name, getattr(self, field.name), field.metadata)
+                _check(field, getattr(self, field.name))
         self._refuse_contradictions()
 
     def _refuse_contradictions(self) -> None:
@@ -151,8 +155,8 @@ def replaced(config: Config, **changes: Any) -> Config:
     values = config.to_dict()
     for name, value in changes.items():
         section, _, field = name.replace("__", ".").rpartition(".")
-        place = values[section] if section else values
-        if field not in place:
+        place = values.get(section) if section else values
+        if not isinstance(place, dict) or field not in place:
             raise UserError(f"There is no setting {name.replace('__', '.')}.")
         place[field] = value
     return Config.from_dict(values)

@@ -76,14 +76,14 @@ class HeadlessRun:
         for preference in self._store.all():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)
+        self._turn("policy")  # it publishes at once, so that a resumed rollout acts as it did before
 
     def run(self) -> Outcome:
         """Goes on until all steps are taken; a checkpoint now and then, and at the end or when interrupted."""
         started = saved_at = time.monotonic()
         try:
             while not self._finished():
-                for name in JOBS:
-                    self._turn(name)
+                self.cycle()
                 if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
                     self.save()
                     saved_at = time.monotonic()
@@ -92,6 +92,11 @@ class HeadlessRun:
             raise
         self.save()
         return self._outcome(time.monotonic() - started)
+
+    def cycle(self) -> None:
+        """Lets every job work until it waits. Between two cycles nothing is under way, and saving loses nothing."""
+        for name in JOBS:
+            self._turn(name)
 
     def save(self) -> None:
         self._checkpoint += 1
@@ -126,7 +131,9 @@ class HeadlessRun:
     def _outcome(self, seconds: float) -> Outcome:
         report = self._report
         assert report is not None
-        return Outcome(report.env_steps, self._steps_taken, self._store.count(), seconds, report.true_return, report.measure)
+        return Outcome(
+            report.env_steps, self._steps_taken, self._store.count(), seconds, report.true_return, report.measure
+        )
 
 
 def random_return(config: Config) -> float:

@@ -73,6 +73,8 @@ class RolloutJob:
             case PolicyPublished(version, weights):
                 self.actor.load(weights)
                 self.demonstrator.load(weights)
+                if self.version < 0 or version <= self.version:
+                    self.sent = version  # either side was started again: what was under way between them is lost
                 self.version = version
             case RewardPublished(_, weights):
                 self.load_reward(weights)
@@ -84,6 +86,8 @@ class RolloutJob:
                 self.usable.discard(preference_id)
 
     def run(self) -> Iterator[Event | None]:
+        if self.env_steps:
+            yield self._report(None, None, 0.0)  # a resumed session has figures before its next batch
         while True:
             yield from self._offer()
             reason = self._reason_to_wait()
@@ -153,18 +157,19 @@ class RolloutJob:
             collected.last_observations,
         )
 
-    def _report(self, collected: Collected, predicted: Float32 | None, seconds: float) -> RolloutReported:
-        correlation = _NAN
-        if predicted is not None and predicted.std() > 0 and collected.true_rewards.std() > 0:
-            correlation = float(np.corrcoef(predicted.ravel(), collected.true_rewards.ravel())[0, 1])
-        length = self.task.episode_steps
+    def _report(self, collected: Collected | None, predicted: Float32 | None, seconds: float) -> RolloutReported:
+        correlation = predicted_return = _NAN
+        if collected is not None and predicted is not None:
+            predicted_return = self._raw_return(collected, self.task.episode_steps)
+            if predicted.std() > 0 and collected.true_rewards.std() > 0:
+                correlation = float(np.corrcoef(predicted.ravel(), collected.true_rewards.ravel())[0, 1])
         return RolloutReported(
             env_steps=self.env_steps,
             seconds=seconds,
-            batch_steps=collected.log_probs.size,
+            batch_steps=0 if collected is None else collected.log_probs.size,
             episodes=self.episode_count,
             true_return=float(np.mean([r for r, _ in self.episodes])) if self.episodes else _NAN,
-            predicted_return=_NAN if self.ensemble is None else self._raw_return(collected, length),
+            predicted_return=predicted_return,
             measure=mean_measure(list(self.episodes)),
             correlation=correlation,
             blow_ups=self.env.blow_ups,

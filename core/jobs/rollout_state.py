@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from core.jobs.rollout import RolloutJob
 
 _RNGS = ("env_rng", "act_rng", "query_rng", "demonstration_rng")
-_COUNTERS = ("env_steps", "episode_count", "sent", "version")
+_COUNTERS = ("env_steps", "episode_count", "sent")
+"""Not the version: no weights are kept here, so a resumed rollout waits until the policy publishes its own."""
 
 
 def pack(job: RolloutJob) -> JobState:
