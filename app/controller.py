@@ -23,9 +23,7 @@ from core.events import (
     Event,
     Failed,
     JobState,
-    PolicyUpdated,
     QueryOffered,
-    RewardFitted,
     RolloutReported,
     StateSaved,
     Waited,
@@ -36,6 +34,7 @@ from core.tasks import find
 
 _LAST_CHECKPOINT_MS = 1500
 """How long stopping waits for the last checkpoint: a window must close within three seconds."""
+_WAIT_SECONDS = 1.0
 _DEMONSTRATE_EVERY = 4
 """Batches between two recordings for the live view: some seconds."""
 _TOGETHER = {
@@ -84,7 +83,7 @@ class Controller(QObject):
         self.session, self.task = session, find(session.config.task)
         self.state = State.STOPPED
         self.metrics, self.progress = Metrics(), Progress(session.config.labels)
-        self.waits: dict[str, str] = {}
+        self._waits: dict[str, tuple[str, float]] = {}
         self._summaries: dict[str, str] = {}
         self._to_start: set[str] = set()
         tokens = itertools.count(1)
@@ -106,6 +105,12 @@ class Controller(QObject):
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
         self._last_checkpoint.timeout.connect(self._dismiss)
+
+    @property
+    def waits(self) -> dict[str, str]:
+        """Why jobs wait, by name. An idle job says so four times a second; one that is silent is at work."""
+        now = time.monotonic()
+        return {job: reason for job, (reason, said) in self._waits.items() if now - said < _WAIT_SECONDS}
 
     def start(self) -> None:
         """Starts all jobs from the newest checkpoint, with every answer."""
@@ -168,7 +173,7 @@ class Controller(QObject):
     def _on_event(self, event: Event) -> None:
         match event:
             case Waited(job, reason):
-                self.waits[job] = reason
+                self._waits[job] = reason, time.monotonic()
             case QueryOffered(query):
                 self.labelling.offer(query)
             case ClipsRendered():
@@ -185,8 +190,6 @@ class Controller(QObject):
         self.demonstrations.draw_if_due(self.labelling.pairs.pair_ready)
 
     def _on_report(self, event: Event) -> None:
-        job = {RolloutReported: "rollout", RewardFitted: "reward", PolicyUpdated: "policy"}.get(type(event), "")
-        self.waits.pop(job, None)
         if isinstance(event, RolloutReported):
             self.progress.reported(event.env_steps)
         record(event, self.metrics, self.progress.env_steps)
@@ -195,7 +198,6 @@ class Controller(QObject):
         self.crew.send(event, ("clips",))
 
     def _on_job_ended(self, name: str, reason: str) -> None:
-        self.waits.pop(name, None)
         if self.state == State.RESTARTING:
             self._to_start |= set(_TOGETHER[name])
             self.crew.dismiss(self._to_start)
@@ -240,6 +242,5 @@ class Controller(QObject):
 
     def _on_dismissed(self) -> None:
         if self.state == State.STOPPING:
-            self.waits.clear()
             self._enter(State.STOPPED)
             self.stopped.emit()

@@ -12,6 +12,8 @@ from core.events import ClipsRendered, ClipsRequested, DemonstrationRecorded
 from core.records import Float32, Frames
 
 _SIZE, _FPS = 288, 30.0
+_LOOPS = 2
+"""How often a demonstration is seen before the next is drawn: drawing takes from training."""
 _PATIENCE_SECONDS = 8.0
 
 
@@ -25,7 +27,7 @@ class Demonstration:
 
 
 class Demonstrations(QObject):
-    """One drawing at a time, and the next only when the last could be seen to its end.
+    """One drawing at a time, and the next only when the last could be seen twice.
 
     Signals:
         clips_requested(object): a ClipsRequested for the clips job.
@@ -62,7 +64,7 @@ class Demonstrations(QObject):
             return
         recorded, self._drawing = self._drawing[1], None
         frames = event.clips[0]
-        self._next_at = time.monotonic() + len(frames.pixels) / frames.fps
+        self._next_at = time.monotonic() + _LOOPS * len(frames.pixels) / frames.fps
         self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps))
 
     def forget(self) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from core.events import Event, Failed, Waited
+from core.events import Event, Failed
 from core.processes import JobDiedError, JobSpec
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,6 @@ class JobWorker(QThread):
         self.name = name
         self._process, self._relay = process, relay
         self._cancelled = threading.Event()
-        self._waited: Waited | None = None
 
     def cancel(self) -> None:
         """Asks for the end; finished_with answers."""
@@ -74,14 +73,8 @@ class JobWorker(QThread):
         self._process.start()
         while not self._cancelled.is_set():
             event = self._process.receive(_LOOK_SECONDS)
-            if event is not None and self._relay(event) and self._is_news(event):
+            if event is not None and self._relay(event):
                 self.event_arrived.emit(event)
             if isinstance(event, Failed):
                 return "failed"
         return "stopped"
-
-    def _is_news(self, event: Event) -> bool:
-        """An idle job says four times a second why it waits; once is enough for the window."""
-        repeated = isinstance(event, Waited) and event == self._waited
-        self._waited = event if isinstance(event, Waited) else None
-        return not repeated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app import theme
@@ -21,7 +21,13 @@ _FLASHES: dict[Choice, tuple[str, str]] = {
 
 
 class ClipPair(QWidget):
-    """What is compared."""
+    """What is compared.
+
+    Signals:
+        flash_ended(): the confirmation of the last choice has been on screen long enough.
+    """
+
+    flash_ended = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -69,3 +75,4 @@ class ClipPair(QWidget):
         self.flashed = None
         self.left.set_flash(None)
         self.right.set_flash(None)
+        self.flash_ended.emit()

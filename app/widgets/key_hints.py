@@ -38,6 +38,11 @@ class KeyHints(QWidget):
             row.addWidget(self._button(meaning, words, keys))
         row.addStretch(1)
 
+    def enable_choices(self, on: bool) -> None:
+        for meaning, made in self.buttons.items():
+            if isinstance(meaning, Choice):
+                made.setEnabled(on)
+
     def _button(self, meaning: Meaning, words: str, keys: KeyMap) -> QPushButton:
         shown = [symbol(key) for key in keys.keys_for(meaning)[:1]]
         made = button("  ".join([*shown, words]))

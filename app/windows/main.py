@@ -154,6 +154,7 @@ class MainWindow(QMainWindow):
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
+        self.clips.flash_ended.connect(self._on_flash_ended)
         self.hints.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self.close)
@@ -199,6 +200,15 @@ class MainWindow(QMainWindow):
         self._settle()
 
     def _on_pair_awaited(self) -> None:
+        if self.clips.flashed is None:
+            self._clear()
+
+    def _on_flash_ended(self) -> None:
+        """With no pair to follow, the answered one has stayed so that its flash could be seen."""
+        if self._controller.labelling.pairs.shown is None:
+            self._clear()
+
+    def _clear(self) -> None:
         self.clips.show_pair(None)
         self._settle()
 
@@ -206,6 +216,7 @@ class MainWindow(QMainWindow):
         """Clips where there are any to answer, otherwise the reason why not."""
         ended = self._controller.state in (State.STOPPING, State.STOPPED)
         self.place.setCurrentWidget(self.empty if ended or self.clips.shown is None else self.clips)
+        self.hints.enable_choices(self.place.currentWidget() is self.clips)
         self.empty.tell(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:

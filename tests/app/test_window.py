@@ -45,14 +45,22 @@ def test_the_empty_state_returns_when_the_last_pair_is_answered(face: Face, qtbo
     qtbot.waitUntil(lambda: face.window.place.currentWidget() is face.window.empty)
 
 
-def test_a_waiting_job_is_news_only_once(face: Face, qtbot: QtBot) -> None:
-    heard: list[object] = []
-    face.controller.crew.event_arrived.connect(heard.append)
-    for _ in range(5):
-        face.engine["policy"].play(Waited("policy", "the policy waits"))
-    face.engine["policy"].play(Failed("policy", "over", ""))
-    qtbot.waitUntil(lambda: any(isinstance(event, Failed) for event in heard))
-    assert len(heard) == 2
+def test_a_job_that_falls_silent_no_longer_waits(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    face.engine["policy"].play(Waited("policy", "the policy waits"))
+    qtbot.waitUntil(lambda: face.controller.waits == {"policy": "the policy waits"})
+    monkeypatch.setattr("app.controller._WAIT_SECONDS", 0.0)
+    assert face.controller.waits == {}
+
+
+def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -> None:
+    query = make_query()
+    face.offer(query)
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
+    assert face.query is query
+    face.press(Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: face.window.place.currentWidget() is face.window.empty)
+    assert len(face.answers()) == 1
 
 
 def test_large_events_go_from_child_to_child_past_the_window(face: Face, qtbot: QtBot) -> None:
