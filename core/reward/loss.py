@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -16,11 +18,18 @@ def preference_probability(left: Tensor, right: Tensor, error_rate: float) -> Te
 
 def cross_entropy(left: Tensor, right: Tensor, mu: Tensor, error_rate: float) -> Tensor:
     """Loss of each preference: left, right (...) summed rewards, mu (...) the labeller's weight on left."""
+    if error_rate < 1e-3:  # P or 1 - P may round to 0, whose logarithm is infinite
+        preferred, other = _log_probability(left - right, error_rate), _log_probability(right - left, error_rate)
+        return -(mu * preferred + (1 - mu) * other)
     probability = preference_probability(left, right, error_rate)
-    if error_rate == 0:
-        difference = left - right
-        return -(mu * torch.nn.functional.logsigmoid(difference) + (1 - mu) * torch.nn.functional.logsigmoid(-difference))
     return -(mu * torch.log(probability) + (1 - mu) * torch.log1p(-probability))
+
+
+def _log_probability(difference: Tensor, error_rate: float) -> Tensor:
+    """log P, whatever the difference of the summed rewards."""
+    meant = torch.nn.functional.logsigmoid(difference) + math.log1p(-error_rate)
+    guessed = math.log(error_rate / 2) if error_rate else -math.inf
+    return torch.logaddexp(meant, torch.full_like(meant, guessed))
 
 
 def next_l2(l2: Tensor, validation: Tensor, training: Tensor, low: float, high: float, rate: float) -> Tensor:
@@ -32,4 +41,4 @@ def next_l2(l2: Tensor, validation: Tensor, training: Tensor, low: float, high: 
     factor = torch.ones_like(l2)
     factor[ratio > high] = rate
     factor[ratio < low] = 1 / rate
-    return (l2 * factor).clamp(1e-8, 1e-1)
+    return (l2 * factor).clamp(1e-8, 10)

@@ -2,7 +2,8 @@
 
 Both are kept up one answer at a time, so that a running fit needs no new start: of D preferences a member holds out
 round(D/e), and its D draws are each uniform over the others. A draw is a reservoir of size one: a new preference
-takes it over with probability 1/n, so that each draw stays uniform while most stay put.
+(or one that leaves the hold-out) takes it over with probability 1/n, so that each draw stays uniform while most stay
+put.
 """
 
 from __future__ import annotations
@@ -38,36 +39,38 @@ class Resampling:
         members = len(self._keys)
         self._keys = np.append(self._keys, self._rng.random((members, 1)), axis=1)
         self._draws = np.append(self._draws, np.full((members, 1), -1), axis=1)
-        self._hold_out()
-        newest = self.size - 1
-        for member in range(members):
-            available = int((~self.holdout[member]).sum())
-            if not self.holdout[member, newest]:
-                taken = self._rng.random(self.size) < 1 / available
-                self._draws[member, taken] = newest
-            self._redraw(member)
+        self._settle(np.append(self.holdout, np.ones((members, 1), np.bool_), axis=1))
 
     def remove(self, index: int) -> None:
         """Forgets one preference; those after it move up."""
         self._keys = np.delete(self._keys, index, axis=1)
         self._draws = np.where(self._draws == index, -1, self._draws - (self._draws > index))[:, :-1]
+        self._settle(np.delete(self.holdout, index, axis=1))
+
+    def _settle(self, untrained: np.ndarray) -> None:
+        """Hold-outs and draws after a change; untrained (M, D): what a member could not draw before it."""
         self._hold_out()
-        for member in range(len(self._keys)):
-            self._redraw(member)
+        for member, row in enumerate(untrained & ~self.holdout):
+            self._redraw(member, np.flatnonzero(row))
 
     def _hold_out(self) -> None:
-        """The preferences with the smallest keys; one alone is never held out."""
-        held = round(self._share * self.size) if self.size > 1 else 0
+        """The preferences with the smallest keys; never all of them."""
+        held = min(round(self._share * self.size), self.size - 1)
         ranks = self._keys.argsort(axis=1).argsort(axis=1)
         self.holdout = ranks < held
 
-    def _redraw(self, member: int) -> None:
-        """Gives each draw that points nowhere, or into the hold-out, a new uniform place."""
+    def _redraw(self, member: int, fresh: np.ndarray) -> None:
+        """Gives each draw that points nowhere, or into the hold-out, a new uniform place.
+
+        fresh: preferences that have become the member's to draw, by being new or by leaving its hold-out.
+        """
         draws = self._draws[member]
         if not len(draws):
             return
         astray = (draws < 0) | self.holdout[member, draws]
         places = np.flatnonzero(~self.holdout[member])
+        for index in fresh:
+            draws[~astray & (self._rng.random(len(draws)) < 1 / len(places))] = index
         draws[astray] = self._rng.choice(places, int(astray.sum()))
 
     def get_state(self) -> dict[str, Any]:

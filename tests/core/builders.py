@@ -1,0 +1,49 @@
+"""Small made-up records and the smallest config with which everything still happens."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.config import Config, replaced
+from core.records import Choice, Preference, Query, Segment
+
+OBSERVED, ACTED, STATE = 12, 3, 13
+"""Sizes of the Hopper's observation, action and simulator state."""
+
+
+def tiny(**changes: object) -> Config:
+    """A session of a second or two: 8 robots, 32 steps a batch, 24 batches, 12 labels."""
+    small: dict[str, object] = {
+        "labels": 12,
+        "steps": 8 * 32 * 24,
+        "rollout__environments": 8,
+        "rollout__steps": 32,
+        "rollout__threads": 1,
+        "reward__members": 3,
+        "reward__hidden": 16,
+        "reward__epochs_first": 5,
+        "reward__epochs": 1,
+        "policy__hidden": 16,
+        "policy__epochs": 2,
+        "policy__minibatch": 128,
+        "query__selection": "disagreement",
+        "query__first_share": 0.25,
+    }
+    return replaced(Config(), **{**small, **changes})
+
+
+def segment(number: int, steps: int = 5, rewards: list[float] | None = None) -> Segment:
+    """Random numbers that depend on `number` alone; `rewards` are its true ones."""
+    rng = np.random.default_rng(number)
+    observations = rng.standard_normal((steps, OBSERVED)).astype(np.float32)
+    actions = rng.uniform(-1, 1, (steps, ACTED)).astype(np.float32)
+    true_rewards = None if rewards is None else np.array(rewards, np.float32)
+    return Segment(number, observations, actions, rng.standard_normal((steps, STATE)), true_rewards, 100 * number)
+
+
+def query(number: int, left: Segment | None = None, right: Segment | None = None, disagreement: float = 0.5) -> Query:
+    return Query(number, left or segment(2 * number), right or segment(2 * number + 1), disagreement)
+
+
+def preference(number: int, choice: Choice = Choice.LEFT, pair: Query | None = None) -> Preference:
+    return Preference(number, pair or query(number), choice, "oracle", 0.0)

@@ -1,0 +1,104 @@
+"""The preference model and its loss (paper 2.2.3)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from core.reward.loss import cross_entropy, next_l2, preference_probability
+
+
+def probability(difference: float, error_rate: float = 0.1) -> float:
+    left = torch.tensor([difference], dtype=torch.float64)
+    return float(preference_probability(left, torch.zeros_like(left), error_rate))
+
+
+def loss_and_slope(difference: float, mu: float, error_rate: float = 0.1) -> tuple[float, float]:
+    left = torch.tensor([difference], requires_grad=True)
+    loss = cross_entropy(left, torch.zeros(1), torch.tensor([mu]), error_rate)
+    (slope,) = torch.autograd.grad(loss.sum(), left)
+    return float(loss.detach()), float(slope)
+
+
+@pytest.mark.parametrize(
+    ("difference", "expected"),
+    [(0.0, 0.5), (1.0, 0.70795), (-1.0, 0.29205), (100.0, 0.95), (-100.0, 0.05), (1e30, 0.95)],
+)
+def test_one_answer_in_ten_is_taken_for_a_guess(difference: float, expected: float) -> None:
+    assert probability(difference) == pytest.approx(expected, abs=5e-6)
+
+
+def test_without_errors_it_is_equation_1() -> None:
+    assert probability(1.0, error_rate=0.0) == pytest.approx(math.e / (1 + math.e))
+
+
+def test_only_the_difference_of_the_sums_counts() -> None:
+    shifted = preference_probability(torch.tensor([7.0]), torch.tensor([6.0]), 0.1)
+    assert float(shifted) == pytest.approx(0.70795, abs=5e-6)
+
+
+@pytest.mark.parametrize(("mu", "expected"), [(1.0, -math.log(0.70795)), (0.0, -math.log(0.29205))])
+def test_the_loss_is_the_cross_entropy_of_the_choice(mu: float, expected: float) -> None:
+    assert loss_and_slope(1.0, mu)[0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_gradient_vanishes_where_the_model_is_surely_wrong() -> None:
+    _, mildly_wrong = loss_and_slope(2.0, mu=0.0)
+    wrong_loss, surely_wrong = loss_and_slope(40.0, mu=0.0)
+    assert mildly_wrong > 0.3
+    assert surely_wrong == pytest.approx(0.0, abs=1e-6)
+    assert wrong_loss == pytest.approx(-math.log(0.05), abs=1e-3)
+
+
+def test_without_errors_the_gradient_never_vanishes_and_nothing_overflows() -> None:
+    for difference in (40.0, 1e4, 1e30):
+        loss, slope = loss_and_slope(difference, mu=0.0, error_rate=0.0)
+        assert loss == pytest.approx(difference)
+        assert slope == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("error_rate", [0.0, 0.1, 1e-9])
+@pytest.mark.parametrize("difference", [-1e30, -1e4, 0.0, 1e4, 1e30])
+@pytest.mark.parametrize("mu", [0.0, 0.5, 1.0])
+def test_loss_and_gradient_are_finite_however_far_apart(error_rate: float, difference: float, mu: float) -> None:
+    loss, slope = loss_and_slope(difference, mu, error_rate)
+    assert math.isfinite(loss) and math.isfinite(slope)
+
+
+def test_a_tie_pulls_both_sides_together() -> None:
+    assert loss_and_slope(0.0, mu=0.5) == (pytest.approx(math.log(2)), pytest.approx(0.0, abs=1e-7))
+    assert loss_and_slope(1.0, mu=0.5)[1] > 0.05
+    assert loss_and_slope(-1.0, mu=0.5)[1] < -0.05
+
+
+def test_a_tie_costs_the_mean_of_both_choices() -> None:
+    both = [loss_and_slope(1.3, mu)[0] for mu in (0.0, 1.0)]
+    assert loss_and_slope(1.3, mu=0.5)[0] == pytest.approx(sum(both) / 2)
+
+
+def adapted(ratio: float, start: float = 1e-3) -> float:
+    l2: Tensor = next_l2(torch.tensor([start]), torch.tensor([ratio]), torch.ones(1), 1.1, 1.5, 1.25)
+    return float(l2)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "factor"),
+    [(1.6, 1.25), (math.inf, 1.25), (1.5, 1.0), (1.3, 1.0), (1.1, 1.0), (1.0, 0.8), (0.2, 0.8), (math.nan, 1.0)],
+)
+def test_weight_decay_goes_up_when_overfitting_and_down_when_underfitting(ratio: float, factor: float) -> None:
+    assert adapted(ratio) == pytest.approx(1e-3 * factor)
+
+
+def test_each_member_has_its_own_weight_decay() -> None:
+    moved = next_l2(torch.full((3,), 1e-3), torch.tensor([2.0, 1.3, 0.5]), torch.ones(3), 1.1, 1.5, 2.0)
+    assert moved.tolist() == pytest.approx([2e-3, 1e-3, 5e-4])
+
+
+def test_weight_decay_stays_above_zero_or_it_could_never_come_back() -> None:
+    l2 = torch.tensor([1e-3])
+    for _ in range(200):
+        l2 = next_l2(l2, torch.zeros(1), torch.ones(1), 1.1, 1.5, 2.0)
+    assert float(l2) > 0
