@@ -202,7 +202,9 @@ class Controller(QObject):
             self._to_start |= set(_TOGETHER[name])
             self.crew.dismiss(self._to_start)
             self._load_when_ended()
-        elif reason != "stopped" and self.state != State.STOPPING:
+        elif self.state == State.STOPPING:
+            self._dismiss()  # no checkpoint can be whole any more
+        elif reason != "stopped":
             self._to_start |= set(_TOGETHER[name])
             self.crew.pause(True)
             self._enter(State.FAILED)

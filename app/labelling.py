@@ -61,6 +61,7 @@ class Labelling(QObject):
         self.pairs = PairQueue(tokens)
         self._progress = progress
         self._busy = False
+        self._undos = 0
         self._answered: OrderedDict[int, Pair] = OrderedDict()
         self._oracle = QTimer(self, singleShot=True, interval=_ORACLE_MS)
         self._oracle.timeout.connect(self._on_oracle_due)
@@ -90,7 +91,11 @@ class Labelling(QObject):
         self._answers.add(pair.query, choice, labeller)
 
     def undo(self) -> None:
-        if self._busy or not self.open:
+        """Takes the last answer back; one that is still on its way to the disk too, once it is there."""
+        if not self.open:
+            return
+        if self._busy:
+            self._undos += 1
             return
         self._busy = True
         self._oracle.stop()
@@ -157,16 +162,24 @@ class Labelling(QObject):
             self._answered.popitem(last=False)
         self.answer_kept.emit(preference)
         self._advance()
+        self._undo_if_asked_meanwhile()
 
     def _on_withdrawn(self, preference: Preference | None) -> None:
         self._busy = False
         if preference is None:
+            self._undos = 0
             self.trouble_arose.emit("There is no answer to take back.")
             return
         self._progress.withdrawn()
         self.set_teacher(HUMAN)  # or the oracle would give the same answer again
         self.answer_withdrawn.emit(preference)
         self._bring_back(preference)
+        self._undo_if_asked_meanwhile()
+
+    def _undo_if_asked_meanwhile(self) -> None:
+        if self._undos:
+            self._undos -= 1
+            self.undo()
 
     def _bring_back(self, preference: Preference) -> None:
         pair = self._answered.pop(preference.id, None)
@@ -179,6 +192,7 @@ class Labelling(QObject):
 
     def _on_refused(self, sentence: str) -> None:
         self._busy = False
+        self._undos = 0
         self.set_teacher(HUMAN)  # the oracle would run into the same wall again and again
         self.trouble_arose.emit(sentence)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import traceback
 from collections.abc import Callable
@@ -60,8 +61,8 @@ class JobWorker(QThread):
         try:
             reason = self._supervise()
         except JobDiedError as error:
-            log.warning("The %s process is gone (%s).", self.name, error)
             reason = "stopped" if self._cancelled.is_set() else "died"
+            log.log(logging.WARNING if reason == "died" else logging.DEBUG, "The %s process: %s.", self.name, error)
         except Exception as error:  # the boundary of the thread: everything is reported, nothing is lost
             self.event_arrived.emit(Failed(self.name, f"{type(error).__name__}: {error}", traceback.format_exc()))
         try:
@@ -70,6 +71,7 @@ class JobWorker(QThread):
             self.finished_with.emit(self.name, reason)
 
     def _supervise(self) -> str:
+        _keep_interrupts_from_children()
         self._process.start()
         while not self._cancelled.is_set():
             event = self._process.receive(_LOOK_SECONDS)
@@ -78,3 +80,16 @@ class JobWorker(QThread):
             if isinstance(event, Failed):
                 return "failed"
         return "stopped"
+
+
+def _keep_interrupts_from_children() -> None:
+    """Ctrl+C reaches the whole group of processes; the window alone answers it, so that a last checkpoint can be taken.
+
+    A child inherits the signals that the thread which starts it has blocked. The resource tracker, which comes with
+    the first child, unblocks them again in the thread that starts it: hence it is started before.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker  # not on Windows
+
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

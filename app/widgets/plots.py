@@ -117,7 +117,7 @@ class Plots(QWidget):
     def _returns(self) -> Plot:
         true = f"<span style='color:{theme.GREEN}'>true (left)</span>"
         predicted = f"<span style='color:{theme.BLUE}'>predicted (right)</span>"
-        plot = Plot("Return of an episode", f"{true} &nbsp; {predicted}")
+        plot = Plot("Return", f"{true} &nbsp; {predicted}")
         plot.add(recorder.TRUE, theme.GREEN)
         plot.add(recorder.PREDICTED, theme.BLUE, view=plot.add_right_view())
         return plot

@@ -87,6 +87,17 @@ def test_undo_brings_the_pair_back(face: Face, qtbot: QtBot, key: Qt.Key, modifi
     assert [a.choice for a in face.answers()] == [Choice.RIGHT]
 
 
+def test_undo_right_after_a_key_takes_that_answer_back(face: Face, qtbot: QtBot) -> None:
+    first = make_query()
+    face.offer(first, make_query())
+    face.press(Qt.Key.Key_Left)
+    face.press(Qt.Key.Key_Backspace)  # before the answer is on disk
+    with qtbot.waitSignal(face.labelling.answer_withdrawn):
+        pass
+    assert face.query is first
+    assert face.answers() == []
+
+
 def test_undo_goes_back_further_than_the_clips_in_memory(face: Face, qtbot: QtBot) -> None:
     queries = [make_query() for _ in range(5)]
     face.offer(*queries)
@@ -179,7 +190,8 @@ def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: Q
 def test_the_person_can_take_over_from_the_oracle(face: Face, qtbot: QtBot) -> None:
     face.labelling.set_teacher(ORACLE)
     face.offer(make_query(1.0, 0.0), make_query())
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    with qtbot.waitSignal(face.labelling.answer_kept):
+        pass
     face.press(Qt.Key.Key_Backspace)
     qtbot.waitUntil(lambda: face.labelling.teacher == HUMAN)
     assert face.window.teacher_actions[HUMAN].isChecked()

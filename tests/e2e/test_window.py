@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -39,34 +42,42 @@ def children() -> list[psutil.Process]:
     return [child for child in every if "resource_tracker" not in " ".join(child.cmdline())]
 
 
-def test_a_persons_answers_land_in_the_store_and_train_the_reward(
-    qapp: QApplication, qtbot: QtBot, tmp_path: Path
-) -> None:
+@pytest.fixture
+def face(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[tuple[Controller, MainWindow]]:
+    """A shown window with all children started; closed at the end, whatever happens."""
     theme.apply(qapp)
-    session = Session.create(tmp_path / "s", replaced(Config(), **_SMALL))
-    controller = Controller(session, JobProcess)
+    controller = Controller(Session.create(tmp_path / "s", replaced(Config(), **_SMALL)), JobProcess)
     window = MainWindow(controller)
     window.show()
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     controller.start()
-    given: list[tuple[int, Choice]] = []
-    for number in range(6):
-        qtbot.waitUntil(lambda: window.clips.shown is not None and not controller.labelling._busy, timeout=_PATIENCE_MS)
-        key, choice = list(_KEYS.items())[number % len(_KEYS)]
-        assert window.clips.shown
-        given.append((window.clips.shown.query.id, choice))
-        with qtbot.waitSignal(controller.labelling.answer_kept, timeout=_PATIENCE_MS):
-            QTest.keyClick(window, key)
-    qtbot.waitUntil(lambda: "train loss 0" in controller.metrics.names(), timeout=_PATIENCE_MS)
+    yield controller, window
     with qtbot.waitSignal(window.closed, timeout=_PATIENCE_MS):
         window.close()
     window.deleteLater()
-    store = session.store()
-    assert [(answer.query.id, answer.choice) for answer in store.all()] == given
-    assert all(answer.query.left.states.any() for answer in store.all())
-    store.close()
     assert children() == []
+
+
+def test_a_persons_answers_land_in_the_store_and_train_the_reward(
+    face: tuple[Controller, MainWindow], qtbot: QtBot
+) -> None:
+    controller, window = face
+    labelling = controller.labelling
+    given: list[tuple[int, Choice]] = []
+    for number in range(6):
+        qtbot.waitUntil(lambda: labelling.pairs.shown is not None, timeout=_PATIENCE_MS)
+        key, choice = list(_KEYS.items())[number % len(_KEYS)]
+        assert labelling.pairs.shown
+        given.append((labelling.pairs.shown.query.id, choice))
+        with qtbot.waitSignal(labelling.answer_kept, timeout=_PATIENCE_MS):
+            QTest.keyClick(window, key)
+    qtbot.waitUntil(lambda: "train loss 0" in controller.metrics.names(), timeout=_PATIENCE_MS)
+    store = controller.session.store()
+    answers = store.all()
+    store.close()
+    assert [(answer.query.id, answer.choice) for answer in answers] == given
+    assert all(answer.query.left.states.any() for answer in answers)
 
 
 _ANSWER_ONE = """
@@ -121,21 +132,24 @@ def test_an_answer_whose_flash_was_seen_survives_sigkill(tmp_path: Path) -> None
     assert not alive
 
 
-def test_closing_the_window_leaves_no_process(tmp_path: Path) -> None:
+def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:
+    """Ctrl+C reaches the children too; they must leave the answer to the window and end when it says so."""
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    options = ["--session", str(tmp_path / "s"), "--teacher", "oracle", "--quit-after", "4"]
-    command = [sys.executable, "-m", "app", *options]
-    with subprocess.Popen(command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True) as program:
-        family: set[psutil.Process] = set()
-        while program.poll() is None:
-            family |= set(_family(program.pid))
-            time.sleep(0.1)
-        assert program.stderr
-        complaints = program.stderr.read()
+    command = [sys.executable, "-m", "app", "--session", str(tmp_path / "s"), "--teacher", "oracle"]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environ, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as program:
+        family: list[psutil.Process] = []
+        while len(family) < 5 and program.poll() is None:  # the tracker of shared memory is the fifth
+            time.sleep(0.2)
+            family = _family(program.pid)
+        time.sleep(3)
+        os.killpg(program.pid, signal.SIGINT)
+        _, complaints = program.communicate(timeout=30)
     assert program.returncode == 0, complaints
-    assert "Traceback" not in complaints and "QThread" not in complaints
-    assert len(family) >= 4
-    _, alive = psutil.wait_procs(list(family), timeout=20)
+    assert "Traceback" not in complaints and "app.worker" not in complaints and "QThread" not in complaints
+    assert len(family) >= 5
+    _, alive = psutil.wait_procs(family, timeout=20)
     assert not alive
 
 

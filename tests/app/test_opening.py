@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import display
+from app.opening import fresh_folder, new_config, opened, parsed
+from core.errors import UserError
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux may lack a display")
+
+
+def test_a_session_with_a_person_has_no_end() -> None:
+    assert new_config(parsed([])).steps > 10**9
+    assert new_config(parsed(["--teacher", "oracle"])).steps <= 10**7
+
+
+def test_what_was_given_is_in_the_config() -> None:
+    config = new_config(parsed(["--labels", "40", "--seed", "7"]))
+    assert (config.labels, config.seed, config.teacher) == (40, 7, "human")
+
+
+def test_sessions_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.opening.user_data_dir", lambda *_, **__: str(tmp_path))
+    first = fresh_folder("hopper-backflip")
+    assert first == tmp_path / "sessions" / "hopper-backflip-1"
+    opened(parsed([])).close()
+    assert fresh_folder("hopper-backflip").name == "hopper-backflip-2"
+
+
+def test_an_existing_session_is_opened_with_its_own_numbers(tmp_path: Path) -> None:
+    opened(parsed(["--session", str(tmp_path / "s"), "--labels", "33"])).close()
+    session = opened(parsed(["--session", str(tmp_path / "s")]))
+    assert session.config.labels == 33
+    session.close()
+
+
+def test_a_refused_session_is_left_unlocked(tmp_path: Path) -> None:
+    opened(parsed(["--session", str(tmp_path / "s")])).close()
+    with pytest.raises(UserError, match="made with --seed 0"):
+        opened(parsed(["--session", str(tmp_path / "s"), "--seed", "1"]))
+    opened(parsed(["--session", str(tmp_path / "s")])).close()
+
+
+@linux
+@pytest.mark.parametrize("environ", [{}, {"DISPLAY": ""}, {"DISPLAY": ":986"}, {"DISPLAY": "localhost:986.0"}])
+def test_no_display(environ: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="display"):
+        display.require(environ)
+
+
+@linux
+def test_a_display_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display, "_LIBRARIES", {})
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("\0/tmp/.X11-unix/X985")
+        server.listen()
+        display.require({"DISPLAY": ":985"})
+
+
+@linux
+def test_missing_libraries_are_named_as_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display, "_LIBRARIES", {"libnothing-of-the-kind.so.0": "libnothing0"})
+    with pytest.raises(UserError, match="apt-get install libnothing0"):
+        display.require({"DISPLAY": ":1"})
+
+
+def test_offscreen_needs_nothing() -> None:
+    display.require({"QT_QPA_PLATFORM": "offscreen"})
