@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any
+
+import pytest
+
+from core.config import Config, PolicyConfig, QueryConfig, RewardConfig, RolloutConfig, replaced
+from core.errors import UserError
+from tests.core.builders import tiny
+
+SECTIONS = (RewardConfig, QueryConfig, PolicyConfig, RolloutConfig)
+
+
+def test_the_papers_numbers_are_the_defaults() -> None:
+    reward, query = RewardConfig(), QueryConfig()
+    assert (reward.hidden, reward.error_rate, reward.std) == (64, 0.1, 1.0)
+    assert reward.holdout == pytest.approx(1 / math.e)
+    assert (reward.ratio_low, reward.ratio_high) == (1.1, 1.5)
+    assert (query.candidates, query.first_share, query.half_life) == (10, 0.25, 2e6)
+
+
+def test_every_number_says_what_it_is() -> None:
+    fields = [field for section in (*SECTIONS, Config) for field in dataclasses.fields(section)]
+    unexplained = [
+        f.name for f in fields if not dataclasses.is_dataclass(f.default_factory) and "help" not in f.metadata
+    ]
+    assert unexplained == []
+
+
+def test_written_and_read_back_it_is_the_same() -> None:
+    config = tiny(seed=7, reward__l2=3e-5, query__selection="random", teacher="human")
+    assert Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_what_an_older_config_lacks_has_its_default() -> None:
+    assert Config.from_dict({"seed": 3, "reward": {"members": 5}}) == replaced(Config(), seed=3, reward__members=5)
+
+
+@pytest.mark.parametrize("name", ["reward__members", "reward.members"])
+def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
+    config = replaced(Config(), **{name: 5, "labels": 9})
+    assert (config.reward.members, config.labels) == (5, 9)
+    assert config.reward.hidden == Config().reward.hidden
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("labels", -1),
+        ("labels", 1.5),
+        ("labels", "many"),
+        ("labels", None),
+        ("steps", 0),
+        ("seed", -1),
+        ("teacher", "cat"),
+        ("device", "tpu"),
+        ("reward__members", 0),
+        ("reward__members", True),
+        ("reward__error_rate", 1.0),
+        ("reward__holdout", 1.0),
+        ("reward__l2", math.nan),
+        ("reward__std", 0),
+        ("query__selection", "best"),
+        ("query__first_share", 1.01),
+        ("policy__discount", 1.0),
+        ("policy__discount", -0.1),
+        ("policy__algorithm", "dqn"),
+        ("rollout__environments", 0),
+        ("rollout__environments", 2.5),
+    ],
+)
+def test_values_out_of_bounds_are_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(UserError, match=name.rpartition("__")[2]) as refused:
+        replaced(Config(), **{name: value})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reward__members": 1, "query__selection": "disagreement"},
+        {"reward__ratio_low": 1.6, "reward__ratio_high": 1.5},
+        {"teacher": "oracle", "labels": 0},
+    ],
+)
+def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(UserError):
+        replaced(Config(), **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reward__members": 1, "query__selection": "random"},
+        {"reward__members": 1, "query__selection": "disagreement", "teacher": "none"},
+        {"teacher": "none", "labels": 0},
+    ],
+)
+def test_what_contradicts_nothing_is_built(changes: dict[str, Any]) -> None:
+    assert isinstance(replaced(Config(), **changes), Config)
+
+
+@pytest.mark.parametrize("name", ["nothing", "reward__nothing", "nothing__members", "task__h", "reward__members__x"])
+def test_unknown_names_are_refused_by_name(name: str) -> None:
+    with pytest.raises(UserError, match=name.replace("__", ".")):
+        replaced(Config(), **{name: 1})
+
+
+@pytest.mark.parametrize("values", [{"reward": {"nothing": 1}}, {"nothing": 1}, {"reward": 5}, [1, 2], None])
+def test_what_is_no_config_is_refused(values: Any) -> None:
+    with pytest.raises(UserError):
+        Config.from_dict(values)
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Config().seed = 3  # type: ignore[misc]
