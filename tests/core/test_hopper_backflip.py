@@ -1,0 +1,155 @@
+"""The task's true reward and its own measure, on made-up motions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import UserError
+from core.tasks import CATALOGUE, find
+from core.tasks.base import Physics
+from core.tasks.hopper_backflip import BackflipCounter, backflip_reward, observation, standard_observation
+
+TURN = 2 * np.pi
+SECONDS = 0.025
+FLIPS, LANDINGS = "backflips_per_episode", "upright_landings_per_episode"
+
+
+def physics(angle: float = 0.0, height: float = 1.0, **given: Any) -> Physics:
+    positions, velocities = np.zeros((1, 6)), np.zeros((1, 6))
+    positions[:, 2] = angle
+    plain = {"actions": np.zeros((1, 3), np.float32), "standard_observations": np.zeros((1, 11))}
+    return Physics(positions, velocities, heights=np.array([[height, height + 0.2]]), **{**plain, **given})
+
+
+def counted(angles: list[float] | np.ndarray, heights: float | list[float] = 1.0) -> dict[str, float]:
+    counter = BackflipCounter(1, SECONDS)
+    tape = np.broadcast_to(heights, len(angles))
+    for angle, height in zip(angles, tape, strict=True):
+        counter.step(physics(angle, float(height)))
+    return counter.finish(0)
+
+
+def turning(*corners: float) -> list[float]:
+    """Angles in turns, from corner to corner in small steps; backward is negative."""
+    return list(np.concatenate([np.linspace(a, b, 21) for a, b in zip(corners[:-1], corners[1:], strict=True)]) * TURN)
+
+
+@pytest.mark.parametrize(
+    ("corners", "flips"),
+    [
+        ((0, -1.01), 1),
+        ((0, -0.99), 0),
+        ((0, -3.5), 3),
+        ((0, 2), 0),  # forward flips
+        ((0, 0.3, -0.3, 0.3, -0.3, 0.3), 0),  # rocking to and fro, though half a turn back each time
+        ((0, -1.1, -0.9, -1.1, -0.9, -1.1), 1),  # to and fro across the mark
+        ((0, -1.1, 0, -1.1), 1),  # forward again what was turned back
+        ((0, 1, -0.5), 0),
+        ((0, 1, -1.01), 1),
+        ((0, -1.1, -2.05), 2),
+    ],
+)
+def test_a_backflip_is_a_full_turn_backward_since_the_last_one(corners: tuple[float, ...], flips: int) -> None:
+    assert counted(turning(*corners))[FLIPS] == flips
+
+
+def landing(seconds_later: float, height: float = 0.0, tilt: float = 0.0) -> float:
+    """One backflip in the air; some time later the foot comes to that height, the torso tilted."""
+    in_the_air = round(seconds_later / SECONDS)
+    angles = [0.0, -TURN, *[-TURN + 1.5] * (in_the_air - 1), -TURN + tilt, -TURN + 1.5]
+    heights = [1.0, *[1.0] * in_the_air, height, 1.0]
+    return counted(angles, heights)[LANDINGS]
+
+
+def test_upright_on_the_foot_within_half_a_second_is_a_landing() -> None:
+    assert landing(0.1) == 1
+    assert landing(0.45) == 1
+    assert landing(0.1, tilt=0.45) == 1
+    assert landing(0.1, tilt=-0.45) == 1
+
+
+def test_later_or_tilted_or_with_the_foot_in_the_air_is_none() -> None:
+    assert landing(0.6) == 0
+    assert landing(0.1, tilt=0.55) == 0
+    assert landing(0.1, tilt=-0.55) == 0
+    assert landing(0.1, height=0.05) == 0
+
+
+def test_one_end_of_the_foot_is_enough() -> None:
+    assert counted([0.0, -TURN], [1.0, 0.0])[LANDINGS] == 1  # physics() keeps the other end 0.2 m higher
+
+
+def test_a_flip_lands_once() -> None:
+    assert counted([0.0, *[-TURN] * 10], 0.0) == {FLIPS: 1, LANDINGS: 1}
+
+
+def test_standing_without_a_flip_is_no_landing() -> None:
+    assert counted([0.0] * 50, 0.0) == {FLIPS: 0, LANDINGS: 0}
+
+
+def test_the_next_episode_starts_from_nothing() -> None:
+    counter = BackflipCounter(2, SECONDS)
+    both = Physics(np.full((2, 6), -TURN - 0.1), np.zeros((2, 6)), np.zeros((2, 3)), np.zeros((2, 11)), np.ones((2, 2)))
+    counter.step(both)
+    assert counter.finish(1)[FLIPS] == 1
+    assert counter.finish(1)[FLIPS] == 0
+    assert counter.finish(0)[FLIPS] == 1  # the other environment's is not touched
+
+
+def test_a_restored_counter_goes_on() -> None:
+    first, second = BackflipCounter(1, SECONDS), BackflipCounter(1, SECONDS)
+    first.step(physics(-1.2 * TURN))
+    second.restore({name: array.copy() for name, array in first.state().items()})
+    second.step(physics(-2.1 * TURN, height=0.0))
+    assert second.finish(0) == {FLIPS: 2, LANDINGS: 0}
+
+
+def test_the_reward_that_openai_wrote_by_hand() -> None:
+    o = np.array([[1.2, -0.3, 0.1, 0.2, 0.3, 0.5, -0.7, -4.0, 2.0, -1.0, 3.0]])
+    a = np.array([[0.5, -1.0, 0.25]], np.float32)
+    # 4 (1 + .3 * 1.2 + .1 (.5 * 2 + 1 + .25 * 3) - .05 * .5)
+    expected = 4.0 * (1 + 0.36 + 0.275 - 0.025)
+    assert backflip_reward(physics(standard_observations=o, actions=a)) == pytest.approx(expected)
+
+
+def test_turning_backward_is_rewarded_and_forward_punished() -> None:
+    o = np.zeros((2, 11))
+    o[:, 0], o[:, 7] = 1.25, (-3.0, 3.0)
+    backward, forward = backflip_reward(physics(standard_observations=o, actions=np.zeros((2, 3))))
+    assert backward > 0 > forward
+
+
+def test_the_standard_observation_is_gymnasiums() -> None:
+    positions, velocities = np.arange(6.0)[None], np.array([[1.0, -20.0, 30.0, 4.0, 5.0, 6.0]])
+    assert standard_observation(positions, velocities).tolist() == [[1, 2, 3, 4, 5, 1, -10, 10, 4, 5, 6]]
+
+
+def test_after_a_full_turn_the_networks_see_the_same() -> None:
+    positions, velocities = np.random.default_rng(0).standard_normal((2, 4, 6))
+    turned = positions.copy()
+    turned[:, 2] -= TURN
+    assert observation(turned, velocities) == pytest.approx(observation(positions, velocities), abs=1e-12)
+    turned[:, 2] += 1.0
+    assert np.abs(observation(turned, velocities) - observation(positions, velocities)).max() > 0.1
+
+
+def test_where_the_robot_is_along_the_track_is_not_seen() -> None:
+    positions, velocities = np.random.default_rng(0).standard_normal((2, 4, 6))
+    moved = positions + np.array([7.0, 0, 0, 0, 0, 0])
+    assert (observation(moved, velocities) == observation(positions, velocities)).all()
+
+
+def test_an_unknown_task_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UserError, match="hopper-backflip"):
+        find("hopper-frontflip")
+
+
+@pytest.mark.parametrize("task", CATALOGUE.values(), ids=CATALOGUE)
+def test_every_entry_is_whole(task: Any) -> None:
+    assert CATALOGUE[task.name] is task
+    assert 1.0 <= task.segment_seconds <= 2.0  # a clip is between 1 and 2 seconds long (3.1)
+    assert task.segment_steps < task.episode_steps
+    assert task.instruction.endswith(".")
