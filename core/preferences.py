@@ -52,8 +52,9 @@ class PreferenceStore:
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, _VERSION):
                 raise UserError(f"{path} was written by a newer Somersault: open it with that version.")
-            self._db.executescript(_SCHEMA)
-            self._db.execute(f"PRAGMA user_version={_VERSION}")
+            if version == 0:  # new; writing to it later too would keep a full disk's answers from being read
+                self._db.executescript(_SCHEMA)
+                self._db.execute(f"PRAGMA user_version={_VERSION}")
 
     def close(self) -> None:
         self._db.close()
@@ -109,9 +110,7 @@ class PreferenceStore:
 
     def _preference(self, row: tuple[int, int, int, int, float | None, str, str, float]) -> Preference:
         key, left, right, query, disagreement, choice, labeller, answered_at = row
-        pair = Query(
-            query, self._segment(left), self._segment(right), np.nan if disagreement is None else disagreement
-        )
+        pair = Query(query, self._segment(left), self._segment(right), np.nan if disagreement is None else disagreement)
         return Preference(key, pair, Choice(choice), labeller, answered_at)
 
     def _segment(self, key: int) -> Segment:
