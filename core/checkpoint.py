@@ -20,9 +20,13 @@ _KEPT = 2
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes, syncs and renames: after a crash the file is the old one or the new one, never half of it."""
+    """Writes, syncs and renames: after a crash the file is the old one or the new one, never half of it.
+
+    Makes the file's folder where there is none.
+    """
     part = path.with_name(path.name + ".part")
     try:
+        path.parent.mkdir(exist_ok=True)
         with open(part, "wb") as file:
             file.write(content)
             file.flush()
@@ -37,7 +41,6 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
     arrays = {f"{job}/{name}": _contiguous(a) for job, state in states.items() for name, a in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
     meta = {"somersault": json.dumps({"version": _VERSION, "number": number, "values": values})}
-    folder.mkdir(exist_ok=True)
     path = folder / f"{number:08d}.safetensors"
     write_atomically(path, save(arrays, metadata=meta))
     for old in sorted(folder.glob("*.safetensors"))[:-_KEPT]:
@@ -58,7 +61,7 @@ def load_newest(folder: Path) -> tuple[int, dict[str, JobState]] | None:
     for path in paths:
         try:
             return _load(path)
-        except (SafetensorError, OSError, ValueError, KeyError) as error:
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             log.warning("The checkpoint %s is damaged (%s); going on with the one before.", path.name, error)
     if paths:
         raise UserError(f"No checkpoint in {folder} can be read: start a new session; its answers can be reused.")
