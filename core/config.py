@@ -50,6 +50,7 @@ class RewardConfig(_Checked):
 
     members: int = number(3, "predictors in the ensemble", "2.2.3, A", 1, 100)
     hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
+    bonus: float = number(0.0, "weight of the members' disagreement in the reward at the start, to explore", "", 0)
     error_rate: float = number(0.1, "chance that the labeller answers uniformly at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of the preferences that a member only validates on", "2.2.3", 0, 0.9)
     std: float = number(1.0, "standard deviation of the normalised predicted reward", "A.1", 1e-6)
@@ -58,6 +59,9 @@ class RewardConfig(_Checked):
     l2_rate: float = number(1.05, "factor by which one epoch may move the weight decay", "2.2.3", 1, 10)
     ratio_low: float = number(1.1, "below this validation/training loss the weight decay goes down", "2.2.3", 0)
     ratio_high: float = number(1.5, "above this validation/training loss the weight decay goes up", "2.2.3", 0)
+    crop: float = number(1.0, "share of a clip's steps that one gradient step looks at, at a random place", "", 0.05, 1)
+    input_noise: float = number(0.0, "noise added to normalised inputs while fitting", "", 0, 10)
+    dropout: float = number(0.0, "share of hidden units dropped while fitting", "2.2.3", 0, 0.9)
     minibatch: int = number(64, "preferences in one gradient step of a member", "", 1)
     epochs_first: int = number(100, "epochs on the first labels, before the policy moves", "A", 1)
     epochs: int = number(6, "epochs after each batch of rollouts", "", 1)
@@ -92,6 +96,7 @@ class PolicyConfig(_Checked):
     max_gradient: float = number(0.5, "gradient norm is clipped to this", "", 1e-6)
     target_kl: float = number(0.03, "an update ends early when the policy has moved this far", "", 1e-6)
     initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
+    restart: float = number(0.0, "share of the steps after which the policy starts afresh; 0 for never", "", 0, 1)
     lag: int = number(0, "batches that rollouts may run ahead of the policy", "", 0, 8)
 
 

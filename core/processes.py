@@ -8,6 +8,7 @@ The receiver copies the block (releasing the GIL) and unlinks it.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import multiprocessing
 import os
 import pickle
@@ -80,7 +81,7 @@ def encode(event: Event) -> Envelope:
 
 
 def _fill(block: shared_memory.SharedMemory, buffers: list[memoryview]) -> None:
-    target = np.frombuffer(block.buf, np.uint8)
+    target = np.frombuffer(_view(block), np.uint8)
     start = 0
     for buffer in buffers:
         target[start : start + buffer.nbytes] = np.frombuffer(buffer, np.uint8)
@@ -88,12 +89,17 @@ def _fill(block: shared_memory.SharedMemory, buffers: list[memoryview]) -> None:
     del target  # or closing the block would fail: it refuses while anything looks into it
 
 
+def _view(block: shared_memory.SharedMemory) -> memoryview:
+    assert block.buf is not None, "the block is open"
+    return block.buf
+
+
 def decode(envelope: Envelope) -> Event:
     """The event, its arrays copied out of shared memory. An envelope can be decoded once."""
     if envelope.block is None:
         return pickle.loads(envelope.body)  # from our own child, never from a file
     block = shared_memory.SharedMemory(envelope.block)
-    source = np.frombuffer(block.buf, np.uint8)
+    source = np.frombuffer(_view(block), np.uint8)
     edges = np.cumsum([0, *envelope.sizes])
     copies = [source[a:b].copy() for a, b in zip(edges[:-1], edges[1:], strict=True)]
     del source
@@ -169,9 +175,9 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
     inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
     try:
-        from core.jobs import build  # only here: the window imports this module and must stay light
-
-        _work(build(spec), spec.name, pipe, inbox)
+        # By name, since the window imports this module and must not reach the heavy ones.
+        jobs = importlib.import_module("core.jobs")
+        _work(jobs.build(spec), spec.name, pipe, inbox)
     except (BrokenPipeError, KeyboardInterrupt):
         return
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost

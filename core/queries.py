@@ -48,7 +48,7 @@ class QuerySelector:
             return []
         scores = self._scores(pairs, sums) if ranked and sums is not None else np.full(len(pairs), np.nan)
         best = np.argsort(-np.nan_to_num(scores), kind="stable")[:count]
-        return [self._offer(*pairs[i], float(scores[i])) for i in best]
+        return [self._offer(pairs[i], float(scores[i])) for i in best]
 
     def _draw(self, pool: list[Segment], count: int) -> list[tuple[Segment, Segment]]:
         """Distinct pairs not offered before; fewer than `count` where the pool is small."""
@@ -68,7 +68,8 @@ class QuerySelector:
         both = sums([left for left, _ in pairs] + [right for _, right in pairs])
         return disagreement(both[:, : len(pairs)], both[:, len(pairs) :])
 
-    def _offer(self, left: Segment, right: Segment, score: float) -> Query:
+    def _offer(self, pair: tuple[Segment, Segment], score: float) -> Query:
+        left, right = pair
         self._offered.add(_key(left, right))
         self.next_id += 1
         return Query(self.next_id, left, right, score)

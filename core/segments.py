@@ -33,7 +33,7 @@ class SegmentCutter:
         ended: np.ndarray,
         env_steps: int,
     ) -> Iterator[Segment]:
-        """Takes one step of all environments: what was before it and what it gave; yields the segments that it completes."""
+        """Takes one step of all environments; yields the segments that it completes."""
         rows = np.flatnonzero(self._filled >= 0)
         at = self._filled[rows]
         self._observations[rows, at], self._actions[rows, at] = observations[rows], actions[rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ class PolicyJob:
         self._optimiser = PPO(untrained_policy(config), config.policy, self._rng)
         self._batches: deque[BatchCollected] = deque()
         self._version = 0
+        self._config = config
+        self._restart_at = config.policy.restart * config.steps or math.inf
 
     def receive(self, event: Event) -> None:
         if isinstance(event, BatchCollected):
@@ -33,20 +36,27 @@ class PolicyJob:
                 yield Waited("policy", "the policy waits for the next rollouts")
                 continue
             batch = self._batches.popleft()
+            if batch.env_steps >= self._restart_at:
+                self._restart_at = math.inf
+                moments = self._optimiser._moments
+                self._optimiser = PPO(untrained_policy(self._config), self._config.policy, self._rng)
+                self._optimiser._moments = moments
+                yield self._published()
             yield from self._update(batch)
             yield self._published()
 
     def _update(self, batch: BatchCollected) -> Iterator[Event | None]:
-        started, epochs = time.perf_counter(), 0
-        report = UpdateReport(0, 0, 0)
+        started = time.perf_counter()
+        reports: list[UpdateReport] = []
         for report in self._optimiser.update(batch):
-            epochs += 1
+            reports.append(report)
             yield None
         self._optimiser.observe(batch.observations)
         self._version += 1
         seconds = time.perf_counter() - started
+        last = reports[-1]
         yield PolicyUpdated(
-            self._version, batch.env_steps, report.kl, report.entropy, report.value_loss, epochs, seconds
+            self._version, batch.env_steps, last.kl, last.entropy, last.value_loss, len(reports), seconds
         )
 
     def _published(self) -> PolicyPublished:
@@ -59,4 +69,3 @@ class PolicyJob:
         self._optimiser.set_state(state.arrays)
         self._version = state.values["version"]
         restored(self._rng, state.values["rng"])
-

@@ -37,7 +37,9 @@ class RewardJob:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._rng = generator(config.seed, "reward")
-        self._fit = RewardFit(untrained_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config))
+        self._fit = RewardFit(
+            untrained_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config)
+        )
         self._first = max(1, math.ceil(config.query.first_share * config.labels))
         self._generation = 0
         self._owed = False
@@ -72,10 +74,12 @@ class RewardJob:
     def _round(self) -> Iterator[Event | None]:
         started = time.perf_counter()
         count = self._config.reward.epochs if self._generation else self._config.reward.epochs_first
+        reports: list[FitReport] = []
         for report in self._fit.epochs(count):
+            reports.append(report)
             yield None
         self._generation += 1
-        yield self._fitted(report, time.perf_counter() - started)
+        yield self._fitted(reports[-1], time.perf_counter() - started)
         yield RewardPublished(self._generation, self._fit.ensemble.to_arrays())
 
     def _fitted(self, report: FitReport, seconds: float) -> RewardFitted:

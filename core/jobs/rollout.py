@@ -142,7 +142,12 @@ class RolloutJob:
         raw = self.ensemble.predict(collected.observations, collected.carried_out)
         if not np.isfinite(raw).all():
             raise NotFiniteError("rollout", "the predicted reward")
-        return normalised(raw, self.config.reward.std)
+        reward = normalised(raw, self.config.reward.std)
+        fade = max(0.0, 1 - 2 * self.env_steps / self.config.steps)
+        if self.config.reward.bonus and fade:
+            z = (raw - raw.mean(axis=(1, 2), keepdims=True)) / raw.std(axis=(1, 2), keepdims=True)
+            reward = reward + self.config.reward.bonus * fade * z.std(axis=0)
+        return reward
 
     def _batch_event(self, collected: Collected, rewards: Float32) -> BatchCollected:
         return BatchCollected(

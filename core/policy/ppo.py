@@ -61,7 +61,7 @@ class PPO:
             for part in parts:
                 sums += self._step(inputs[part], actions[part], old[part], advantage[part], returns[part])
             kl, value_loss = sums / len(parts)
-            yield UpdateReport(float(kl), float(self.network.entropy()), float(value_loss))
+            yield UpdateReport(float(kl), float(self.network.entropy().detach()), float(value_loss))
             if kl > self._config.target_kl:
                 return
 
@@ -69,7 +69,9 @@ class PPO:
     def _prepare(self, batch: BatchCollected) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Flat inputs, actions, old log probabilities, normalised advantages and value targets."""
         steps, count, size = batch.observations.shape
-        stacked = np.concatenate([batch.observations.reshape(-1, size), batch.last_observations, batch.end_observations])
+        stacked = np.concatenate(
+            [batch.observations.reshape(-1, size), batch.last_observations, batch.end_observations]
+        )
         inputs = self.network.normalise(torch.as_tensor(stacked, device=self.network.device))
         values = self.network.values(inputs).cpu().numpy()
         now, last, end = np.split(values, [steps * count, steps * count + count])

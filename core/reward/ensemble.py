@@ -30,7 +30,9 @@ def normalised(raw: Float32, std: float) -> Float32:
 class RewardEnsemble:
     """M predictors of r(o, a) in one batched network, with the moments that normalise their inputs."""
 
-    def __init__(self, inputs: int, config: RewardConfig, generator: torch.Generator, device: torch.device = CPU) -> None:
+    def __init__(
+        self, inputs: int, config: RewardConfig, generator: torch.Generator, device: torch.device = CPU
+    ) -> None:
         self.network = StackedMLP(config.members, inputs, config.hidden, generator, device)
         self.mean = torch.zeros(inputs, device=device)
         self.std = torch.ones(inputs, device=device)
