@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import pickle
 import queue
+import signal
 import threading
 import time
 import traceback
@@ -31,6 +32,8 @@ _IDLE_SECONDS = 0.25
 """How long an idle job sleeps before it looks again, unless an event wakes it."""
 _NICE = 10
 """The window keeps the processor when it needs it."""
+_NICE_CLIPS = 3
+"""A person waits for the clips, so they go before the training."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,14 @@ def decode(envelope: Envelope) -> Event:
     return pickle.loads(envelope.body, buffers=copies)
 
 
+def discard(envelope: Envelope) -> None:
+    """Frees the shared memory of an envelope that will not be decoded."""
+    if envelope.block is not None:
+        block = shared_memory.SharedMemory(envelope.block)
+        block.close()
+        block.unlink()
+
+
 class JobProcess:
     """One job in a spawned child. `send` may be called from any thread, `receive` from one."""
 
@@ -134,10 +145,12 @@ class JobProcess:
 
     def send(self, event: Event) -> None:
         """Raises JobDiedError when the child is gone."""
+        envelope = encode(event)
         try:
             with self._sending:
-                self._pipe.send(encode(event))
+                self._pipe.send(envelope)
         except (BrokenPipeError, OSError) as error:
+            decode(envelope)  # nobody else will free its shared memory
             raise JobDiedError(self._process.exitcode) from error
 
     def receive(self, timeout: float) -> Event | None:
@@ -160,7 +173,14 @@ class JobProcess:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
+        self._drain()
         self._pipe.close()
+
+    def _drain(self) -> None:
+        """Frees the shared memory of what the child sent and nobody took."""
+        with contextlib.suppress(EOFError, OSError):
+            while self._pipe.poll():
+                discard(self._pipe.recv())
 
 
 @dataclass(frozen=True)
@@ -171,14 +191,15 @@ class _Stop(Event):
 def _child(pipe: Connection, spec: JobSpec) -> None:
     """The child's main: lowers its priority, builds its job (heavy imports happen here) and runs it."""
     if hasattr(os, "nice"):
-        os.nice(_NICE)
+        os.nice(_NICE_CLIPS if spec.name == "clips" else _NICE)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it stops its children in order
     inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
     try:
         # By name, since the window imports this module and must not reach the heavy ones.
         jobs = importlib.import_module("core.jobs")
         _work(jobs.build(spec), spec.name, pipe, inbox)
-    except (BrokenPipeError, KeyboardInterrupt):
+    except BrokenPipeError:
         return
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
         pipe.send(encode(Failed(spec.name, f"{type(error).__name__}: {error}", traceback.format_exc())))
