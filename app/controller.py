@@ -47,8 +47,11 @@ _TOGETHER = {
 
 
 def _for_window(config: Config) -> Config:
-    """What differs with a window: a live view, and rollouts one batch ahead, so that physics and updates overlap."""
-    return replaced(config, rollout__demonstrate_every=_DEMONSTRATE_EVERY, policy__lag=max(1, config.policy.lag))
+    """What differs with a window: a live view, rollouts one batch ahead, so that physics and updates overlap, and
+    pairs kept ready whoever answers, since the oracle too is shown each pair and the teacher may change at any time.
+    """
+    lag = max(1, config.policy.lag)
+    return replaced(config, teacher="human", rollout__demonstrate_every=_DEMONSTRATE_EVERY, policy__lag=lag)
 
 
 class State(StrEnum):

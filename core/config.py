@@ -96,7 +96,6 @@ class PolicyConfig(_Checked):
     max_gradient: float = number(0.5, "gradient norm is clipped to this", "", 1e-6)
     target_kl: float = number(0.03, "an update ends early when the policy has moved this far", "", 1e-6)
     initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
-    restart: float = number(0.0, "share of the steps after which the policy starts afresh; 0 for never", "", 0, 1)
     lag: int = number(0, "batches that rollouts may run ahead of the policy", "", 0, 8)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -22,8 +21,6 @@ class PolicyJob:
         self._optimiser = PPO(untrained_policy(config), config.policy, self._rng)
         self._batches: deque[BatchCollected] = deque()
         self._version = 0
-        self._config = config
-        self._restart_at = config.policy.restart * config.steps or math.inf
 
     def receive(self, event: Event) -> None:
         if isinstance(event, BatchCollected):
@@ -36,12 +33,6 @@ class PolicyJob:
                 yield Waited("policy", "the policy waits for the next rollouts")
                 continue
             batch = self._batches.popleft()
-            if batch.env_steps >= self._restart_at:
-                self._restart_at = math.inf
-                moments = self._optimiser._moments
-                self._optimiser = PPO(untrained_policy(self._config), self._config.policy, self._rng)
-                self._optimiser._moments = moments
-                yield self._published()
             yield from self._update(batch)
             yield self._published()
 

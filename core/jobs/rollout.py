@@ -30,7 +30,7 @@ from core.jobs.rollout_state import pack, unpack
 from core.networks import CPU
 from core.queries import QuerySelector, labels_due
 from core.records import Float32
-from core.reward.ensemble import RewardEnsemble, normalised
+from core.reward.ensemble import RewardEnsemble, normalised, spread
 from core.rollout import Collected, collect
 from core.seeding import generator
 from core.segments import SegmentCutter, SegmentPool
@@ -142,12 +142,12 @@ class RolloutJob:
         raw = self.ensemble.predict(collected.observations, collected.carried_out)
         if not np.isfinite(raw).all():
             raise NotFiniteError("rollout", "the predicted reward")
-        reward = normalised(raw, self.config.reward.std)
-        fade = max(0.0, 1 - 2 * self.env_steps / self.config.steps)
-        if self.config.reward.bonus and fade:
-            z = (raw - raw.mean(axis=(1, 2), keepdims=True)) / raw.std(axis=(1, 2), keepdims=True)
-            reward = reward + self.config.reward.bonus * fade * z.std(axis=0)
-        return reward
+        return normalised(raw, self.config.reward.std) + self._bonus() * spread(raw)
+
+    def _bonus(self) -> float:
+        """Weight of the members' disagreement in the reward: it fades as the answers come in."""
+        answered = len(self.usable) / max(1, self.config.labels)
+        return self.config.reward.bonus * max(0.0, 1 - answered)
 
     def _batch_event(self, collected: Collected, rewards: Float32) -> BatchCollected:
         return BatchCollected(

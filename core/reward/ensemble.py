@@ -14,17 +14,31 @@ from core.networks import CPU, StackedMLP
 from core.records import Float32, Segment
 
 
-def normalised(raw: Float32, std: float) -> Float32:
-    """(M, ...) raw predictions -> (...): each member to mean 0, std 1; their mean; that to mean 0 and `std` (2.2.3, A).
-
-    A member (or a mean) that is constant gives zeros.
-    """
+def standardised(raw: Float32) -> Float32:
+    """(M, ...) raw predictions -> each member to mean 0, std 1; one that is constant gives zeros."""
     axes = tuple(range(1, raw.ndim))
     centred = raw - raw.mean(axis=axes, keepdims=True)
     scale = centred.std(axis=axes, keepdims=True)
-    mean = (centred / np.where(scale > 1e-8, scale, np.inf)).mean(axis=0)
-    spread = float(mean.std())
-    return (mean * (std / spread) if spread > 1e-8 else np.zeros_like(mean)).astype(np.float32)
+    return centred / np.where(scale > 1e-8, scale, np.inf)
+
+
+def normalised(raw: Float32, std: float) -> Float32:
+    """(M, ...) raw predictions -> (...): the mean of the standardised members, to mean 0 and `std` (2.2.3, A).
+
+    A mean that is constant gives zeros.
+    """
+    mean = standardised(raw).mean(axis=0)
+    deviation = float(mean.std())
+    return (mean * (std / deviation) if deviation > 1e-8 else np.zeros_like(mean)).astype(np.float32)
+
+
+def spread(raw: Float32) -> Float32:
+    """(M, ...) raw predictions -> (...): standard deviation over the standardised members.
+
+    Added to the reward it draws the policy to where the members disagree, and so to clips worth asking about (Liang
+    et al., Reward Uncertainty for Exploration in Preference-based Reinforcement Learning, 2022; not in the paper).
+    """
+    return standardised(raw).std(axis=0)
 
 
 class RewardEnsemble:
