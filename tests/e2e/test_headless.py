@@ -1,0 +1,311 @@
+"""Whole headless runs, small ones: reproducible, resumable, and blind to the true reward."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core import oracle
+from core.config import Config
+from core.errors import NotFiniteError
+from core.events import (
+    BatchCollected,
+    Event,
+    PolicyPublished,
+    PolicyUpdated,
+    PreferenceAdded,
+    QueryOffered,
+    RewardFitted,
+    RewardPublished,
+    RolloutReported,
+)
+from core.headless import HeadlessRun, Outcome, evaluate, random_return
+from core.queries import labels_due
+from core.records import Choice
+from core.session import Session
+from core.tasks import CATALOGUE, find
+from tests.core.builders import tiny
+
+TASK = "hopper-backflip"
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+class Taught:
+    """A run, its events in order, and the parameters it ended with."""
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        self.session = Session.open(folder) if folder.exists() else Session.create(folder, config)
+        self.events: list[Event] = []
+        self.run = HeadlessRun(self.session, self.events.append)
+
+    def all(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def close(self) -> None:
+        self.run.close()
+        self.session.close()
+
+    def finished(self) -> Outcome:
+        outcome = self.run.run()
+        self.close()
+        return outcome
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Of the last policy, and of the last reward where there is one."""
+        found = {f"policy {n}": a for n, a in self.all(PolicyPublished)[-1].weights.items()}
+        rewards = self.all(RewardPublished)
+        return found | ({f"reward {n}": a for n, a in rewards[-1].weights.items()} if rewards else {})
+
+
+Teach = Callable[..., Taught]
+
+
+@pytest.fixture
+def teach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Teach]:
+    monkeypatch.chdir(tmp_path)
+    made: list[Taught] = []
+
+    def start(name: str = "s", **changes: Any) -> Taught:
+        made.append(Taught(tmp_path / name, tiny(**changes)))
+        return made[-1]
+
+    yield start
+    for taught in made:
+        taught.close()
+
+
+def same(one: Taught, other: Taught) -> bool:
+    mine, its = one.parameters(), other.parameters()
+    return mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
+
+
+def tape(taught: Taught) -> list[str]:
+    return [type(event).__name__ for event in taught.events]
+
+
+def test_one_seed_one_result(teach: Teach) -> None:
+    first, second, third = teach("a", seed=4), teach("b", seed=4), teach("c", seed=5)
+    outcomes = [taught.finished() for taught in (first, second, third)]
+    assert tape(first) == tape(second)
+    assert same(first, second)
+    assert outcomes[0].true_return == outcomes[1].true_return
+    assert not same(first, third)
+
+
+def test_every_label_and_every_step_is_used(teach: Teach) -> None:
+    taught = teach()
+    outcome = taught.finished()
+    assert (outcome.labels, outcome.env_steps, outcome.steps_taken) == (12, 8 * 32 * 24, 8 * 32 * 24)
+    assert len(taught.all(BatchCollected)) == len(taught.all(PolicyUpdated))  # each batch was learned from
+    assert taught.all(RewardFitted)[-1].preferences == 12
+    assert outcome.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+
+
+def test_a_quarter_of_the_labels_comes_before_the_policy_moves(teach: Teach) -> None:
+    taught = teach()
+    taught.finished()
+    before_training = taught.events[: tape(taught).index("BatchCollected")]
+    assert sum(isinstance(event, PreferenceAdded) for event in before_training) >= 3
+    fitted = next(event for event in before_training if isinstance(event, RewardFitted))
+    assert fitted.preferences >= 3
+
+
+def test_labels_keep_to_the_schedule(teach: Teach) -> None:
+    taught = teach()
+    taught.finished()
+    config, answered, steps = taught.session.config, 0, 0
+    for event in taught.events:
+        answered += isinstance(event, PreferenceAdded)
+        if isinstance(event, RolloutReported):
+            assert answered <= labels_due(steps, config.labels, config.steps, config.query)
+            steps = event.env_steps
+    assert answered == 12
+
+
+def test_queries_go_by_disagreement_once_there_is_a_reward(teach: Teach) -> None:
+    taught = teach()
+    taught.finished()
+    fitted = tape(taught).index("RewardPublished")
+    scores = [
+        [e.query.disagreement for e in part if isinstance(e, QueryOffered)]
+        for part in (taught.events[:fitted], taught.events[fitted:])
+    ]
+    assert scores[0] and np.isnan(scores[0]).all()
+    assert scores[1] and (np.array(scores[1]) >= 0).all()
+
+
+def stopped_and_resumed(teach: Teach, cycles: int, **changes: Any) -> tuple[Taught, Outcome]:
+    stopped = teach("stopped", **changes)
+    for _ in range(cycles):
+        stopped.run.cycle()
+    stopped.run.save()
+    stopped.close()
+    resumed = teach("stopped")
+    return resumed, resumed.finished()
+
+
+@pytest.mark.parametrize("cycles", [2, 5, 10], ids=["before the first fit", "after it", "late"])
+def test_stopped_and_resumed_is_as_never_stopped(teach: Teach, cycles: int) -> None:
+    whole = teach("whole", seed=1)
+    expected = whole.finished()
+    resumed, outcome = stopped_and_resumed(teach, cycles, seed=1)
+    assert 0 < outcome.steps_taken < outcome.env_steps
+    assert same(whole, resumed)
+    assert outcome.true_return == expected.true_return and outcome.measure == expected.measure
+    assert outcome.labels == expected.labels == 12
+
+
+def test_a_resumed_rollout_acts_as_the_policy_that_was_saved(teach: Teach) -> None:
+    """Not as the untrained one, which it is built with."""
+    resumed, _ = stopped_and_resumed(teach, 10)
+    first = resumed.all(BatchCollected)[0]
+    published = resumed.all(PolicyPublished)[0]
+    assert first.policy_version == published.version > 0
+
+
+def test_interrupted_while_a_batch_is_under_way_it_can_be_resumed(teach: Teach) -> None:
+    stopped = teach("stopped")
+    while not stopped.all(PolicyUpdated):
+        stopped.run.cycle()
+    stopped.run._turn("rollout")  # the policy has not learned from this batch, and never will
+    stopped.run.save()
+    stopped.close()
+    resumed = teach("stopped")
+    assert resumed.finished().env_steps == 8 * 32 * 24
+    assert len(resumed.all(PolicyUpdated)) > 1
+
+
+def test_ctrl_c_keeps_what_was_reached(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped, cycle, cycles = teach("stopped"), HeadlessRun.cycle, iter(range(10))
+
+    def interrupted(run: HeadlessRun) -> None:
+        cycle(run)
+        if next(cycles) == 8:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(HeadlessRun, "cycle", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.run.run()
+    monkeypatch.undo()
+    answers, steps = len(stopped.all(PreferenceAdded)), stopped.all(RolloutReported)[-1].env_steps
+    stopped.close()
+    resumed = teach("stopped")
+    outcome = resumed.finished()
+    assert outcome.env_steps - outcome.steps_taken == steps
+    assert len(resumed.all(PreferenceAdded)) == 12 - answers  # none was asked again
+
+
+def test_a_finished_run_resumed_tells_what_was_reached(teach: Teach) -> None:
+    first = teach("a").finished()
+    again = teach("a").finished()
+    assert (again.env_steps, again.steps_taken, again.labels) == (first.env_steps, 0, 12)
+    assert again.true_return == first.true_return and again.measure == first.measure
+
+
+def test_answers_since_the_last_checkpoint_are_not_lost(teach: Teach) -> None:
+    stopped = teach("stopped")
+    for _ in range(3):
+        stopped.run.cycle()
+    stopped.run.save()
+    while len(stopped.all(PreferenceAdded)) < 9:
+        stopped.run.cycle()
+    stopped.close()
+    resumed = teach("stopped")
+    assert resumed.finished().labels == 12
+    assert resumed.all(RewardFitted)[0].preferences >= 9
+
+
+def garbage(physics: Any) -> np.ndarray:
+    return np.random.default_rng(1).normal(0, 1e6, len(physics.positions))
+
+
+def nothing(physics: Any) -> np.ndarray:
+    return np.full(len(physics.positions), np.nan)
+
+
+@pytest.mark.parametrize("other_reward", [garbage, nothing, None])
+def test_neither_policy_nor_reward_fit_sees_the_true_reward(
+    teach: Teach, monkeypatch: pytest.MonkeyPatch, other_reward: Any
+) -> None:
+    honest = teach("honest")
+    honest.finished()
+    recorded = {p.preference.query.id: p.preference.choice for p in honest.all(PreferenceAdded)}
+    monkeypatch.setattr(oracle, "answer", lambda query: recorded[query.id])
+    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=other_reward))
+    blind = teach("blind")
+    blind.finished()
+    assert len(recorded) == 12
+    assert same(honest, blind)
+
+
+def test_other_choices_make_another_policy(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the test above would pass for a run that learns from nothing."""
+    honest = teach("honest")
+    honest.finished()
+    monkeypatch.setattr(oracle, "answer", lambda query: Choice.TIE)
+    other = teach("other")
+    other.finished()
+    assert not same(honest, other)
+
+
+def test_without_a_teacher_it_learns_from_the_true_reward_and_asks_nothing(teach: Teach) -> None:
+    taught = teach(teacher="none", labels=0)
+    outcome = taught.finished()
+    assert outcome.labels == 0
+    assert not taught.all(QueryOffered) and not taught.all(RewardFitted)
+    assert len(taught.all(PolicyUpdated)) == 24
+    assert all(abs(float(batch.rewards.mean())) < 1e-4 for batch in taught.all(BatchCollected))
+
+
+def test_the_true_reward_teaches_a_policy_that_sees_it(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no teacher the same garbage does change what is learned."""
+    honest = teach("honest", teacher="none")
+    honest.finished()
+    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=garbage))
+    other = teach("other", teacher="none")
+    other.finished()
+    assert not same(honest, other)
+
+
+def test_random_queries_and_a_single_predictor(teach: Teach) -> None:
+    taught = teach(reward__members=1, query__selection="random")
+    assert taught.finished().labels == 12
+    assert len(taught.all(RewardFitted)[-1].train_loss) == 1
+
+
+def test_a_reward_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(teach: Teach) -> None:
+    taught = teach("s")
+    while not taught.all(PolicyUpdated):
+        taught.run.cycle()
+    taught.run.save()
+    version = taught.all(PolicyPublished)[-1].version
+    taught.run._ports["rollout"].job.ensemble.mean[0] = float("nan")  # type: ignore[attr-defined]
+    with pytest.raises(NotFiniteError, match="predicted reward"):
+        taught.run.run()
+    assert taught.all(PolicyPublished)[-1].version == version
+    taught.close()
+    assert teach("s").finished().env_steps == 8 * 32 * 24
+
+
+def test_the_saved_policy_is_what_is_evaluated(teach: Teach) -> None:
+    taught = teach(steps=8 * 32 * 16)
+    untrained = evaluate(taught.session, 3)
+    outcome = taught.run.run()
+    one, other = evaluate(taught.session, 3), evaluate(taught.session, 3)
+    assert one["true_return"] == other["true_return"] != untrained["true_return"]
+    assert one["states"].shape == (find(TASK).episode_steps, 13)
+    assert one["measure"].keys() == outcome.measure.keys()
+
+
+def test_the_untrained_policys_return_depends_on_the_seed_alone() -> None:
+    assert random_return(tiny(seed=1)) == random_return(tiny(seed=1, reward__members=2)) != random_return(tiny(seed=2))
