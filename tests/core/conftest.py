@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
+import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
+
 
 @pytest.fixture(autouse=True, scope="session")
 def one_torch_thread() -> None:

@@ -1,0 +1,189 @@
+"""The headless command line, as a person or a script calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.__main__ import main
+from core.preferences import PreferenceStore
+from core.session import Session
+from tests.core.builders import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = [
+    "rollout.environments=8",
+    "rollout.steps=32",
+    "rollout.threads=1",
+    "reward.hidden=16",
+    "reward.epochs_first=3",
+    "reward.epochs=1",
+    "policy.hidden=16",
+    "policy.epochs=1",
+    "policy.minibatch=128",
+]
+SETTINGS = [part for setting in SMALL for part in ("--set", setting)]
+STEPS = 8 * 32 * 12
+SHORT = ["--labels", "8", "--steps", str(STEPS), *SETTINGS]
+
+
+def command(*words: str | Path) -> list[str]:
+    return [sys.executable, "-m", "core", *map(str, words)]
+
+
+def core(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command(*words), capture_output=True, text=True, timeout=120, env=environment)
+
+
+def last_object(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def test_tasks_are_listed_for_scripts_and_for_people() -> None:
+    entries: Any = json.loads(core("tasks", "--json").stdout)
+    assert "hopper-backflip" in [entry["name"] for entry in entries]
+    assert {"name", "title", "instruction", "segment_steps", "segment_seconds", "true_reward", "measure"} <= entries[
+        0
+    ].keys()
+    plain = core("tasks")
+    assert plain.returncode == 0 and "hopper-backflip" in plain.stdout and plain.stderr == ""
+
+
+DOCUMENTED = {
+    "task": "hopper-backflip",
+    "teacher": "oracle",
+    "algorithm": "ppo",
+    "seed": 3,
+    "labels": 8,
+    "env_steps": STEPS,
+}
+MEASURED = ("wall_seconds", "steps_per_second", "true_return", "random_return")
+
+
+def test_a_run_is_taught_filmed_evaluated_and_told_of() -> None:
+    done = core("teach", "hopper-backflip", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT)
+    result = last_object(done)
+    assert {name: result[name] for name in DOCUMENTED} == DOCUMENTED
+    assert all(isinstance(result[name], float) and result[name] == result[name] for name in MEASURED)
+    assert result["steps_per_second"] > 0 and "backflips_per_episode" in result["measure"]
+    assert len(done.stdout.splitlines()) == 1 and "Traceback" not in done.stderr
+    assert Path("v.mp4").stat().st_size > 1000
+    evaluated = last_object(core("evaluate", "s", "--episodes", "2", "--json"))
+    assert (evaluated["task"], evaluated["episodes"]) == ("hopper-backflip", 2)
+    assert "backflips_per_episode" in evaluated["measure"]
+
+
+def answers(folder: Path) -> int:
+    store = PreferenceStore(folder / "preferences.sqlite")
+    try:
+        return store.count()
+    finally:
+        store.close()
+
+
+def killed_after(answered: int, *words: str) -> None:
+    """Teaches into folder s until so many answers are on disk, then kills."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    child = subprocess.Popen(command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and child.poll() is None:
+        if Path("s/preferences.sqlite").exists() and answers(Path("s")) >= answered:
+            break
+        time.sleep(0.02)
+    child.kill()
+    assert child.wait() == -signal.SIGKILL
+
+
+def test_a_killed_run_goes_on_with_every_label() -> None:
+    long = ["--labels", "60", "--steps", str(8 * 32 * 10_000), *SETTINGS]
+    killed_after(3, "teach", "hopper-backflip", "--session", "s", *long)
+    kept = answers(Path("s"))
+    assert kept >= 3
+    config = Path("s/config.json")
+    shorter = {**json.loads(config.read_text()), "steps": STEPS, "labels": max(8, kept)}
+    config.write_text(json.dumps(shorter))
+    result = last_object(core("teach", "--resume", "s", "--json"))
+    assert result["labels"] >= kept and result["env_steps"] >= STEPS
+    assert answers(Path("s")) == result["labels"]
+
+
+def test_a_setting_overrides_what_the_task_or_another_flag_says() -> None:
+    extra = ["--seed", "3", "--set", "seed=9", "--teacher", "none", *SETTINGS]
+    result = last_object(core("teach", "hopper-backflip", "--session", "s", "--steps", "256", "--json", *extra))
+    assert (result["seed"], result["teacher"], result["labels"]) == (9, "none", 0)
+    assert result["env_steps"] == 256
+
+
+TEACH = ["teach", "hopper-backflip", "--session", "s"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["teach", "hopper-frontflip", "--session", "s"], "hopper-backflip"),
+        (["teach", "--session", "s"], "hopper-backflip"),
+        ([*TEACH, "--labels", "-5"], "labels"),
+        ([*TEACH, "--labels", "0"], "--teacher none"),
+        ([*TEACH, "--steps", "0"], "steps"),
+        ([*TEACH, "--set", "nonsense"], "NAME=VALUE"),
+        ([*TEACH, "--set", "nothing=1"], "nothing"),
+        ([*TEACH, "--set", "nothing.members=1"], "nothing.members"),
+        ([*TEACH, "--set", "rollout.environments=2.5"], "environments"),
+        ([*TEACH, "--set", "policy.discount=null"], "discount"),
+        ([*TEACH, "--set", "reward.members=1", "--set", "query.selection=disagreement"], "selection=random"),
+        ([*TEACH, "--video", "film.gif"], ".mp4"),
+        (["teach", "--resume", "nowhere"], "nowhere"),
+        (["teach", "--resume", "foreign"], "foreign"),
+        (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
+        (["teach", "--resume", "s", "--video", "film.gif"], ".mp4"),
+        (["evaluate", "nowhere"], "nowhere"),
+        (["evaluate", "nowhere", "--episodes", "0"], "episode"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("foreign").mkdir()
+    Path("foreign/thesis.tex").write_text("x")
+    monkeypatch.setattr(sys, "argv", ["core", *words])
+    assert main() == 2
+    printed = capsys.readouterr()
+    (line,) = printed.err.splitlines()
+    assert line.startswith("somersault: ") and told in line and printed.out == ""
+    assert not Path("s").exists()  # nothing was begun
+    assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("words", [["teach", "hopper-frontflip"], [*TEACH, "--labels", "-1"], ["evaluate", "nowhere"]])
+def test_as_a_process_it_says_no_more_than_that(words: list[str]) -> None:
+    done = core(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_second_program_on_the_same_session_is_refused() -> None:
+    session = Session.create(Path("s"), tiny())
+    try:
+        done = core("teach", "--resume", "s")
+    finally:
+        session.close()
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "open in another Somersault" in line
+
+
+def test_help_needs_no_torch() -> None:
+    code = "import sys, core.__main__ as m; m._parser(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+    assert core("teach", "--help").returncode == 0
