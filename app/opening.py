@@ -14,7 +14,7 @@ from core.tasks import find
 
 DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
-"""Steps of a session with a person: it ends when the person ends it, not when a schedule does."""
+"""Steps of a session in the window: it ends when the person ends it, not when a schedule does."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -56,10 +56,8 @@ def opened(options: argparse.Namespace) -> Session:
 def new_config(options: argparse.Namespace) -> Config:
     task = find(options.task or DEFAULT_TASK)
     given = {name: getattr(options, name) for name in ("labels", "seed") if getattr(options, name) is not None}
-    teacher = options.teacher or "human"
-    if teacher == "human":
-        given["steps"] = _NO_END
-    return replaced(Config(), **{**task.presets, **given, "task": task.name, "teacher": teacher})
+    kept = {"task": task.name, "teacher": options.teacher or "human", "steps": _NO_END}
+    return replaced(Config(), **{**task.presets, **given, **kept})
 
 
 def fresh_folder(task: str) -> Path:

@@ -31,7 +31,10 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("session", help="the session's folder")
     evaluate.add_argument("--episodes", type=int, default=20)
     evaluate.add_argument("--video", help="write one episode to this .mp4")
+    evaluate.add_argument("--strip", help="write a moment of that episode to this .png, as a film strip")
     evaluate.add_argument("--json", action="store_true")
+    bench = commands.add_parser("bench", help="measure throughput, as ratios of one run")
+    bench.add_argument("--json", action="store_true")
     return parser
 
 

@@ -18,10 +18,13 @@ from core.events import Event, PreferenceAdded, RolloutReported
 from core.session import Session
 from core.tasks import CATALOGUE, find
 
+_STRIP_SECONDS = 1.2
+_STRIP_FRAMES = 9
+
 
 def run_command(args: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate}
+    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate, "bench": _bench}
     commands[args.command](args)
     return 0
 
@@ -143,6 +146,8 @@ def _evaluate(args: argparse.Namespace) -> None:
         states = result.pop("states")
         if args.video:
             _write_states(session, states, args.video)
+        if args.strip:
+            _write_strip(session, states, args.strip)
         _show({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
     finally:
         session.close()
@@ -154,6 +159,12 @@ def _check_video_path(path: str | None) -> None:
         from core.video import check_path
 
         check_path(Path(path))
+
+
+def _bench(args: argparse.Namespace) -> None:
+    from core.bench import measure
+
+    _show(measure(), args.json)
 
 
 def _write_video(session: Session, path: str) -> None:
@@ -169,6 +180,20 @@ def _write_states(session: Session, states: Any, path: str) -> None:
     task = find(session.config.task)
     with ClipRenderer(task) as renderer:
         write_video(Path(path), renderer.render(states, size=480, fps=30.0))
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def _write_strip(session: Session, states: Any, path: str) -> None:
+    """One second from the middle of the episode."""
+    from core.clips import ClipRenderer
+    from core.video import write_strip
+
+    task = find(session.config.task)
+    length = round(_STRIP_SECONDS / task.step_seconds)
+    middle = len(states) // 2
+    with ClipRenderer(task) as renderer:
+        frames = renderer.render(states[middle : middle + length], size=160, fps=30.0)
+    write_strip(Path(path), frames, _STRIP_FRAMES)
     print(f"wrote {path}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""Frames to a video file."""
+"""Frames to a video file, or to a film strip."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 os.environ.setdefault("SVT_LOG", "1")  # errors only: the encoder announces itself in 20 lines otherwise
 
 import av
+import cv2
+import numpy as np
 from av.error import FFmpegError
 
 from core.errors import UserError
@@ -39,3 +41,17 @@ def write_video(path: Path, frames: Frames) -> None:
             container.mux(stream.encode())
     except (OSError, FFmpegError) as error:
         raise UserError(f"The video {path} can't be written ({error}): name another file.") from error
+
+
+def write_strip(path: Path, frames: Frames, count: int) -> None:
+    """Writes `count` frames, evenly spaced, side by side as one .png; UserError if the file can't be written."""
+    if path.suffix != ".png":
+        raise UserError(f"{path} does not end in .png: name a .png file for the film strip.")
+    chosen = frames.pixels[np.linspace(0, len(frames.pixels) - 1, count).round().astype(int)]
+    strip = np.concatenate(list(chosen), axis=1)
+    try:
+        written = cv2.imwrite(str(path), cv2.cvtColor(strip, cv2.COLOR_RGB2BGR))
+    except cv2.error:
+        written = False
+    if not written:
+        raise UserError(f"The film strip {path} can't be written: name another file.")

@@ -82,7 +82,7 @@ class MujocoBatch:
         self.action_size = int(self.model.nu)
         self._threads = min(threads or os.cpu_count() or 1, environments)
         self._rng = rng
-        self._data = [mujoco.MjData(self.model) for _ in range(self._threads)]
+        self.data = [mujoco.MjData(self.model) for _ in range(self._threads)]
         self._models = [self.model] * environments
         self._pool = rollout.Rollout(nthread=self._threads if self._threads > 1 else 0)
         size = mujoco.mj_stateSize(self.model, _FULL)
@@ -142,7 +142,7 @@ class MujocoBatch:
         clocks = self.states[:, 0] + self.task.step_seconds
         self._pool.rollout(
             self._models,
-            self._data,
+            self.data,
             self.states,
             controls,
             nstep=self.task.frame_skip,

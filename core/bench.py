@@ -1,0 +1,117 @@
+"""Throughput as ratios measured in one run, so that they hold on any machine: `python -m core bench`."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from mujoco import rollout
+
+from core.config import Config, RewardConfig, replaced
+from core.envs.mujoco import MujocoBatch
+from core.headless import HeadlessRun
+from core.jobs.acting import Actor
+from core.records import Choice, Preference, Query, Segment
+from core.reward.ensemble import RewardEnsemble
+from core.reward.fit import RewardFit
+from core.rollout import collect
+from core.seeding import generator
+from core.segments import SegmentCutter
+from core.session import Session
+from core.tasks import find
+
+_SECONDS = 4.0
+_FIT_PREFERENCES = 700
+_FIT_STEPS = 60
+
+
+def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
+    """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit."""
+    task = find(task_name)
+    config = replaced(Config(task=task.name), **task.presets)
+    raw, collecting = _raw(config), _collecting(config)
+    teaching = _teaching(config)
+    return {
+        "task": task.name,
+        "raw_steps_per_second": round(raw),
+        "collecting_steps_per_second": round(collecting),
+        "teaching_steps_per_second": round(teaching),
+        "collecting_of_raw": round(collecting / raw, 3),
+        "teaching_of_raw": round(teaching / raw, 3),
+        "fit_epoch_milliseconds": round(1000 * _fit_epoch(), 1),
+    }
+
+
+def _rate(steps_each: int, act: Callable[[], None]) -> float:
+    """Calls `act` for some seconds; steps/s."""
+    act()
+    started, count = time.perf_counter(), 0
+    while time.perf_counter() - started < _SECONDS:
+        act()
+        count += steps_each
+    return count / (time.perf_counter() - started)
+
+
+def _raw(config: Config) -> float:
+    """Physics alone, on all cores: one long open-loop rollout of every environment with random controls."""
+    env = MujocoBatch(find(config.task), config.rollout.environments, generator(0, "raw"), config.rollout.threads)
+    data = env.data
+    steps = config.rollout.steps * env.task.frame_skip
+    controls = np.random.default_rng(0).uniform(-1, 1, (env.count, steps, env.action_size))
+    states = np.zeros((env.count, steps, env.state_size))
+    sensed = np.zeros((env.count, steps, env.model.nsensordata))
+    with rollout.Rollout(nthread=len(data) if len(data) > 1 else 0) as pool:
+        return _rate(
+            env.count * config.rollout.steps,
+            lambda: pool.rollout(env.model, data, env.states, controls, state=states, sensordata=sensed),
+        )
+
+
+def _collecting(config: Config) -> float:
+    """The untrained policy acting, segments cut."""
+    env = MujocoBatch(find(config.task), config.rollout.environments, generator(0, "bench"), config.rollout.threads)
+    cutter = SegmentCutter(env.count, env.task.segment_steps, env.sizes, np.zeros(env.count, np.int64))
+    actor = Actor(config, generator(0, "bench actions"))
+
+    def act() -> None:
+        for _ in collect(env, cutter, actor, config.rollout.steps, 0):
+            pass
+
+    return _rate(env.count * config.rollout.steps, act)
+
+
+def _teaching(config: Config) -> float:
+    """Everything: a short run with the oracle."""
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session.create(Path(folder) / "bench", replaced(config, steps=200_000, teacher="oracle"))
+        run = HeadlessRun(session, lambda event: None)
+        outcome = run.run()
+        run.close()
+        session.close()
+    return outcome.steps_taken / outcome.seconds
+
+
+def _fit_epoch() -> float:
+    """Seconds of one epoch over 700 preferences of 60 steps with three members."""
+    rng = np.random.default_rng(0)
+    inputs, actions = 12, 3
+    ensemble = RewardEnsemble(inputs + actions, RewardConfig(), torch.Generator().manual_seed(0))
+    fit = RewardFit(ensemble, RewardConfig(), rng, torch.device("cpu"))
+    for number in range(_FIT_PREFERENCES):
+        left, right = (_random_segment(rng, number, inputs, actions) for _ in range(2))
+        choice = Choice.LEFT if left.observations.sum() > right.observations.sum() else Choice.RIGHT
+        fit.add(Preference(number, Query(number, left, right, 0.0), choice, "oracle", 0.0))
+    list(fit.epochs(2))
+    started = time.perf_counter()
+    list(fit.epochs(5))
+    return (time.perf_counter() - started) / 5
+
+
+def _random_segment(rng: np.random.Generator, number: int, inputs: int, actions: int) -> Segment:
+    observations = rng.standard_normal((_FIT_STEPS, inputs)).astype(np.float32)
+    acted = rng.uniform(-1, 1, (_FIT_STEPS, actions)).astype(np.float32)
+    return Segment(number, observations, acted, np.zeros((_FIT_STEPS, 1)), None, 0)

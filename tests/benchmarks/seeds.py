@@ -1,0 +1,71 @@
+"""Does it learn? Teaches the same task with several seeds and label budgets, one run after another.
+
+    .venv/bin/python tests/benchmarks/seeds.py --labels 100 50 --seeds 0 1 2 3 4
+
+Prints a line for each run and a table at the end; each run is judged by what `core teach` reports of its last
+episodes, and by an evaluation of the saved policy without noise. Run it with nothing else running.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+MEASURE = "backflips_per_episode"
+
+
+def call(*arguments: str) -> dict[str, Any]:
+    """The last line of `python -m core ...`, as JSON."""
+    command = [sys.executable, "-m", "core", *arguments, "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def teach(task: str, labels: int, seed: int, extra: list[str]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        session = str(Path(folder) / "session")
+        result = call("teach", task, "--labels", str(labels), "--seed", str(seed), "--session", session, *extra)
+        result["evaluated"] = call("evaluate", session, "--episodes", "20")["measure"]
+    return result
+
+
+def row(result: dict[str, Any]) -> str:
+    flips, evaluated = result["measure"][MEASURE], result["evaluated"]
+    cells = [
+        f"{result['labels']}",
+        f"{result['seed']}",
+        f"{flips:.2f}",
+        f"{evaluated[MEASURE]:.2f}",
+        f"{evaluated['upright_landings_per_episode']:.2f}",
+        f"{result['true_return']:.0f}",
+        f"{result['env_steps']}",
+        f"{result['wall_seconds']:.0f}",
+        f"{result['steps_per_second']:.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", default="hopper-backflip")
+    parser.add_argument("--labels", type=int, nargs="+", default=[100])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    options, extra = parser.parse_known_args()
+    print("| labels | seed | flips | flips without noise | landed upright | true return | steps | seconds | steps/s |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for labels in options.labels:
+        results = []
+        for seed in options.seeds:
+            results.append(teach(options.task, labels, seed, extra))
+            print(row(results[-1]), flush=True)
+        taught = sum(result["measure"][MEASURE] >= 3 for result in results)
+        print(f"\n{labels} labels: {taught} of {len(results)} seeds reached 3 backflips an episode\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
