@@ -113,6 +113,8 @@ class RewardFit:
 
     def _train_epoch(self) -> Tensor:
         """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
+        if self._config.dropout or self._config.input_noise:
+            torch.manual_seed(int(self._rng.integers(2**63)))  # torch's dropout takes no generator of ours
         indices, weights = self._shuffled_draws()
         total = torch.zeros(self.ensemble.members)
         width = self._config.minibatch
@@ -145,7 +147,7 @@ class RewardFit:
         pairs = self._cropped(indices) if training and self._config.crop < 1 else self._inputs[indices]
         inputs = (pairs - self.ensemble.mean) / self.ensemble.std
         if training and self._config.input_noise:
-            inputs += self._config.input_noise * torch.randn(inputs.shape)
+            inputs += self._config.input_noise * torch.randn_like(inputs)
         flat = inputs.reshape(members, -1, inputs.shape[-1])
         rewards = self.ensemble.network(flat, self._config.dropout if training else 0.0)
         sums = rewards.reshape(members, batch, 2, -1).sum(-1)

@@ -1,0 +1,193 @@
+"""The jobs by themselves: what they wait for, and what they say when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    DemonstrationRecorded,
+    Event,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceWithdrawn,
+    QueryOffered,
+    RewardFitted,
+    RewardPublished,
+    Waited,
+)
+from core.jobs import build
+from core.jobs.acting import Actor, untrained_policy
+from core.processes import JobSpec
+from core.records import Choice
+from tests.core.builders import preference, tiny
+
+
+class Played:
+    """A job, and its events turn by turn."""
+
+    def __init__(self, name: str, state: Any = None, **changes: Any) -> None:
+        self.config = tiny(**changes)
+        self.job = build(JobSpec(name, self.config.to_dict(), state))
+        self._events: Iterator[Event | None] = self.job.run()
+
+    def turn(self, *received: Event) -> list[Event]:
+        """What it yields after these, until it waits; the reason to wait comes last."""
+        for event in received:
+            self.job.receive(event)
+        said: list[Event] = []
+        for event in self._events:
+            said += [event] if event is not None else []
+            if isinstance(event, Waited):
+                break
+        return said
+
+
+def of(kind: type[Event], events: list[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def published(played: Played, version: int) -> PolicyPublished:
+    return PolicyPublished(version, untrained_policy(played.config).to_arrays())
+
+
+def rewarded(rollout: Played) -> RewardPublished:
+    """The snapshot of a reward fitted to a few answers."""
+    reward = Played("reward", labels=4)
+    answers = [PreferenceAdded(preference(number)) for number in range(2)]
+    return of(RewardPublished, reward.turn(AnswersReplayed(), *answers))[0]
+
+
+def test_the_rollout_waits_for_a_policy() -> None:
+    assert [type(event) for event in Played("rollout").turn()] == [Waited]
+
+
+@pytest.mark.parametrize("lag", [0, 1, 2])
+def test_the_rollout_runs_so_many_batches_ahead_of_the_policy(lag: int) -> None:
+    rollout = Played("rollout", policy__lag=lag)
+    first = rollout.turn(published(rollout, 0), rewarded(rollout))
+    assert len(of(BatchCollected, first)) == lag + 1
+    assert of(BatchCollected, rollout.turn()) == []
+    assert len(of(BatchCollected, rollout.turn(published(rollout, 1)))) == 1
+
+
+def test_after_a_restart_of_the_policy_the_rollout_waits_for_no_lost_batch() -> None:
+    rollout = Played("rollout")
+    rollout.turn(published(rollout, 0), rewarded(rollout))
+    for version in (1, 2, 3):
+        rollout.turn(published(rollout, version))
+    assert len(of(BatchCollected, rollout.turn(published(rollout, 1)))) == 1  # started again from a checkpoint
+    assert of(BatchCollected, rollout.turn()) == []
+    assert len(of(BatchCollected, rollout.turn(published(rollout, 2)))) == 1
+
+
+def test_a_restarted_rollout_waits_for_the_policy_it_acted_by() -> None:
+    rollout = Played("rollout")
+    rollout.turn(published(rollout, 7), rewarded(rollout))
+    restarted = Played("rollout", rollout.job.get_state())
+    assert of(BatchCollected, restarted.turn()) == []
+    assert [b.policy_version for b in of(BatchCollected, restarted.turn(published(restarted, 7)))] == [7]
+
+
+def test_a_person_always_has_some_pairs_ready() -> None:
+    rollout = Played("rollout", teacher="human", query__ready=4, labels=100)
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    assert len(offered) == 4
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, offered[i].query)) for i in range(2)]
+    assert len(of(QueryOffered, rollout.turn(*answers))) == 2
+
+
+def test_cant_tell_is_asked_again_with_another_pair() -> None:
+    """It teaches nothing, so the schedule still owes the label."""
+    rollout = Played("rollout")
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    first = [PreferenceAdded(preference(i, Choice.CANT_TELL, o.query)) for i, o in enumerate(offered)]
+    again = of(QueryOffered, rollout.turn(*first))
+    assert len(again) >= len(offered) > 0
+    told = [PreferenceAdded(preference(50 + i, Choice.TIE, o.query)) for i, o in enumerate(again)]
+    assert of(QueryOffered, rollout.turn(*told)) == []
+
+
+def test_an_answer_taken_back_is_owed_again() -> None:
+    rollout = Played("rollout")
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
+    rollout.turn(*answers)
+    assert len(of(QueryOffered, rollout.turn(PreferenceWithdrawn(0)))) == 1
+
+
+def test_a_demonstration_is_one_episode_without_noise() -> None:
+    rollout = Played("rollout", rollout__demonstrate_every=1)
+    said = rollout.turn(published(rollout, 0), rewarded(rollout))
+    (shown,) = of(DemonstrationRecorded, said)[-1:]
+    actor = Actor(rollout.config, None)
+    expected, _ = actor(shown.segment.observations)
+    assert shown.segment.actions == pytest.approx(np.clip(expected, -1, 1), abs=1e-5)
+    assert shown.predicted.shape == (shown.segment.length,)
+
+
+def test_the_first_fit_waits_for_the_untrained_policys_share() -> None:
+    reward = Played("reward", labels=12)  # a quarter of them
+    reward.turn(AnswersReplayed())
+    for number in range(2):
+        assert of(RewardFitted, reward.turn(PreferenceAdded(preference(number)))) == []
+    assert of(RewardFitted, reward.turn(PreferenceAdded(preference(2, Choice.CANT_TELL)))) == []
+    (fitted,) = of(RewardFitted, reward.turn(PreferenceAdded(preference(3))))
+    assert (fitted.generation, fitted.preferences) == (1, 3)
+
+
+def trained_reward(**changes: Any) -> Played:
+    reward = Played("reward", labels=4, **changes)
+    reward.turn(AnswersReplayed(), *(PreferenceAdded(preference(number)) for number in range(5)))
+    return reward
+
+
+@pytest.mark.parametrize("news", [PreferenceAdded(preference(9)), PreferenceWithdrawn(3), PolicyPublished(1, {})])
+def test_each_piece_of_news_is_worth_one_more_round(news: Event) -> None:
+    reward = trained_reward()
+    assert of(RewardFitted, reward.turn()) == []
+    assert [fitted.generation for fitted in of(RewardFitted, reward.turn(news))] == [2]
+    assert of(RewardFitted, reward.turn()) == []
+
+
+def test_with_every_answer_taken_back_there_is_nothing_to_fit() -> None:
+    reward = trained_reward()
+    assert of(RewardFitted, reward.turn(*(PreferenceWithdrawn(number) for number in range(5)))) == []
+    (fitted,) = of(RewardFitted, reward.turn(PreferenceAdded(preference(6))))
+    assert fitted.preferences == 1
+
+
+def test_a_restored_reward_waits_for_its_answers_and_then_goes_on() -> None:
+    reward = trained_reward()
+    restored = Played("reward", reward.job.get_state(), labels=4)
+    assert of(RewardFitted, restored.turn(PolicyPublished(3, {}))) == []
+    answers = [PreferenceAdded(preference(number)) for number in range(5)]
+    expected = of(RewardPublished, reward.turn(PolicyPublished(3, {})))[0]
+    said = restored.turn(*answers, AnswersReplayed(), PolicyPublished(3, {}))
+    (got,) = of(RewardPublished, said)
+    assert got.generation == expected.generation == 2
+    assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"reward__dropout": 0.2}, {"reward__input_noise": 0.1}, {"reward__crop": 0.5}], ids=str
+)
+def test_whatever_is_random_in_a_fit_comes_from_the_sessions_seed(changes: dict[str, float]) -> None:
+    first, second = (of(RewardPublished, trained_reward(**changes).turn(PolicyPublished(1, {})))[0] for _ in range(2))
+    assert all(np.array_equal(first.weights[name], second.weights[name]) for name in first.weights)
+
+
+def test_actions_come_with_the_density_they_were_drawn_with() -> None:
+    config = tiny(policy__initial_std=0.5)
+    observations = np.random.default_rng(0).standard_normal((50, 12)).astype(np.float32)
+    noisy, still = Actor(config, np.random.default_rng(1)), Actor(config, None)
+    actions, log_probs = noisy(observations)
+    means, _ = still(observations)
+    densities = -0.5 * ((actions - means) / 0.5) ** 2 - np.log(0.5) - 0.5 * np.log(2 * np.pi)
+    assert log_probs == pytest.approx(densities.sum(1), abs=1e-4)
+    assert 0.3 < (actions - means).std() < 0.7
