@@ -225,13 +225,17 @@ def test_what_could_not_be_sent_leaves_no_shared_memory_behind(start: Start, mon
 
 
 PARENT = """
-import sys, time
+import sys
+from core.events import Paused, StateRequested, StateSaved
 from core.processes import JobProcess, JobSpec
 from tests.core.builders import tiny
 if __name__ == "__main__":
-    child = JobProcess(JobSpec(sys.argv[1], tiny().to_dict()))
+    child = JobProcess(JobSpec("policy", tiny().to_dict()))
     child.start()
-    while child.receive(60) is None:
+    if sys.argv[1] == "paused":
+        child.send(Paused(True))
+    child.send(StateRequested(1))
+    while not isinstance(child.receive(60), StateSaved):
         pass
     print(child.pid, flush=True)
     while True:
@@ -239,12 +243,12 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("job", ["policy", "rollout"])
-def test_a_child_ends_when_its_parent_is_killed(tmp_path: Path, job: str) -> None:
+@pytest.mark.parametrize("state", ["waiting", "paused"])
+def test_a_child_ends_when_its_parent_is_killed(tmp_path: Path, state: str) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    parent = subprocess.Popen([sys.executable, script, job], stdout=subprocess.PIPE, env=environment)
+    parent = subprocess.Popen([sys.executable, script, state], stdout=subprocess.PIPE, env=environment)
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
     assert psutil.pid_exists(pid)
