@@ -30,6 +30,7 @@ from core.rollout import run_episodes
 from core.seeding import generator
 from core.session import JOBS, Session, deliver
 from core.tasks import find
+from core.tasks.base import Task
 
 Listener = Callable[[Event], None]
 _RANDOM_EPISODES = 32
@@ -140,18 +141,19 @@ def random_return(config: Config) -> float:
     """Mean true return of the untrained policy, acting with noise."""
     task = find(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
-    env = MujocoBatch(task, _RANDOM_EPISODES, generator(config.seed, "random return"), config.rollout.threads)
-    finished, _ = run_episodes(env, actor, 2 * task.episode_steps)
+    rng = generator(config.seed, "random return")
+    env = MujocoBatch(task, _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    finished, _ = run_episodes(env, actor, task.episode_steps)
     env.close()
     return float(np.mean([total for total, _ in finished]))
 
 
-def evaluate(session: Session, episodes: int, seed: int = 0) -> dict[str, Any]:
+def evaluate(session: Session, episodes: int, seed: int = 0, task: Task | None = None) -> dict[str, Any]:
     """The saved policy, acting without noise: means over `episodes` episodes, and the states of one of them.
 
-    Before the first checkpoint it is the untrained policy.
+    Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
     """
-    config, task = session.config, find(session.config.task)
+    config, task = session.config, task or find(session.config.task)
     actor = Actor(config, None)
     loaded = session.load()
     actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())

@@ -1,0 +1,170 @@
+"""This program beside its nearest peer, HumanCompatibleAI's `imitation`, on the same backflip, in turn.
+
+    python3 tests/benchmarks/imitation_pair.py --steps 100000 --labels 100 --rounds 3
+
+Standard library only. The peer gets an environment of its own, `.venv-imitation`; the first time takes some minutes.
+Prints a table and one JSON object. Run it with nothing else on the machine; it asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from run import PYTHON, ROOT, SetupError, call, install, torch_index
+
+_TASK = "hopper-backflip"
+_VENV = ROOT / ".venv-imitation"
+_PEER_PYTHON = _VENV / PYTHON.relative_to(PYTHON.parents[1])
+_STAMP = _VENV / "installed.txt"
+_TORCH = "torch==2.13.0"
+_PACKAGES = (
+    "imitation==1.0.1",
+    "mujoco<3.2",  # what the peer's Gymnasium can load
+    "numpy<2",
+    "pandas<2.3",
+    "datasets<3",
+    "setuptools>=77.0.3,<81",  # what torch asks for; a newer one lacks pkg_resources, which the peer's sacred imports
+    "imageio",  # imported by Gymnasium's MuJoCo tasks
+)
+_PYTHONS = ((3, 11), (3, 12))
+_FEWEST_LABELS = 20
+_COLUMNS = ("steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
+
+Result = dict[str, Any]
+
+
+class RunError(Exception):
+    """One of the two sides failed, in one sentence."""
+
+
+def install_peer() -> None:
+    digest = hashlib.sha256("\n".join((_TORCH, *_PACKAGES)).encode()).hexdigest()
+    if _PEER_PYTHON.exists() and _STAMP.exists() and _STAMP.read_text(encoding="utf-8") == digest:
+        return
+    if sys.version_info[:2] not in _PYTHONS:
+        raise SetupError(f"The peer needs Python 3.11 or 3.12, and this is {sys.version.split()[0]}.")
+    print(f"Setting up {_VENV}; the first time takes some minutes.", file=sys.stderr, flush=True)
+    call([sys.executable, "-m", "venv", "--clear", str(_VENV)], f"Python could not make {_VENV}")
+    pip = [str(_PEER_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    failure = "pip could not install the peer's packages"
+    call([*pip, _TORCH, *torch_index(dict(os.environ))], failure)
+    call([*pip, _TORCH, *_PACKAGES], failure)  # torch once more, or pip may exchange it for another
+    _STAMP.write_text(digest, encoding="utf-8")
+
+
+def last_line(command: list[str], folder: str) -> Any:
+    """The JSON on the last line that the command prints; what it leaves behind lands in `folder`."""
+    environ = {**os.environ, "TMPDIR": folder, "TEMP": folder}
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(done.stderr[-4000:], file=sys.stderr)
+        raise RunError(f"{Path(command[0]).parents[1].name} failed with exit code {done.returncode}; see above.")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def lengths() -> tuple[int, int]:
+    """Steps of a segment and of an episode in our task, for the peer to use the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = last_line([str(PYTHON), "-m", "core", "tasks", "--json"], folder)
+    task = next(task for task in tasks if task["name"] == _TASK)
+    return task["segment_steps"], task["episode_steps"]
+
+
+def run_peer(steps: int, labels: int, seed: int) -> Result:
+    segment, episode = lengths()
+    given = {"steps": steps, "labels": labels, "seed": seed, "segment": segment, "episode": episode}
+    options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    script = Path(__file__).with_name("imitation_peer.py")
+    with tempfile.TemporaryDirectory() as folder:
+        return last_line([str(_PEER_PYTHON), "-P", str(script), *options], folder)
+
+
+def run_ours(steps: int, labels: int, seed: int) -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "oracle", "--labels", str(labels)]
+        command += ["--steps", str(steps), "--seed", str(seed), "--session", f"{folder}/session", "--json"]
+        outcome = last_line(command, folder)
+    backflips = outcome["measure"].get("backflips_per_episode", math.nan)
+    return {
+        "steps": outcome["env_steps"],
+        "seconds": round(outcome["env_steps"] / outcome["steps_per_second"], 2),
+        "steps_per_second": outcome["steps_per_second"],
+        "labels": outcome["labels"],
+        "backflips_per_episode": backflips if math.isfinite(backflips) else None,
+    }
+
+
+def run_round(number: int, options: argparse.Namespace) -> Result:
+    """The peer, then ours, with the same seed."""
+    seed = options.seed + number
+    sides = {"imitation": run_peer, "somersault": run_ours}
+    results: Result = {"seed": seed}
+    for name, side in sides.items():
+        print(f"round {number + 1} of {options.rounds}: {name}", file=sys.stderr, flush=True)
+        results[name] = side(options.steps, options.labels, seed)
+    ratio = results["somersault"]["steps_per_second"] / results["imitation"]["steps_per_second"]
+    return {**results, "ratio": round(ratio, 2)}
+
+
+def table(rounds: list[Result], median: float) -> str:
+    lines = [f"{'seed':>5}  {'':12}" + "".join(f"{name:>23}" for name in _COLUMNS) + f"{'ratio':>9}"]
+    for entry in rounds:
+        for name in ("imitation", "somersault"):
+            cells = "".join(f"{_cell(entry[name][column]):>23}" for column in _COLUMNS)
+            ratio = f"{entry['ratio']:9.2f}" if name == "somersault" else ""
+            lines.append(f"{entry['seed']:>5}  {name:12}{cells}{ratio}")
+    return "\n".join([*lines, f"median ratio of the steps per second: {median:.2f}"])
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
+
+
+def parse(args: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=30_000, help="environment steps of each run, at least")
+    parser.add_argument("--labels", type=int, default=30, help=f"comparisons of each run, at least {_FEWEST_LABELS}")
+    parser.add_argument("--rounds", type=int, default=2, help="pairs of runs, each with a seed of its own")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first round")
+    parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
+    options = parser.parse_args(args)
+    if options.labels < _FEWEST_LABELS:
+        parser.error(f"the peer spreads its comparisons over six turns: give at least {_FEWEST_LABELS} labels")
+    if min(options.steps, options.rounds) < 1:
+        parser.error("give at least one step and one round")
+    return options
+
+
+def main(args: list[str]) -> None:
+    options = parse(args)
+    install(())
+    install_peer()
+    rounds = [run_round(number, options) for number in range(options.rounds)]
+    median = statistics.median(entry["ratio"] for entry in rounds)
+    print(table(rounds, median), file=sys.stderr if options.json else sys.stdout, flush=True)
+    print(json.dumps({"rounds": rounds, "median_ratio": median}))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (SetupError, OSError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except RunError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

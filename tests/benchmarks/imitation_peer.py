@@ -1,0 +1,184 @@
+"""The peer's side of imitation_pair.py: preference comparisons of the `imitation` library on the same backflip.
+
+It runs in an environment of its own, whose pins clash with the project's, so it can import nothing of core: the few
+formulas of core/tasks/hopper_backflip.py are repeated here. All settings but the marked ones are those of the
+library's own tutorial on preference comparisons. Prints one JSON line; everything else goes to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+from imitation.algorithms import preference_comparisons as pc
+from imitation.policies.base import FeedForward32Policy, NormalizeFeaturesExtractor
+from imitation.rewards.reward_nets import BasicRewardNet, RewardEnsemble
+from imitation.util.networks import RunningNorm
+from imitation.util.util import make_vec_env
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import VecEnv
+
+_TASK = "HopperBackflip-v0"
+_TIMESTEP = 0.0025
+_FRAME_SKIP = 10
+_RESET_NOISE = 5e-3
+_ENVIRONMENTS = 8
+_MEMBERS = 3
+_ITERATIONS = 5
+_REPORTED_EPISODES = 20
+
+
+class Tally:
+    """What all environments did together. Their steps include those that the library takes only to fill its queries."""
+
+    steps = 0
+    backflips: deque[int] = deque(maxlen=_REPORTED_EPISODES)
+
+
+def load_model() -> mujoco.MjModel:
+    """As core.envs.mujoco.load_model, without its sensors: the reward and the count of backflips don't need them."""
+    assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+    model = mujoco.MjModel.from_xml_path(str(assets / "hopper.xml"))
+    model.opt.timestep = _TIMESTEP
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    return model
+
+
+class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One Hopper. Its length is set by gymnasium.register; it never ends early."""
+
+    def __init__(self) -> None:
+        self._model = load_model()
+        self._data = mujoco.MjData(self._model)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (12,), np.float32)
+        self.action_space = gymnasium.spaces.Box(-1, 1, (3,), np.float32)
+        self._length = 0
+        self._backflips = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
+        super().reset(seed=seed)
+        mujoco.mj_resetData(self._model, self._data)
+        self._data.qpos[:] += self.np_random.uniform(-_RESET_NOISE, _RESET_NOISE, self._model.nq)
+        self._data.qvel[:] = self.np_random.uniform(-_RESET_NOISE, _RESET_NOISE, self._model.nv)
+        self._backflips = 0
+        return self._observation(), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
+        action = np.clip(action, -1, 1)
+        reward = self._reward(action)
+        self._data.ctrl[:] = action
+        mujoco.mj_step(self._model, self._data, nstep=_FRAME_SKIP)
+        self._count()
+        return self._observation(), reward, False, False, {}
+
+    def _observation(self) -> np.ndarray:
+        """As core's `observation`: the angle as sine and cosine, so that after a full turn it is where it was."""
+        position, velocity = self._data.qpos, np.clip(self._data.qvel, -10, 10)
+        turn = [np.sin(position[2]), np.cos(position[2])]
+        return np.concatenate([position[1:2], turn, position[3:], velocity]).astype(np.float32)
+
+    def _reward(self, a: np.ndarray) -> float:
+        """As core's `backflip_reward`: OpenAI's, on Gymnasium's standard observation before the step."""
+        o = np.concatenate([self._data.qpos[1:], np.clip(self._data.qvel, -10, 10)])
+        push = a[0] * o[8] + a[1] * o[9] + a[2] * o[10]
+        return float(-o[7] * (1 + 0.3 * o[0] + 0.1 * push + 0.05 * -o[5]))
+
+    def _count(self) -> None:
+        """As core's BackflipCounter: a full turn backward since the last one counted, or since the start."""
+        self._backflips += int(self._data.qpos[2] <= -2 * np.pi * (self._backflips + 1))
+        Tally.steps += 1
+
+
+class Reporter(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
+    """Outside the time limit, so that it sees the end of an episode."""
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict]:
+        result = self.env.step(action)
+        if result[3]:
+            Tally.backflips.append(self.unwrapped._backflips)
+        return result
+
+
+def build_agent(venv: VecEnv, seed: int) -> PPO:
+    return PPO(
+        policy=FeedForward32Policy,
+        policy_kwargs={
+            "features_extractor_class": NormalizeFeaturesExtractor,
+            "features_extractor_kwargs": {"normalize_class": RunningNorm},
+        },
+        env=venv,
+        seed=seed,
+        n_steps=2048 // venv.num_envs,
+        batch_size=64,
+        ent_coef=0.01,
+        learning_rate=2e-3,
+        clip_range=0.1,
+        gae_lambda=0.95,
+        gamma=0.97,
+        n_epochs=10,
+    )
+
+
+def build(segment: int, seed: int) -> pc.PreferenceComparisons:
+    """Not the tutorial's: an ensemble (it has one network), the task, and the length of the fragments."""
+    rng = np.random.default_rng(seed)
+    venv = make_vec_env(_TASK, rng=rng, n_envs=_ENVIRONMENTS, post_wrappers=[lambda env, _: Reporter(env)])
+    spaces = venv.observation_space, venv.action_space
+    reward = RewardEnsemble(
+        *spaces, [BasicRewardNet(*spaces, normalize_input_layer=RunningNorm) for _ in range(_MEMBERS)]
+    )
+    agent = build_agent(venv, seed)
+    return pc.PreferenceComparisons(
+        pc.AgentTrainer(algorithm=agent, reward_fn=reward, venv=venv, exploration_frac=0.05, rng=rng),
+        reward,
+        num_iterations=_ITERATIONS,
+        fragmenter=pc.RandomFragmenter(warning_threshold=0, rng=rng),
+        preference_gatherer=pc.SyntheticGatherer(rng=rng),
+        reward_trainer=pc.EnsembleTrainer(pc.PreferenceModel(reward), pc.CrossEntropyRewardLoss(), epochs=3, rng=rng),
+        fragment_length=segment,
+        transition_oversampling=1,
+        initial_comparison_frac=0.1,
+        allow_variable_horizon=False,
+        initial_epoch_multiplier=4,
+        query_schedule="hyperbolic",
+        rng=rng,
+    )
+
+
+def measure(steps: int, labels: int, segment: int, seed: int) -> dict[str, float | int | None]:
+    """The steps are those really taken: the library trains once more than its iterations, and in whole batches."""
+    comparisons = build(segment, seed)
+    started = time.perf_counter()
+    comparisons.train(total_timesteps=steps * _ITERATIONS // (_ITERATIONS + 1), total_comparisons=labels)
+    seconds = time.perf_counter() - started
+    return {
+        "steps": Tally.steps,
+        "seconds": round(seconds, 2),
+        "steps_per_second": round(Tally.steps / seconds, 1),
+        "labels": len(comparisons.dataset),
+        "backflips_per_episode": float(np.mean(Tally.backflips)) if Tally.backflips else None,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("steps", "labels", "segment", "episode", "seed"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    options = parser.parse_args()
+    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode)
+    with contextlib.redirect_stdout(sys.stderr):
+        result = measure(options.steps, options.labels, options.segment, options.seed)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Is a taught backflip real? Lets a session's policy act in other physics than those that it was taught in.
+
+    .venv/bin/python tests/benchmarks/physics.py SESSION
+
+The task steps with the implicitfast integrator at 2.5 ms; the others here are Gymnasium's fourth-order Runge-Kutta at
+its own 2 ms (control at 41.7 Hz, the nearest to 40), and the same four times finer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from core.headless import evaluate
+from core.session import Session
+from core.tasks import find
+
+PHYSICS = {
+    "as taught: implicitfast, 2.5 ms": {},
+    "Gymnasium's: Runge-Kutta, 2 ms": {"integrator": "rk4", "timestep": 0.002, "frame_skip": 12, "episode_steps": 333},
+    "finer: Runge-Kutta, 0.5 ms": {"integrator": "rk4", "timestep": 0.0005, "frame_skip": 50},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("session", type=Path)
+    parser.add_argument("--episodes", type=int, default=20)
+    options = parser.parse_args()
+    session = Session.open(options.session)
+    print("| physics | true return | backflips an episode | landed upright |\n|---|---|---|---|")
+    for name, changes in PHYSICS.items():
+        task = dataclasses.replace(find(session.config.task), **changes)
+        result = evaluate(session, options.episodes, task=task)
+        figures = " | ".join(f"{value:.2f}" for value in result["measure"].values())
+        print(f"| {name} | {result['true_return']:.0f} | {figures} |")
+    session.close()
+
+
+if __name__ == "__main__":
+    main()
