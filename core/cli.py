@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import sys
 import time
 from pathlib import Path
@@ -47,12 +48,12 @@ def _tasks(args: argparse.Namespace) -> None:
 
 
 def _teach(args: argparse.Namespace) -> None:
+    started = time.monotonic()  # before the imports: they take seconds, and whoever waits waits for them too
     from core.headless import HeadlessRun, random_return
 
     _check_video_path(args.video)
     session = Session.open(Path(args.resume)) if args.resume else _new_session(args)
     try:
-        started = time.monotonic()
         untrained = random_return(session.config)
         with _Progress(session.config) as progress:
             run = HeadlessRun(session, progress.show, threads=1)
@@ -198,4 +199,15 @@ def _write_strip(session: Session, states: Any, path: str) -> None:
 
 
 def _show(result: dict[str, Any], as_json: bool) -> None:
-    print(json.dumps(result) if as_json else "\n".join(f"{name:20}{value}" for name, value in result.items()))
+    print(
+        json.dumps(_without_nan(result))
+        if as_json
+        else "\n".join(f"{name:20}{value}" for name, value in result.items())
+    )
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN: a figure that there is none of yet becomes null."""
+    if isinstance(value, dict):
+        return {name: _without_nan(inner) for name, inner in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value

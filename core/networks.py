@@ -66,11 +66,9 @@ class StackedMLP:
     def parameters(self) -> list[Tensor]:
         return [*self.weights, *self.biases]
 
-    def __call__(self, x: Tensor, dropout: float = 0.0) -> Tensor:
+    def __call__(self, x: Tensor) -> Tensor:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = leaky_relu(torch.baddbmm(bias, x, weight), _LEAK)
-            if dropout:
-                x = torch.nn.functional.dropout(x, dropout)
         return torch.baddbmm(self.biases[-1], x, self.weights[-1]).squeeze(-1)
 
     def to_arrays(self) -> Arrays:

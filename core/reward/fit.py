@@ -113,8 +113,6 @@ class RewardFit:
 
     def _train_epoch(self) -> Tensor:
         """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
-        if self._config.dropout or self._config.input_noise:
-            torch.manual_seed(int(self._rng.integers(2**63)))  # torch's dropout takes no generator of ours
         indices, weights = self._shuffled_draws()
         total = torch.zeros(self.ensemble.members)
         width = self._config.minibatch
@@ -139,28 +137,15 @@ class RewardFit:
 
     def _losses(self, indices: Tensor) -> Tensor:
         """(M, B) preferences -> (M, B) cross-entropy of each under its member."""
-        left, right = self._sums(indices, training=True)
+        left, right = self._sums(indices)
         return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
 
-    def _sums(self, indices: Tensor, training: bool = False) -> tuple[Tensor, Tensor]:
+    def _sums(self, indices: Tensor) -> tuple[Tensor, Tensor]:
         members, batch = indices.shape
-        pairs = self._cropped(indices) if training and self._config.crop < 1 else self._inputs[indices]
-        inputs = (pairs - self.ensemble.mean) / self.ensemble.std
-        if training and self._config.input_noise:
-            inputs += self._config.input_noise * torch.randn_like(inputs)
-        flat = inputs.reshape(members, -1, inputs.shape[-1])
-        rewards = self.ensemble.network(flat, self._config.dropout if training else 0.0)
+        inputs = (self._inputs[indices] - self.ensemble.mean) / self.ensemble.std
+        rewards = self.ensemble.network(inputs.reshape(members, -1, inputs.shape[-1]))
         sums = rewards.reshape(members, batch, 2, -1).sum(-1)
         return sums[..., 0], sums[..., 1]
-
-    def _cropped(self, indices: Tensor) -> Tensor:
-        """(M, B, 2, steps, inputs): a stretch at a random place of each clip, of the same length on both sides."""
-        steps = self._inputs.shape[2]
-        kept = max(1, round(self._config.crop * steps))
-        starts = self._rng.integers(0, steps - kept + 1, (*indices.shape, 2, 1))
-        times = torch.as_tensor(starts + np.arange(kept), device=self._device)
-        sides = torch.arange(2, device=self._device)[:, None]
-        return self._inputs[indices[..., None, None], sides, times]
 
     def _step(self, loss: Tensor) -> None:
         """One gradient step on loss plus each member's weight decay."""

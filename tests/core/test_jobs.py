@@ -174,14 +174,6 @@ def test_a_restored_reward_waits_for_its_answers_and_then_goes_on() -> None:
     assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"reward__dropout": 0.2}, {"reward__input_noise": 0.1}, {"reward__crop": 0.5}], ids=str
-)
-def test_whatever_is_random_in_a_fit_comes_from_the_sessions_seed(changes: dict[str, float]) -> None:
-    first, second = (of(RewardPublished, trained_reward(**changes).turn(PolicyPublished(1, {})))[0] for _ in range(2))
-    assert all(np.array_equal(first.weights[name], second.weights[name]) for name in first.weights)
-
-
 def test_actions_come_with_the_density_they_were_drawn_with() -> None:
     config = tiny(policy__initial_std=0.5)
     observations = np.random.default_rng(0).standard_normal((50, 12)).astype(np.float32)
