@@ -79,7 +79,7 @@ class Checkpointer(QObject):
             return
         number, states = result or (0, {})
         self._number = max(self._number, number)
-        self.loaded.emit(_without_batches_in_flight(states))
+        self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
         self.refused.emit(sentence)
@@ -88,15 +88,3 @@ class Checkpointer(QObject):
         self._timer.stop()
         self._disk.end()
         self._disk.wait()
-
-
-def _without_batches_in_flight(states: dict[str, JobState]) -> dict[str, JobState]:
-    """Children save at boundaries of their own, so a batch may have been under way: sent, but learned from nowhere.
-
-    It is lost, and the rollout must not wait for a policy that has learned from it.
-    """
-    if "rollout" in states and "policy" in states:
-        sent, version = (states[job].values.get(name) for job, name in (("rollout", "sent"), ("policy", "version")))
-        if sent is not None and version is not None:
-            states["rollout"].values["sent"] = min(sent, version)
-    return states

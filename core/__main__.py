@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import NoReturn
+
+
+class _Parser(argparse.ArgumentParser):
+    """One plain sentence instead of a page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"somersault: {message[0].upper()}{message[1:].rstrip('.')}: see {self.prog} --help.\n")
 
 
 def main() -> int:
     args = _parser().parse_args()
     from core.cli import run_command  # after parsing: --help must not wait for torch
-    from core.errors import UserError
+    from core.errors import NotFiniteError, UserError
 
     try:
         return run_command(args)
     except UserError as error:
         print(f"somersault: {error}", file=sys.stderr)
         return 2
+    except NotFiniteError as error:
+        print(f"somersault: {error}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("somersault: stopped; go on with --resume.", file=sys.stderr)
         return 130
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m core", description="Teach a behaviour by comparing clips, headless.")
+    parser = _Parser("python -m core", description="Teach a behaviour by comparing clips, headless.")
     commands = parser.add_subparsers(dest="command", required=True)
     tasks = commands.add_parser("tasks", help="list the catalogue")
     tasks.add_argument("--json", action="store_true")

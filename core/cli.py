@@ -52,7 +52,7 @@ def _teach(args: argparse.Namespace) -> None:
     from core.headless import HeadlessRun, random_return
 
     _check_video_path(args.video)
-    session = Session.open(Path(args.resume)) if args.resume else _new_session(args)
+    session = _resumed(args) if args.resume else _new_session(args)
     try:
         untrained = random_return(session.config)
         with _Progress(session.config) as progress:
@@ -79,6 +79,16 @@ def _teach(args: argparse.Namespace) -> None:
         _show(result, args.json)
     finally:
         session.close()
+
+
+def _resumed(args: argparse.Namespace) -> Session:
+    if any(value not in (None, []) for value in (args.task, args.labels, args.steps, args.session, args.set)):
+        raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
+    session = Session.open(Path(args.resume))
+    if session.config.teacher == "human":
+        session.close()
+        raise UserError(f"{args.resume} is taught by a person: go on with python -m app --session {args.resume}.")
+    return session
 
 
 def _new_session(args: argparse.Namespace) -> Session:

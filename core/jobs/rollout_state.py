@@ -39,7 +39,6 @@ def unpack(job: RolloutJob, state: JobState) -> None:
         job.load_reward(reward)
     for name in _COUNTERS:
         setattr(job, name, state.values[name])
-    job.sent = max(job.version, 0)  # a batch that was on its way to the policy is gone; waiting for it would never end
     for name in _RNGS:
         restored(getattr(job, name), state.values[name])
     job.episodes.extend((total, figures) for total, figures in state.values["episodes"])

@@ -147,6 +147,7 @@ TEACH = ["teach", "hopper-backflip", "--session", "s"]
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
         (["teach", "--resume", "s", "--video", "film.gif"], ".mp4"),
+        (["teach", "--resume", "s", "--labels", "5"], "--resume DIR alone"),
         (["evaluate", "nowhere"], "nowhere"),
         (["evaluate", "nowhere", "--episodes", "0"], "episode"),
     ],
@@ -165,11 +166,29 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("words", [["teach", "hopper-frontflip"], [*TEACH, "--labels", "-1"], ["evaluate", "nowhere"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["teach", "hopper-frontflip"],
+        [*TEACH, "--labels", "-1"],
+        [*TEACH, "--labels", "abc"],
+        ["evaluate", "nowhere"],
+        ["juggle"],
+    ],
+)
 def test_as_a_process_it_says_no_more_than_that(words: list[str]) -> None:
     done = core(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_oracle_does_not_go_on_with_what_a_person_taught(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Session.create(Path("s"), tiny(teacher="human")).close()
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
+    assert main() == 2
+    assert "python -m app --session s" in capsys.readouterr().err
 
 
 def test_a_second_program_on_the_same_session_is_refused() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import av
+import cv2
 import mujoco
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from core.envs.mujoco import MujocoBatch, load_model
 from core.errors import UserError
 from core.records import Frames
 from core.tasks import find
-from core.video import write_video
+from core.video import write_strip, write_video
 
 HOPPER = find("hopper-backflip")
 AT_40_HZ = dataclasses.replace(HOPPER, timestep=0.0025, frame_skip=10)
@@ -132,3 +133,18 @@ def test_a_place_that_takes_no_video_is_told_in_one_sentence(tmp_path: Path, nam
     with pytest.raises(UserError) as refused:
         write_video(tmp_path / name, Frames(np.zeros((2, 64, 64, 3), np.uint8), 30.0))
     assert name in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_film_strip_shows_the_first_and_the_last_frame_side_by_side(tmp_path: Path) -> None:
+    pixels = np.zeros((10, 8, 8, 3), np.uint8)
+    pixels[0, ..., 0], pixels[9, ..., 2] = 200, 100  # the first is red, the last blue
+    write_strip(tmp_path / "strip.png", Frames(pixels, 30.0), 4)
+    strip = cv2.imread(str(tmp_path / "strip.png"))[..., ::-1]
+    assert strip.shape == (8, 32, 3)
+    assert (strip[:, :8] == (200, 0, 0)).all() and (strip[:, 24:] == (0, 0, 100)).all()
+
+
+@pytest.mark.parametrize("name", ["strip.gif", "nowhere/strip.png"])
+def test_a_strip_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="strip"):
+        write_strip(tmp_path / name, Frames(np.zeros((2, 8, 8, 3), np.uint8), 30.0), 2)

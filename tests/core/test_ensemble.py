@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.config import RewardConfig
-from core.reward.ensemble import RewardEnsemble, normalised
+from core.reward.ensemble import RewardEnsemble, normalised, spread
 from tests.core.builders import segment
 
 
@@ -88,3 +88,14 @@ def test_a_snapshot_predicts_the_same_elsewhere_and_does_not_change_with_its_sou
             parameter += 1
     copy.load_arrays(snapshot)
     assert (copy.predict(one.observations, one.actions) == expected).all()
+
+
+def test_the_spread_is_where_standardised_members_disagree() -> None:
+    raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
+    # standardised: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); of two values the deviation is half the difference
+    assert spread(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)
+    assert spread(raw * np.array([[1], [100]], np.float32)) == pytest.approx(spread(raw), abs=1e-6)
+
+
+def test_one_member_disagrees_with_nobody() -> None:
+    assert not spread(np.arange(6, dtype=np.float32).reshape(1, 6)).any()

@@ -102,6 +102,21 @@ def test_a_person_always_has_some_pairs_ready() -> None:
     assert len(of(QueryOffered, rollout.turn(*answers))) == 2
 
 
+def rewards_after(answers: int, bonus: float) -> np.ndarray:
+    """The first batch's rewards, once so many of four labels are given."""
+    rollout = Played("rollout", labels=4, reward__bonus=bonus, reward__members=3)
+    given = [PreferenceAdded(preference(number)) for number in range(answers)]
+    return of(BatchCollected, rollout.turn(*given, published(rollout, 0), rewarded(rollout)))[0].rewards
+
+
+def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
+    plain = rewards_after(0, 0.0)
+    gains = [rewards_after(answers, 2.0) - plain for answers in (0, 2, 4)]
+    assert gains[0].min() >= 0 and gains[0].max() > 0.5
+    assert gains[1] == pytest.approx(gains[0] / 2, abs=1e-5)
+    assert gains[2] == pytest.approx(0, abs=1e-6)
+
+
 def test_cant_tell_is_asked_again_with_another_pair() -> None:
     """It teaches nothing, so the schedule still owes the label."""
     rollout = Played("rollout")
