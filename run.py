@@ -27,7 +27,7 @@ STAMP = VENV / "installed.txt"
 PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 # Library to Debian package. Qt blames xcb-cursor whichever of the xcb libraries is missing, hence the whole list.
-RENDERING = {"libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libOSMesa.so.8": "libosmesa6"}
+RENDERING = {"libGL.so.1": "libgl1", "libEGL.so.1": "libegl1"}
 WINDOW = {
     "libxkbcommon.so.0": "libxkbcommon0",
     "libfontconfig.so.1": "libfontconfig1",
