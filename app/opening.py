@@ -16,6 +16,9 @@ DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
 """Steps of a session in the window: it ends when the person ends it, not when a schedule does."""
 
+_FIRST_ANSWERS = 30
+"""At most so many pairs of the untrained policy: nobody watches a robot flail for an hour before it learns."""
+
 
 class _Parser(argparse.ArgumentParser):
     """One plain sentence instead of a page of usage."""
@@ -57,7 +60,9 @@ def new_config(options: argparse.Namespace) -> Config:
     task = find(options.task or DEFAULT_TASK)
     given = {name: getattr(options, name) for name in ("labels", "seed") if getattr(options, name) is not None}
     kept = {"task": task.name, "teacher": options.teacher or "human", "steps": _NO_END}
-    return replaced(Config(), **{**task.presets, **given, **kept})
+    config = replaced(Config(), **{**task.presets, **given, **kept})
+    first = min(config.query.first_share, _FIRST_ANSWERS / config.labels)
+    return replaced(config, query__first_share=first)
 
 
 def fresh_folder(task: str) -> Path:

@@ -13,9 +13,14 @@ from core.errors import UserError
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux may lack a display")
 
 
-def test_a_session_with_a_person_has_no_end() -> None:
-    assert new_config(parsed([])).steps > 10**9
-    assert new_config(parsed(["--teacher", "oracle"])).steps <= 10**7
+@pytest.mark.parametrize("teacher", ["human", "oracle"])
+def test_a_session_in_the_window_has_no_end(teacher: str) -> None:
+    assert new_config(parsed(["--teacher", teacher])).steps > 10**9
+
+
+@pytest.mark.parametrize(("labels", "first"), [(20, 6), (100, 30), (1000, 30)])
+def test_training_starts_after_thirty_answers_at_most(labels: int, first: int) -> None:
+    assert new_config(parsed(["--labels", str(labels)])).query.first_share * labels == pytest.approx(first)
 
 
 def test_what_was_given_is_in_the_config() -> None:

@@ -9,6 +9,7 @@ Prints a table and one JSON object. Run it with nothing else on the machine; it 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import math
@@ -149,7 +150,8 @@ def parse(args: list[str]) -> argparse.Namespace:
 
 def main(args: list[str]) -> None:
     options = parse(args)
-    install(())
+    with contextlib.redirect_stdout(sys.stderr):
+        install(())
     install_peer()
     rounds = [run_round(number, options) for number in range(options.rounds)]
     median = statistics.median(entry["ratio"] for entry in rounds)

@@ -150,7 +150,6 @@ def build(segment: int, seed: int) -> pc.PreferenceComparisons:
         allow_variable_horizon=False,
         initial_epoch_multiplier=4,
         query_schedule="hyperbolic",
-        rng=rng,
     )
 
 
