@@ -3,7 +3,9 @@
     python3 tests/benchmarks/imitation_pair.py --steps 100000 --labels 100 --rounds 3
 
 Standard library only. The peer gets an environment of its own, `.venv-imitation`; the first time takes some minutes.
-Prints a table and one JSON object. Run it with nothing else on the machine; it asserts nothing.
+Prints a table and one JSON object. `ratio` compares all steps a second; the peer's include those it takes only to fill
+its queries, which are cheap. `trained_ratio` counts the steps that the policy learned from. Run it with nothing else
+on the machine; it asserts nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ _PACKAGES = (
 )
 _PYTHONS = ((3, 11), (3, 12))
 _FEWEST_LABELS = 20
-_COLUMNS = ("steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
+_THREADS_HELP = """torch threads of the peer (ours has one); 0 for torch's own choice, one a core, with which its small
+networks can be many times slower than with the default of one"""
+_COLUMNS = ("steps", "trained_steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
 
 Result = dict[str, Any]
 
@@ -83,24 +87,26 @@ def lengths() -> tuple[int, int]:
     return task["segment_steps"], task["episode_steps"]
 
 
-def run_peer(steps: int, labels: int, seed: int) -> Result:
+def run_peer(options: argparse.Namespace, seed: int) -> Result:
     segment, episode = lengths()
-    given = {"steps": steps, "labels": labels, "seed": seed, "segment": segment, "episode": episode}
-    options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    given = {"steps": options.steps, "labels": options.labels, "seed": seed, "threads": options.peer_threads}
+    given |= {"segment": segment, "episode": episode}
+    flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     script = Path(__file__).with_name("imitation_peer.py")
     with tempfile.TemporaryDirectory() as folder:
-        return last_line([str(_PEER_PYTHON), "-P", str(script), *options], folder)
+        return last_line([str(_PEER_PYTHON), "-P", str(script), *flags], folder)
 
 
-def run_ours(steps: int, labels: int, seed: int) -> Result:
+def run_ours(options: argparse.Namespace, seed: int) -> Result:
     with tempfile.TemporaryDirectory() as folder:
-        command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "oracle", "--labels", str(labels)]
-        command += ["--steps", str(steps), "--seed", str(seed), "--session", f"{folder}/session", "--json"]
+        command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "oracle", "--labels", str(options.labels)]
+        command += ["--steps", str(options.steps), "--seed", str(seed), "--session", f"{folder}/session", "--json"]
         outcome = last_line(command, folder)
     backflips = outcome["measure"].get("backflips_per_episode", math.nan)
     return {
         "steps": outcome["env_steps"],
-        "seconds": round(outcome["env_steps"] / outcome["steps_per_second"], 2),
+        "trained_steps": outcome["env_steps"],
+        "seconds": round(outcome["env_steps"] / outcome["steps_per_second"], 3),
         "steps_per_second": outcome["steps_per_second"],
         "labels": outcome["labels"],
         "backflips_per_episode": backflips if math.isfinite(backflips) else None,
@@ -114,19 +120,24 @@ def run_round(number: int, options: argparse.Namespace) -> Result:
     results: Result = {"seed": seed}
     for name, side in sides.items():
         print(f"round {number + 1} of {options.rounds}: {name}", file=sys.stderr, flush=True)
-        results[name] = side(options.steps, options.labels, seed)
-    ratio = results["somersault"]["steps_per_second"] / results["imitation"]["steps_per_second"]
-    return {**results, "ratio": round(ratio, 2)}
+        results[name] = side(options, seed)
+    return {**results, "ratio": _ratio(results, "steps"), "trained_ratio": _ratio(results, "trained_steps")}
 
 
-def table(rounds: list[Result], median: float) -> str:
-    lines = [f"{'seed':>5}  {'':12}" + "".join(f"{name:>23}" for name in _COLUMNS) + f"{'ratio':>9}"]
+def _ratio(results: Result, steps: str) -> float:
+    ours, peer = (results[name][steps] / results[name]["seconds"] for name in ("somersault", "imitation"))
+    return round(ours / peer, 2)
+
+
+def table(rounds: list[Result], medians: Result) -> str:
+    lines = [f"{'seed':>5}  {'':12}" + "".join(f"{name:>22}" for name in _COLUMNS) + f"{'ratio':>9}{'trained':>9}"]
     for entry in rounds:
         for name in ("imitation", "somersault"):
-            cells = "".join(f"{_cell(entry[name][column]):>23}" for column in _COLUMNS)
-            ratio = f"{entry['ratio']:9.2f}" if name == "somersault" else ""
+            cells = "".join(f"{_cell(entry[name][column]):>22}" for column in _COLUMNS)
+            ratio = f"{entry['ratio']:9.2f}{entry['trained_ratio']:9.2f}" if name == "somersault" else ""
             lines.append(f"{entry['seed']:>5}  {name:12}{cells}{ratio}")
-    return "\n".join([*lines, f"median ratio of the steps per second: {median:.2f}"])
+    ends = f"median ratio: {medians['ratio']:.2f}, counting only trained steps: {medians['trained_ratio']:.2f}"
+    return "\n".join([*lines, ends])
 
 
 def _cell(value: float | None) -> str:
@@ -139,12 +150,13 @@ def parse(args: list[str]) -> argparse.Namespace:
     parser.add_argument("--labels", type=int, default=30, help=f"comparisons of each run, at least {_FEWEST_LABELS}")
     parser.add_argument("--rounds", type=int, default=2, help="pairs of runs, each with a seed of its own")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first round")
+    parser.add_argument("--peer-threads", type=int, default=1, help=_THREADS_HELP)
     parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
     options = parser.parse_args(args)
     if options.labels < _FEWEST_LABELS:
         parser.error(f"the peer spreads its comparisons over six turns: give at least {_FEWEST_LABELS} labels")
-    if min(options.steps, options.rounds) < 1:
-        parser.error("give at least one step and one round")
+    if min(options.steps, options.rounds) < 1 or min(options.seed, options.peer_threads) < 0:
+        parser.error("give at least one step and one round, and no negative seed or threads")
     return options
 
 
@@ -154,9 +166,9 @@ def main(args: list[str]) -> None:
         install(())
     install_peer()
     rounds = [run_round(number, options) for number in range(options.rounds)]
-    median = statistics.median(entry["ratio"] for entry in rounds)
-    print(table(rounds, median), file=sys.stderr if options.json else sys.stdout, flush=True)
-    print(json.dumps({"rounds": rounds, "median_ratio": median}))
+    medians = {name: statistics.median(entry[name] for entry in rounds) for name in ("ratio", "trained_ratio")}
+    print(table(rounds, medians), file=sys.stderr if options.json else sys.stdout, flush=True)
+    print(json.dumps({"rounds": rounds, **{f"median_{name}": value for name, value in medians.items()}}))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from typing import Any
 import gymnasium
 import mujoco
 import numpy as np
+import torch
 from imitation.algorithms import preference_comparisons as pc
 from imitation.policies.base import FeedForward32Policy, NormalizeFeaturesExtractor
 from imitation.rewards.reward_nets import BasicRewardNet, RewardEnsemble
@@ -154,13 +155,17 @@ def build(segment: int, seed: int) -> pc.PreferenceComparisons:
 
 
 def measure(steps: int, labels: int, segment: int, seed: int) -> dict[str, float | int | None]:
-    """The steps are those really taken: the library trains once more than its iterations, and in whole batches."""
+    """The steps are those really taken: whole batches, and whole episodes besides wherever queries lack segments.
+
+    Fewer steps are asked for than wanted, since the library trains once more than it has iterations.
+    """
     comparisons = build(segment, seed)
     started = time.perf_counter()
     comparisons.train(total_timesteps=steps * _ITERATIONS // (_ITERATIONS + 1), total_comparisons=labels)
     seconds = time.perf_counter() - started
     return {
         "steps": Tally.steps,
+        "trained_steps": comparisons.trajectory_generator.algorithm.num_timesteps,
         "seconds": round(seconds, 2),
         "steps_per_second": round(Tally.steps / seconds, 1),
         "labels": len(comparisons.dataset),
@@ -170,9 +175,11 @@ def measure(steps: int, labels: int, segment: int, seed: int) -> dict[str, float
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("steps", "labels", "segment", "episode", "seed"):
+    for name in ("steps", "labels", "segment", "episode", "seed", "threads"):
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
     gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode)
     with contextlib.redirect_stdout(sys.stderr):
         result = measure(options.steps, options.labels, options.segment, options.seed)
