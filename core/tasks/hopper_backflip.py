@@ -113,10 +113,10 @@ HOPPER_BACKFLIP = Task(
         "steps": 1_200_000,
         # A reward from 30 answers about an untrained policy is a poor one, and a policy that settles on it shows
         # nothing new to ask about. Rewarding what the members disagree about moves it on.
-        "reward.bonus": 4.0,
+        "reward.bonus": 8.0,
         "reward.members": 5,
         "query.first_share": 0.3,
-        "query.half_life": 3e5,
+        "query.half_life": 1e5,
         # With so few answers the validation loss is far above the band whatever is done, and an adaptive decay grows
         # until it erases the predictor: it stays fixed.
         "reward.l2": 1e-3,
