@@ -32,6 +32,15 @@ class JobState:
     """JSON values: counters and the states of random generators."""
 
 
+@dataclass(frozen=True)
+class JobSpec:
+    """What a child needs to build its job: `name` is one of core.jobs.NAMES, `config` Config.to_dict()."""
+
+    name: str
+    config: dict[str, Any]
+    state: JobState | None = None
+
+
 class Job(Protocol):
     def run(self) -> Iterator[Event | None]: ...
     def receive(self, event: Event) -> None: ...

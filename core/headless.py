@@ -16,6 +16,7 @@ from core.events import (
     AnswersReplayed,
     Event,
     Job,
+    JobSpec,
     PreferenceAdded,
     QueryOffered,
     RolloutReported,
@@ -25,7 +26,6 @@ from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
 from core.jobs.rollout import mean_measure
 from core.preferences import PreferenceStore
-from core.processes import JobSpec
 from core.rollout import run_episodes
 from core.seeding import generator
 from core.session import JOBS, Session, deliver

@@ -20,11 +20,10 @@ import traceback
 from dataclasses import dataclass
 from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
-from typing import Any
 
 import numpy as np
 
-from core.events import Event, Failed, Job, JobState, Paused, StateRequested, StateSaved, Waited
+from core.events import Event, Failed, Job, JobSpec, Paused, StateRequested, StateSaved, Waited
 
 _SMALL = 1 << 14
 """Arrays below this many bytes stay in the pickle; a block of their own would cost more."""
@@ -43,15 +42,6 @@ class Envelope:
     body: bytes
     block: str | None
     sizes: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class JobSpec:
-    """What a child needs to build its job: `name` is one of core.jobs.NAMES, `config` Config.to_dict()."""
-
-    name: str
-    config: dict[str, Any]
-    state: JobState | None = None
 
 
 class JobDiedError(Exception):

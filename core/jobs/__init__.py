@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core.config import Config
-from core.events import Job
-from core.processes import JobSpec
+from core.events import Job, JobSpec
 
 
 def build(spec: JobSpec, threads: int = 1) -> Job:
