@@ -16,14 +16,18 @@ from core.seeding import generator, seed_for
 from core.tasks import find
 
 
+def sizes(config: Config) -> tuple[int, int]:
+    """Of the task's observations and actions."""
+    env = MujocoBatch(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
+    env.close()
+    return env.observation_size, env.action_size
+
+
 def untrained_policy(config: Config, device: torch.device | None = None) -> GaussianActorCritic:
     """The policy before its first update: the same for the same seed."""
-    env = MujocoBatch(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
     start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
     policy = config.policy
-    sizes = (env.observation_size, env.action_size, policy.hidden)
-    env.close()
-    return GaussianActorCritic(*sizes, policy.initial_std, start, device or device_for(config))
+    return GaussianActorCritic(*sizes(config), policy.hidden, policy.initial_std, start, device or device_for(config))
 
 
 class Actor:

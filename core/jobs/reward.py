@@ -10,7 +10,6 @@ import torch
 
 from core.config import Config
 from core.devices import device_for
-from core.envs.mujoco import MujocoBatch
 from core.events import (
     AnswersReplayed,
     Event,
@@ -22,10 +21,10 @@ from core.events import (
     RewardPublished,
     Waited,
 )
+from core.jobs.acting import sizes
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import FitReport, RewardFit
 from core.seeding import generator, restored, saved, seed_for
-from core.tasks import find
 
 
 class RewardJob:
@@ -113,8 +112,5 @@ class RewardJob:
 
 def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble:
     """The ensemble before its first fit: the same for the same seed."""
-    env = MujocoBatch(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
-    inputs = env.observation_size + env.action_size
-    env.close()
-    return RewardEnsemble(inputs, config.reward, start, device)
+    return RewardEnsemble(sum(sizes(config)), config.reward, start, device)

@@ -142,7 +142,8 @@ class RolloutJob:
         raw = self.ensemble.predict(collected.observations, collected.carried_out)
         if not np.isfinite(raw).all():
             raise NotFiniteError("rollout", "the predicted reward")
-        return normalised(raw, self.config.reward.std) + self._bonus() * spread(raw)
+        reward, bonus = normalised(raw, self.config.reward.std), self._bonus()
+        return reward + bonus * spread(raw) if bonus else reward
 
     def _bonus(self) -> float:
         """Weight of the members' disagreement in the reward: it fades as the answers come in."""
