@@ -29,8 +29,8 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
 _TASK = "HopperBackflip-v0"
-_TIMESTEP = 0.0025
-_FRAME_SKIP = 10
+_TIMESTEP = 0.005
+_FRAME_SKIP = 5
 _RESET_NOISE = 5e-3
 _ENVIRONMENTS = 8
 _MEMBERS = 3
