@@ -56,7 +56,7 @@ def _teach(args: argparse.Namespace) -> None:
     try:
         untrained = random_return(session.config)
         with _Progress(session.config) as progress:
-            run = HeadlessRun(session, progress.show, threads=1)
+            run = HeadlessRun(session, progress.show)
             outcome = run.run()
             run.close()
         config = session.config

@@ -75,7 +75,8 @@ class RewardJob:
         count = self._config.reward.epochs if self._generation else self._config.reward.epochs_first
         reports: list[FitReport] = []
         for report in self._fit.epochs(count):
-            reports.append(report)
+            if report is not None:
+                reports.append(report)
             yield None
         self._generation += 1
         yield self._fitted(reports[-1], time.perf_counter() - started)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from core.config import RewardConfig
 from core.errors import NotFiniteError
 from core.networks import Moments
 from core.optimisers import load_optimiser, optimiser_arrays
+from core.parallel import Both, two_lanes
 from core.records import Preference
 from core.reward.ensemble import RewardEnsemble
 from core.reward.loss import cross_entropy, next_l2
@@ -47,6 +49,10 @@ class RewardFit:
         self._inputs = torch.zeros(0)
         self._mu = torch.zeros(0)
         self._room = 0
+        self._normal: Tensor | None = None
+        """The inputs of all preferences, normalised; None once one was added or removed."""
+        self._in_epoch = False
+        self._later: list[Callable[[], None]] = []
         for parameter in ensemble.network.parameters:
             parameter.requires_grad_(True)
         self.optimiser = torch.optim.Adam(ensemble.network.parameters, lr=config.learning_rate, fused=True)
@@ -61,11 +67,15 @@ class RewardFit:
         mu = preference.choice.mu
         if mu is None:
             return
+        if self._in_epoch:
+            self._later.append(lambda: self.add(preference))
+            return
         sides = [preference.query.left, preference.query.right]
         pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
         self._moments.update(pair)
         self._append(torch.as_tensor(pair), mu[0])
         self._ids.append(preference.id)
+        self._normal = None
         self.resampling.add()
         if self._config.latest and self.count > self._config.latest:
             self.remove(self._ids[0])
@@ -83,44 +93,63 @@ class RewardFit:
 
     def remove(self, preference_id: int) -> None:
         """Forgets an answer that was taken back; one that was never trained on is no matter."""
+        if self._in_epoch:
+            self._later.append(lambda: self.remove(preference_id))
+            return
         if preference_id not in self._ids:
             return
+        self._normal = None
         index = self._ids.index(preference_id)
         self._ids.pop(index)
         for tensor in (self._inputs, self._mu):
             tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
         self.resampling.remove(index)
 
-    def epochs(self, count: int) -> Iterator[FitReport]:
-        """Runs so many epochs, yielding after each; needs at least one preference."""
-        self._follow_moments()
-        for _ in range(count):
-            train = self._train_epoch()
-            validation, accuracy = self._validate()
-            self.l2 = next_l2(
-                self.l2,
-                validation,
-                train,
-                self._config.ratio_low,
-                self._config.ratio_high,
-                self._config.l2_rate,
-            )
-            yield FitReport(train.numpy(), validation.numpy(), accuracy)
+    def epochs(self, count: int) -> Iterator[FitReport | None]:
+        """Runs so many epochs, yielding a report after each; needs at least one preference.
 
-    def _follow_moments(self) -> None:
-        self.ensemble.mean = torch.as_tensor(self._moments.mean, dtype=torch.float32, device=self._device)
-        self.ensemble.std = torch.as_tensor(self._moments.std, dtype=torch.float32, device=self._device)
+        None, within an epoch, is a moment at which the caller may stop or hand in answers: those join the next epoch.
+        """
+        with two_lanes() as both:
+            for _ in range(count):
+                self._in_epoch = True
+                try:
+                    train = yield from self._train_epoch(both)
+                finally:
+                    self._in_epoch = False
+                validation, accuracy = self._validate(both)
+                self._adapt_l2(validation, train)
+                yield FitReport(train.numpy(), validation.numpy(), accuracy)
+                self._catch_up()
 
-    def _train_epoch(self) -> Tensor:
+    def _catch_up(self) -> None:
+        """Takes in what arrived during the epoch."""
+        changes, self._later = self._later, []
+        for change in changes:
+            change()
+
+    def _adapt_l2(self, validation: Tensor, train: Tensor) -> None:
+        config = self._config
+        self.l2 = next_l2(self.l2, validation, train, config.ratio_low, config.ratio_high, config.l2_rate)
+
+    def _normalise(self) -> None:
+        """All inputs by the present moments: when there are new ones, not at each gradient step."""
+        if self._normal is not None:
+            return
+        mean = torch.as_tensor(self._moments.mean, dtype=torch.float32, device=self._device)
+        std = torch.as_tensor(self._moments.std, dtype=torch.float32, device=self._device)
+        self.ensemble.mean, self.ensemble.std = mean, std
+        self._normal = (self._inputs[: self.count] - mean) / std
+
+    def _train_epoch(self, both: Both) -> Generator[None, None, Tensor]:
         """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
+        self._normalise()
         indices, weights = self._shuffled_draws()
         total = torch.zeros(self.ensemble.members)
         width = self._config.minibatch
         for start in range(0, indices.shape[1], width):
-            chosen, share = indices[:, start : start + width], weights[:, start : start + width]
-            loss = (self._losses(chosen) * share).sum(1)
-            self._step((loss / share.sum(1).clamp(min=1)).sum())
-            total += loss.detach().cpu()
+            total += self._step(indices[:, start : start + width], weights[:, start : start + width], both)
+            yield None
         return total / weights.sum(1).cpu()
 
     def _shuffled_draws(self) -> tuple[Tensor, Tensor]:
@@ -135,43 +164,69 @@ class RewardFit:
         device = self._device
         return torch.as_tensor(order, device=device), torch.as_tensor(weights, dtype=torch.float32, device=device)
 
+    def _step(self, chosen: Tensor, share: Tensor, both: Both) -> Tensor:
+        """One gradient step on preferences (M, B) weighed by share (M, B), plus each member's weight decay.
+
+        Returns each member's weighted loss (M,), summed.
+        """
+        drawn = share.sum(1, keepdim=True).clamp(min=1)
+        half = -(-chosen.shape[1] // 2)
+        first, second = both(
+            lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn),
+            lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn),
+        )
+        losses = first[0] + second[0]
+        if not torch.isfinite(losses).all():
+            raise NotFiniteError("reward fit", "the loss")
+        decay = 2 * self.l2.to(self._device)[:, None, None]  # times the weights: the derivative of l2 |w|^2
+        for parameter, one, other in zip(self.ensemble.network.parameters, first[1], second[1], strict=True):
+            parameter.grad = one + other
+        for weight in self.ensemble.network.weights:
+            weight.grad = weight.grad + decay * weight.detach()  # type: ignore[operator]
+        self.optimiser.step()
+        return (losses * drawn[:, 0]).cpu()
+
+    def _gradients(self, chosen: Tensor, share: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Each member's weighted loss (M,), and the gradients of their sum."""
+        losses = (self._losses(chosen) * share).sum(1)
+        return losses.detach(), torch.autograd.grad(losses.sum(), self.ensemble.network.parameters)
+
     def _losses(self, indices: Tensor) -> Tensor:
         """(M, B) preferences -> (M, B) cross-entropy of each under its member."""
         left, right = self._sums(indices)
         return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
 
     def _sums(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+        """(M, B) preferences -> each member's sums over the left segments and over the right ones."""
+        assert self._normal is not None
         members, batch = indices.shape
-        inputs = (self._inputs[indices] - self.ensemble.mean) / self.ensemble.std
-        rewards = self.ensemble.network(inputs.reshape(members, -1, inputs.shape[-1]))
-        sums = rewards.reshape(members, batch, 2, -1).sum(-1)
-        return sums[..., 0], sums[..., 1]
+        steps, size = self._normal.shape[2:]
+        sums = self.ensemble.network.totals(self._normal[indices].reshape(members, batch * 2, steps, size))
+        left, right = sums.reshape(members, batch, 2).unbind(-1)
+        return left, right
 
-    def _step(self, loss: Tensor) -> None:
-        """One gradient step on loss plus each member's weight decay."""
-        if not torch.isfinite(loss):
-            raise NotFiniteError("reward fit", "the loss")
-        self.optimiser.zero_grad()
-        decay = sum((self.l2.to(self._device) * w.square().sum((1, 2))).sum() for w in self.ensemble.network.weights)
-        (loss + decay).backward()
-        self.optimiser.step()
+    def _validate(self, both: Both) -> tuple[Tensor, float]:
+        """(M,) loss on each member's hold-out, and the share of held-out choices ranked as the labeller did."""
+        held = np.nonzero(self.resampling.holdout)[1].reshape(self.ensemble.members, -1)  # as many in each row
+        if not held.size:
+            return torch.full((len(held),), torch.nan), math.nan
+        indices = torch.as_tensor(held, device=self._device)
+        half = -(-held.shape[1] // 2)
+        first, second = both(lambda: self._judged(indices[:, :half]), lambda: self._judged(indices[:, half:]))
+        right, clear = first[1] + second[1], first[2] + second[2]
+        return (first[0] + second[0]) / held.shape[1], right / clear if clear else math.nan
 
     @torch.no_grad()
-    def _validate(self) -> tuple[Tensor, float]:
-        """(M,) loss on each member's hold-out, and the share of held-out choices ranked as the labeller did."""
-        held = torch.as_tensor(self.resampling.holdout, device=self._device)
-        losses, right, judged = torch.zeros(len(held)), 0.0, 0.0
-        for start in range(0, self.count, _CHUNK):
-            part = held[:, start : start + _CHUNK]
-            indices = torch.arange(start, start + part.shape[1], device=self._device).expand(len(held), -1)
-            left, second = self._sums(indices)
-            mu = self._mu[indices]
-            losses += (cross_entropy(left, second, mu, self._config.error_rate) * part).sum(1).cpu()
-            clear = part & (mu != 0.5)
-            right += float(((left > second) == (mu > 0.5))[clear].sum())
-            judged += float(clear.sum())
-        count = held.sum(1).cpu()
-        return torch.where(count > 0, losses / count.clamp(min=1), torch.nan), right / judged if judged else np.nan
+    def _judged(self, indices: Tensor) -> tuple[Tensor, float, float]:
+        """Sums over held-out preferences (M, B): losses (M,), choices ranked rightly, choices that are no ties."""
+        losses, right, clear = torch.zeros(len(indices)), 0.0, 0.0
+        for part in indices.split(_CHUNK, dim=1):
+            left, second = self._sums(part)
+            mu = self._mu[part]
+            losses += cross_entropy(left, second, mu, self._config.error_rate).sum(1).cpu()
+            right += float(((left > second) == (mu > 0.5))[mu != 0.5].sum())
+            clear += float((mu != 0.5).sum())
+        return losses, right, clear
 
     def get_state(self) -> dict[str, np.ndarray]:
         arrays = {f"resampling_{n}": a for n, a in self.resampling.get_state().items()}

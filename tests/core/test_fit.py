@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from core import parallel
 from core.config import RewardConfig
 from core.errors import NotFiniteError
 from core.records import Choice, Preference, Query
@@ -43,7 +44,11 @@ def shuffled(preferences: list[Preference]) -> list[Preference]:
 def train(fit: RewardFit, preferences: list[Preference], epochs: int) -> list[FitReport]:
     for each in preferences:
         fit.add(each)
-    return list(fit.epochs(epochs))
+    return reports(fit, epochs)
+
+
+def reports(fit: RewardFit, epochs: int) -> list[FitReport]:
+    return [report for report in fit.epochs(epochs) if report is not None]
 
 
 def accuracy(fit: RewardFit, preferences: list[Preference]) -> float:
@@ -171,7 +176,7 @@ def test_a_restored_fit_takes_in_what_was_answered_or_withdrawn_since() -> None:
     assert restored.count == restored.resampling.size == 23
     assert restored.get_state()["ids"].tolist() == [*range(7), *range(8, 24)]
     assert same(weights(fit), weights(restored))
-    assert np.isfinite(next(iter(restored.epochs(1))).train_loss).all()
+    assert np.isfinite(reports(restored, 1)[0].train_loss).all()
 
 
 def test_new_answers_join_without_starting_over() -> None:
@@ -180,9 +185,37 @@ def test_new_answers_join_without_starting_over() -> None:
     before = weights(fit)
     fit.add(toy_preferences(100, 1)[0])
     assert same(before, weights(fit))
-    (next_epoch,) = fit.epochs(1)
+    (next_epoch,) = reports(fit, 1)
     assert next_epoch.train_loss == pytest.approx(trained.train_loss, abs=0.1)
     assert (next_epoch.train_loss < 0.5).all()
+
+
+def test_answers_given_or_withdrawn_during_an_epoch_join_the_next() -> None:
+    fit = new_fit()
+    train(fit, toy_preferences(0, 100), 1)
+    turns = fit.epochs(2)
+    assert next(turns) is None  # between two gradient steps
+    fit.add(toy_preferences(100, 1)[0])
+    fit.remove(7)
+    assert fit.get_state()["ids"].tolist() == [*range(100)]
+    while next(turns) is None:
+        pass
+    next(turns)
+    assert fit.get_state()["ids"].tolist() == [*range(7), *range(8, 101)]
+    assert [report is not None for report in turns][-1]
+
+
+def test_the_figures_do_not_depend_on_the_threads() -> None:
+    results = []
+    for threads in (1, 2):
+        parallel.allow(threads)
+        try:
+            fit = new_fit()
+            train(fit, toy_preferences(0, 100), 3)
+            results.append(weights(fit))
+        finally:
+            parallel.allow(1)
+    assert same(*results)
 
 
 def test_not_a_number_stops_the_fit_before_it_spoils_a_weight() -> None:
