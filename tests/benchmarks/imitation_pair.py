@@ -64,7 +64,7 @@ def install_peer() -> None:
     call([sys.executable, "-m", "venv", "--clear", str(_VENV)], f"Python could not make {_VENV}")
     pip = [str(_PEER_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     failure = "pip could not install the peer's packages"
-    call([*pip, _TORCH, *torch_index(dict(os.environ))], failure)
+    call([*pip, _TORCH, *torch_index(dict(os.environ), gpu=False)], failure)
     call([*pip, _TORCH, *_PACKAGES], failure)  # torch once more, or pip may exchange it for another
     _STAMP.write_text(digest, encoding="utf-8")
 
