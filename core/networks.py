@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -66,9 +66,11 @@ class StackedMLP:
     def parameters(self) -> list[Tensor]:
         return [*self.weights, *self.biases]
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Tensor, drop: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """drop: what is done to each hidden layer's output in training, if anything."""
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = leaky_relu(torch.baddbmm(bias, x, weight), _LEAK)
+            x = drop(x) if drop else x
         return torch.baddbmm(self.biases[-1], x, self.weights[-1]).squeeze(-1)
 
     def to_arrays(self) -> Arrays:
