@@ -3,7 +3,7 @@
 The oracle is the reward that OpenAI wrote by hand in two hours for their announcement of the paper, so as to compare.
 Control runs at 40 Hz, so that a clip of 40 steps is one second of real time (the paper: 1 to 2 seconds, 15 to 60
 steps). Gymnasium's Hopper runs at 125 Hz with the fourth-order Runge-Kutta integrator; here it is implicitfast at
-2.5 ms, four times as fast. tests/benchmarks/physics.py lets what was learned act in Gymnasium's own physics.
+5 ms, eight times as fast. tests/benchmarks/physics.py lets what was learned act in Gymnasium's own physics.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ HOPPER_BACKFLIP = Task(
         "clockwise) and off the ground is good, landing on its foot is better. Judge only what you see in the clip."
     ),
     model="hopper.xml",
-    timestep=0.0025,
+    timestep=0.005,
     integrator="implicitfast",
-    frame_skip=10,
+    frame_skip=5,
     segment_steps=40,
     episode_steps=320,
     observe=observation,
