@@ -117,7 +117,7 @@ class PolicyConfig(_Checked):
     max_gradient: float = number(0.5, "gradient norm is clipped to this", "", 1e-6)
     target_kl: float = number(0.03, "PPO: an update ends early when the policy has moved this far", "", 1e-6)
     max_kl: float = number(0.01, "TRPO: no update moves the policy farther (mean KL divergence)", "", 1e-6)
-    curvature_share: float = number(0.2, "TRPO: share of a batch that curvature is measured on", "", 1e-4, 1)
+    curvature_share: float = number(0.5, "TRPO: share of a batch that curvature is measured on", "", 1e-4, 1)
     damping: float = number(0.1, "TRPO: added to the curvature", "", 0)
     conjugate_steps: int = number(10, "TRPO: steps of conjugate gradients", "", 1, 1000)
     line_search: int = number(10, "TRPO: lengths of its step that are tried before it is given up", "", 1, 100)
