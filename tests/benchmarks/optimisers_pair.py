@@ -35,7 +35,7 @@ PEER = Peer(
 )
 _ALGORITHMS = ("ppo", "trpo", "a2c")
 _SIDES = ("sb3", "somersault")
-_ASKED = ("side", "algorithm", "seed", "steps", "peer_threads", "peer_physics")
+_ASKED = ("side", "algorithm", "seed", "steps", "threads", "peer_threads", "peer_physics")
 """What names a run in a file of results."""
 
 
@@ -59,7 +59,8 @@ def run_ours(asked: Result) -> Result:
         command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "none", "--session", f"{folder}/session"]
         for name in ("algorithm", "steps", "seed"):
             command += [f"--{name}", str(asked[name])]
-        outcome = last_line([*command, "--json"], folder)
+        command += ["--set", f"rollout.threads={asked['threads']}", "--json"]
+        outcome = last_line(command, folder)
     steps, rate = outcome["env_steps"], outcome["steps_per_second"]
     return {"steps": steps, "steps_per_second": rate, "true_return": outcome["true_return"]}
 
@@ -88,8 +89,8 @@ def run_all(options: argparse.Namespace) -> list[Result]:
     for algorithm in options.algorithms:
         for seed in options.seeds:
             for side in _SIDES:
-                values = (side, algorithm, seed, options.steps, options.peer_threads, options.peer_physics)
-                asked = dict(zip(_ASKED, values, strict=True))
+                given = {**vars(options), "side": side, "algorithm": algorithm, "seed": seed}
+                asked = {name: given[name] for name in _ASKED}
                 run = kept.find(asked)
                 if run is None:
                     print(f"{algorithm}, seed {seed}: {side}", file=sys.stderr, flush=True)
@@ -145,13 +146,14 @@ def parse(args: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--results", type=Path, metavar="FILE", help="keep each run here, and don't repeat what is there"
     )
+    parser.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one a core")
     parser.add_argument(
         "--peer-threads", type=int, default=1, help="torch threads of the peer; 0 for torch's own choice"
     )
     parser.add_argument("--peer-physics", choices=("ours", "gymnasium"), default="ours")
     parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
     options = parser.parse_args(args)
-    if options.steps < 1 or min([*options.seeds, options.peer_threads]) < 0:
+    if options.steps < 1 or min([*options.seeds, options.threads, options.peer_threads]) < 0:
         parser.error("give at least one step, and no negative seed or threads")
     return options
 
