@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--strip", help="write a moment of that episode to this .png, as a film strip")
     evaluate.add_argument("--json", action="store_true")
     bench = commands.add_parser("bench", help="measure throughput, as ratios of one run")
+    bench.add_argument("--task", default="hopper-backflip", help="an entry of the catalogue, or gym:ENV_ID")
     bench.add_argument("--json", action="store_true")
     return parser
 

@@ -39,7 +39,7 @@ def _tasks(args: argparse.Namespace) -> None:
             "segment_steps": task.segment_steps,
             "segment_seconds": task.segment_seconds,
             "episode_steps": task.episode_steps,
-            "true_reward": task.true_reward is not None,
+            "true_reward": task.has_true_reward,
             "measure": task.measure_name,
         }
         for task in CATALOGUE.values()
@@ -175,7 +175,7 @@ def _check_video_path(path: str | None) -> None:
 def _bench(args: argparse.Namespace) -> None:
     from core.bench import measure
 
-    _show(measure(), args.json)
+    _show(measure(find(args.task).name), args.json)
 
 
 def _write_video(session: Session, path: str) -> None:
@@ -185,24 +185,24 @@ def _write_video(session: Session, path: str) -> None:
 
 
 def _write_states(session: Session, states: Any, path: str) -> None:
-    from core.clips import ClipRenderer
+    from core.clips import renderer_for
     from core.video import write_video
 
     task = find(session.config.task)
-    with ClipRenderer(task) as renderer:
+    with renderer_for(task) as renderer:
         write_video(Path(path), renderer.render(states, size=480, fps=30.0))
     print(f"wrote {path}", file=sys.stderr)
 
 
 def _write_strip(session: Session, states: Any, path: str) -> None:
     """One second from the middle of the episode."""
-    from core.clips import ClipRenderer
+    from core.clips import renderer_for
     from core.video import write_strip
 
     task = find(session.config.task)
     length = round(_STRIP_SECONDS / task.step_seconds)
     middle = len(states) // 2
-    with ClipRenderer(task) as renderer:
+    with renderer_for(task) as renderer:
         frames = renderer.render(states[middle : middle + length], size=160, fps=30.0)
     write_strip(Path(path), frames, _STRIP_FRAMES)
     print(f"wrote {path}", file=sys.stderr)

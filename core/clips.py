@@ -7,17 +7,24 @@ from types import TracebackType
 import mujoco
 import numpy as np
 
-from core.envs.mujoco import load_model
+from core.envs.models import CAMERA, load_model
 from core.records import Float64, Frames
-from core.tasks.base import Task
+from core.tasks.base import RobotTask, Task
 
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+
+def renderer_for(task: Task) -> ClipRenderer:
+    """What draws the task's clips."""
+    if isinstance(task, RobotTask):
+        return ClipRenderer(task)
+    raise ValueError(f"nothing draws {task!r}")
 
 
 class ClipRenderer:
     """Draws the states of one task. Use in one thread; close it when done."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: RobotTask) -> None:
         self._task = task
         self._model = load_model(task)
         self._model.vis.quality.offsamples = 0  # with shadows, this is what costs most without a GPU: 43 ms to 7
@@ -47,7 +54,7 @@ class ClipRenderer:
         renderer = self._sized(size)
         for image, time in zip(pixels, np.minimum(times, len(states) - 1), strict=True):
             self._pose(states, time)
-            renderer.update_scene(self._data, camera=self._task.camera)
+            renderer.update_scene(self._data, camera=CAMERA)
             self._plain(renderer)
             renderer.render(out=image)
         return Frames(pixels, fps)

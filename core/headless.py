@@ -11,7 +11,7 @@ import numpy as np
 
 from core import oracle
 from core.config import Config
-from core.envs.mujoco import MujocoBatch
+from core.envs import make
 from core.events import (
     AnswersReplayed,
     Event,
@@ -142,7 +142,7 @@ def random_return(config: Config) -> float:
     task = find(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
-    env = MujocoBatch(task, _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    env = make(task, _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
     finished, _ = run_episodes(env, actor, task.episode_steps)
     env.close()
     return float(np.mean([total for total, _ in finished]))
@@ -158,7 +158,7 @@ def evaluate(session: Session, episodes: int, seed: int = 0, task: Task | None =
     loaded = session.load()
     actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
     count = min(episodes, 64)
-    env = MujocoBatch(task, count, generator(seed, "evaluation"), config.rollout.threads, staggered=False)
+    env = make(task, count, generator(seed, "evaluation"), config.rollout.threads, staggered=False)
     finished, states = run_episodes(env, actor, task.episode_steps * -(-episodes // count))
     env.close()
     finished = finished[:episodes]

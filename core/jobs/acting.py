@@ -9,7 +9,7 @@ import torch
 
 from core.config import Config
 from core.devices import device_for
-from core.envs.mujoco import MujocoBatch
+from core.envs import make
 from core.networks import CPU, GaussianActorCritic
 from core.records import Float32
 from core.seeding import generator, seed_for
@@ -18,9 +18,9 @@ from core.tasks import find
 
 def sizes(config: Config) -> tuple[int, int]:
     """Of the task's observations and actions."""
-    env = MujocoBatch(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
+    env = make(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
     env.close()
-    return env.observation_size, env.action_size
+    return env.sizes[:2]
 
 
 def untrained_policy(config: Config, device: torch.device | None = None) -> GaussianActorCritic:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from core.config import Config
-from core.envs.mujoco import MujocoBatch
+from core.envs import make
 from core.errors import NotFiniteError
 from core.events import (
     BatchCollected,
@@ -50,7 +50,7 @@ class RolloutJob:
         self.config = config
         self.task = find(config.task)
         rng = generator(config.seed, "environments")
-        self.env = MujocoBatch(self.task, config.rollout.environments, rng, config.rollout.threads)
+        self.env = make(self.task, config.rollout.environments, rng, config.rollout.threads)
         self.env_rng = rng
         self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
@@ -189,7 +189,7 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""
-        env = MujocoBatch(self.task, 1, self.demonstration_rng, threads=1)
+        env = make(self.task, 1, self.demonstration_rng, threads=1)
         cutter = SegmentCutter(1, self.task.episode_steps - 1, env.sizes, np.zeros(1, np.int64))
         collected: Collected | None = None
         for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):
@@ -223,8 +223,7 @@ class RolloutJob:
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
-            inputs = self.env.observation_size + self.env.action_size
-            self.ensemble = RewardEnsemble(inputs, self.config.reward, torch.Generator(), CPU)
+            self.ensemble = RewardEnsemble(sum(self.env.sizes[:2]), self.config.reward, torch.Generator(), CPU)
         self.ensemble.load_arrays(weights)
 
     def get_state(self) -> JobState:

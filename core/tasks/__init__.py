@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from core.errors import UserError
+from core.tasks.ant import ANT
 from core.tasks.base import Task
+from core.tasks.half_cheetah import HALF_CHEETAH, HALF_CHEETAH_ONE_LEG
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
+from core.tasks.pendulums import DOUBLE_PENDULUM, PENDULUM
+from core.tasks.reacher import REACHER
+from core.tasks.swimmer import SWIMMER
+from core.tasks.walkers import HOPPER, WALKER
 
-CATALOGUE: dict[str, Task] = {task.name: task for task in (HOPPER_BACKFLIP,)}
+CATALOGUE: dict[str, Task] = {
+    task.name: task
+    for task in (
+        HOPPER_BACKFLIP,
+        HALF_CHEETAH_ONE_LEG,
+        REACHER,
+        PENDULUM,
+        DOUBLE_PENDULUM,
+        SWIMMER,
+        HALF_CHEETAH,
+        HOPPER,
+        WALKER,
+        ANT,
+    )
+}
 
 
 def find(name: str) -> Task:
