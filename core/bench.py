@@ -94,7 +94,7 @@ def _collecting(config: Config) -> float:
     """The untrained policy acting, segments cut."""
     task = find(config.task)
     env = make(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
-    cutter = SegmentCutter(env.count, task.segment_steps, env.sizes, np.zeros(env.count, np.int64))
+    cutter = SegmentCutter(env, task.segment_steps, np.zeros(env.count, np.int64))
     actor = Actor(config, generator(0, "bench actions"))
 
     def act() -> None:

@@ -92,6 +92,8 @@ def _resumed(args: argparse.Namespace) -> Session:
 
 
 def _new_session(args: argparse.Namespace) -> Session:
+    from core.jobs.acting import sizes
+
     if args.task is None:
         raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
     task = find(args.task)
@@ -104,6 +106,7 @@ def _new_session(args: argparse.Namespace) -> Session:
     }
     changes = {**task.presets, **{name: value for name, value in given.items() if value is not None}}
     config = replaced(Config(task=task.name), **{**changes, **_settings(args.set)})
+    sizes(config)  # an environment that can't be made leaves no folder behind
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
 
@@ -153,7 +156,7 @@ def _evaluate(args: argparse.Namespace) -> None:
     _check_video_path(args.video)
     session = Session.open(Path(args.session))
     try:
-        result = evaluate(session, args.episodes)
+        result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
         if args.video:
             _write_states(session, states, args.video)
@@ -181,7 +184,7 @@ def _bench(args: argparse.Namespace) -> None:
 def _write_video(session: Session, path: str) -> None:
     from core.headless import evaluate
 
-    _write_states(session, evaluate(session, 1)["states"], path)
+    _write_states(session, evaluate(session, 1, filmed=True)["states"], path)
 
 
 def _write_states(session: Session, states: Any, path: str) -> None:

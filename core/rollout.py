@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from core.envs.base import Environment
-from core.records import Float32, Float64, Segment
+from core.records import Float32, Segment
 from core.segments import SegmentCutter
 
 Act = Callable[[Float32], tuple[Float32, Float32]]
@@ -78,7 +79,7 @@ def collect(
     )
 
 
-def run_episodes(env: Environment, act: Act, steps: int) -> tuple[list[tuple[float, dict[str, float]]], Float64]:
+def run_episodes(env: Environment, act: Act, steps: int) -> tuple[list[tuple[float, dict[str, float]]], Any]:
     """Acts for `steps` steps; returns the episodes that ended and environment 0's states (steps, S)."""
     finished: list[tuple[float, dict[str, float]]] = []
     states = np.zeros((steps, *env.states.shape[1:]), env.states.dtype)

@@ -50,12 +50,13 @@ class RolloutJob:
         self.config = config
         self.task = find(config.task)
         rng = generator(config.seed, "environments")
-        self.env = make(self.task, config.rollout.environments, rng, config.rollout.threads)
+        acting = config.rollout
+        self.env = make(self.task, acting.environments, rng, acting.threads, filmed=acting.filmed)
         self.env_rng = rng
         self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
         stagger = self.query_rng.integers(0, self.task.segment_steps, self.env.count)
-        self.cutter = SegmentCutter(self.env.count, self.task.segment_steps, self.env.sizes, stagger)
+        self.cutter = SegmentCutter(self.env, self.task.segment_steps, stagger)
         self.pool = SegmentPool(config.query.pool)
         self.selector = QuerySelector(config.query, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
@@ -189,8 +190,8 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""
-        env = make(self.task, 1, self.demonstration_rng, threads=1)
-        cutter = SegmentCutter(1, self.task.episode_steps - 1, env.sizes, np.zeros(1, np.int64))
+        env = make(self.task, 1, self.demonstration_rng, threads=1, filmed=1)
+        cutter = SegmentCutter(env, self.task.episode_steps - 1, np.zeros(1, np.int64))
         collected: Collected | None = None
         for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):
             if collected is None:

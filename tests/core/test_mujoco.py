@@ -143,7 +143,7 @@ def rolled_out(env: MujocoBatch, steps: int, break_at: int) -> Collected:
             env.states[1] = np.nan
         return np.zeros((env.count, 3), np.float32), np.zeros(env.count, np.float32)
 
-    cutter = SegmentCutter(env.count, 5, env.sizes, np.zeros(env.count, np.int64))
+    cutter = SegmentCutter(env, 5, np.zeros(env.count, np.int64))
     *_, collected = collect(env, cutter, act, steps, 0)
     assert collected is not None
     return collected
