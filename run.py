@@ -5,7 +5,7 @@ python3 run.py [ARGS]        set up, then open the window, which gets ARGS;
 python3 run.py test [ARGS]   set up, then run the linters, and pytest with ARGS
 python3 run.py slow [ARGS]   set up, then run only the tests marked slow
 
-SOMERSAULT_TORCH_INDEX       an extra package index to look for PyTorch in (see CONTRIBUTING.md)
+SOMERSAULT_TORCH_INDEX       the package index to look for PyTorch in besides pip's own (see CONTRIBUTING.md)
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import urllib.request
 from datetime import datetime
 from pathlib import Path
 
@@ -40,6 +41,7 @@ WINDOW = {
     "libxcb-shape.so.0": "libxcb-shape0",
 }
 VIRTUAL_SCREEN = {"xvfb-run": "xvfb", "xauth": "xauth"}
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # where PyTorch's own "Get started" page sends Linux
 CHECKS = ("ruff check .", "ruff format --check .", "mypy core app", "lint-imports --no-logo")
 
 
@@ -125,9 +127,21 @@ def torch_requirement(wanted: list[str], gpu: bool) -> str:
     return next(item for item in wanted if item.startswith("torch")) if gpu else "torch==2.13.0"
 
 
-def torch_index(environ: dict[str, str]) -> list[str]:
-    index = environ.get("SOMERSAULT_TORCH_INDEX")
+def torch_index(environ: dict[str, str], gpu: bool, platform: str = sys.platform) -> list[str]:
+    """Where to look for PyTorch besides pip's usual index, whose Linux builds bring gigabytes of CUDA along."""
+    index = environ.get("SOMERSAULT_TORCH_INDEX", "")
+    if not index and platform == "linux" and not gpu and answers(TORCH_CPU_INDEX):
+        index = TORCH_CPU_INDEX
     return ["--extra-index-url", index] if index else []
+
+
+def answers(index: str) -> bool:
+    """Behind a firewall or on a mirror there may be no way there: then pip's usual index has to do."""
+    try:
+        with urllib.request.urlopen(f"{index}/torch/", timeout=5) as page:
+            return bool(page.status == 200)
+    except (OSError, ValueError):
+        return False
 
 
 def digest(groups: tuple[str, ...]) -> str:
@@ -149,7 +163,8 @@ def install(groups: tuple[str, ...]) -> None:
         call([sys.executable, "-m", "venv", "--clear", str(VENV)], f"Python could not make {VENV}")
     wanted, failure = requirements(groups), "pip could not install the Python packages"
     pip += ["install", "--disable-pip-version-check", "--no-input", *([] if sys.stdout.isatty() else ["--quiet"])]
-    call([*pip, torch_requirement(wanted, has_gpu()), *torch_index(dict(os.environ))], failure)
+    gpu = has_gpu()
+    call([*pip, torch_requirement(wanted, gpu), *torch_index(dict(os.environ), gpu)], failure)
     call([*pip, *wanted], failure)
     STAMP.write_text(f"{digest(())}\n{digest(groups)}\n", encoding="utf-8")
 

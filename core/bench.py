@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from mujoco import rollout
 
+from core import parallel
 from core.config import Config, RewardConfig, replaced
 from core.envs import make
 from core.envs.mujoco import MujocoBatch
@@ -37,6 +38,8 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit."""
     task = find(task_name)
     config = replaced(Config(task=task.name), **task.presets)
+    torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
+    parallel.allow(os.cpu_count() or 1)
     raw, collecting = _raw(config), _collecting(config)
     teaching = _teaching(config)
     return {

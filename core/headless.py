@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,16 +63,18 @@ class _LocalPort:
 
 
 class HeadlessRun:
-    """Drives the three jobs of a session to its end."""
+    """Drives the three jobs of a session to its end. threads: that may compute at once; 0 for one a core."""
 
-    def __init__(self, session: Session, listener: Listener, threads: int = 1) -> None:
+    def __init__(self, session: Session, listener: Listener, threads: int = 0) -> None:
         self._session = session
         self._listener = listener
         self._store: PreferenceStore = session.store()
         loaded = session.load()
         self._checkpoint, states = loaded if loaded else (0, {})
         config = session.config.to_dict()
-        self._ports = {n: _LocalPort(build(JobSpec(n, config, states.get(n)), threads)) for n in JOBS}
+        self._ports = {
+            n: _LocalPort(build(JobSpec(n, config, states.get(n)), threads or os.cpu_count() or 1)) for n in JOBS
+        }
         self._report: RolloutReported | None = None
         self._steps_taken = 0
         for preference in self._store.all():
@@ -124,8 +127,8 @@ class HeadlessRun:
             self._report = event
             self._steps_taken += event.batch_steps
         if isinstance(event, QueryOffered):
-            choice = oracle.answer(event.query)
-            event = PreferenceAdded(self._store.add(event.query, choice, "oracle"))
+            answer = oracle.answer(event.query, self._session.config)
+            event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
             self._listener(event)
         deliver(event, self._ports)
 

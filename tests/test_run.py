@@ -1,10 +1,13 @@
 """The parts of run.py that decide; nothing here installs anything."""
 
+import http.server
 import importlib.util
 import sys
+import threading
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -27,6 +30,7 @@ def elsewhere(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "pyproject.toml").write_text(
         '[project]\ndependencies = ["numpy>=2", "torch>=2.6,<3"]\n[project.optional-dependencies]\ntest = ["pytest"]\n'
     )
+    monkeypatch.setattr(run, "answers", lambda index: False)
     for name, path in {"ROOT": ".", "VENV": ".venv", "STAMP": ".venv/stamp", "PYTHON": ".venv/python"}.items():
         monkeypatch.setattr(run, name, tmp_path / path)
     run.VENV.mkdir()
@@ -167,8 +171,48 @@ def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleTy
 
 
 def test_an_extra_index_for_torch_comes_from_the_environment(run: ModuleType) -> None:
-    assert run.torch_index({}) == []
-    assert run.torch_index({"SOMERSAULT_TORCH_INDEX": "file:///wheels"}) == ["--extra-index-url", "file:///wheels"]
+    given = {"SOMERSAULT_TORCH_INDEX": "file:///wheels"}
+    assert (
+        run.torch_index(given, gpu=False) == run.torch_index(given, gpu=True) == ["--extra-index-url", "file:///wheels"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpu", "platform", "reachable", "asked"),
+    [
+        (False, "linux", True, True),
+        (False, "linux", False, False),
+        (True, "linux", True, False),
+        (False, "win32", True, False),
+        (False, "darwin", True, False),
+    ],
+)
+def test_linux_without_a_gpu_gets_the_small_build_where_it_can(
+    run: ModuleType, monkeypatch: pytest.MonkeyPatch, gpu: bool, platform: str, reachable: bool, asked: bool
+) -> None:
+    monkeypatch.setattr(run, "answers", lambda index: reachable)
+    assert run.torch_index({}, gpu, platform) == (["--extra-index-url", run.TORCH_CPU_INDEX] if asked else [])
+
+
+def test_an_index_is_asked_whether_it_is_there(run: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "torch").mkdir()
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args, directory=str(tmp_path))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        assert run.answers(address)
+        assert not run.answers(f"{address}/elsewhere")
+        server.shutdown()
+        thread.join()
+    assert not run.answers(address)
 
 
 def test_torch_is_installed_before_what_depends_on_it(

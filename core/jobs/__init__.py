@@ -7,10 +7,13 @@ from core.events import Job, JobSpec
 
 
 def build(spec: JobSpec, threads: int = 1) -> Job:
-    """Makes the job of that name; imports only what it needs. threads: how many torch may use here."""
+    """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here."""
     import torch
 
-    torch.set_num_threads(threads)
+    from core import parallel
+
+    torch.set_num_threads(1)
+    parallel.allow(threads)
     config = Config.from_dict(spec.config)
     job = _make(spec.name, config)
     if spec.state is not None:

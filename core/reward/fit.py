@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,12 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.networks import Moments
+from core.networks import Drop
 from core.optimisers import load_optimiser, optimiser_arrays
+from core.parallel import Both, two_lanes
 from core.records import Preference
 from core.reward.ensemble import RewardEnsemble
-from core.reward.loss import cross_entropy, next_l2
+from core.reward.loss import cross_entropy, next_l2, squared_error
 from core.reward.resampling import Resampling
 
 _CHUNK = 256
@@ -39,14 +41,21 @@ class RewardFit:
     ) -> None:
         self.ensemble = ensemble
         self._config = config
+        self._on_returns = config.target == "returns"
         self._rng = rng
         self._device = device
         self.resampling = Resampling(config.members, config.holdout, rng)
-        self._moments = Moments(ensemble.mean.shape[0])
+        self._moments: list[np.ndarray] = []
+        """(2, inputs) of each preference: mean and variance of its inputs."""
         self._ids: list[int] = []
         self._inputs = torch.zeros(0)
         self._mu = torch.zeros(0)
+        self._returns = torch.zeros(0)
         self._room = 0
+        self._normal: Tensor | None = None
+        """The inputs of all preferences, normalised; None once one was added or removed."""
+        self._in_epoch = False
+        self._later: list[Callable[[], None]] = []
         for parameter in ensemble.network.parameters:
             parameter.requires_grad_(True)
         self.optimiser = torch.optim.Adam(ensemble.network.parameters, lr=config.learning_rate, fused=True)
@@ -61,66 +70,101 @@ class RewardFit:
         mu = preference.choice.mu
         if mu is None:
             return
+        if self._in_epoch:
+            self._later.append(lambda: self.add(preference))
+            return
+        if self._on_returns and preference.returns is None:
+            raise ValueError(f"answer {preference.id} tells no returns to fit to")
         sides = [preference.query.left, preference.query.right]
         pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
-        self._moments.update(pair)
-        self._append(torch.as_tensor(pair), mu[0])
+        self._append(pair, mu[0], preference.returns or (0.0, 0.0))
         self._ids.append(preference.id)
+        self._normal = None
         self.resampling.add()
         if self._config.latest and self.count > self._config.latest:
             self.remove(self._ids[0])
 
-    def _append(self, pair: Tensor, mu: float) -> None:
+    def _append(self, pair: np.ndarray, mu: float, returns: tuple[float, float]) -> None:
         """Keeps (2, k, inputs) in arrays that grow by doubling."""
         if self.count == self._room:
             self._room = max(64, 2 * self._room)
-            inputs = torch.zeros((self._room, *pair.shape), device=self._device)
-            weights = torch.zeros(self._room, device=self._device)
-            if self.count:
-                inputs[: self.count], weights[: self.count] = self._inputs, self._mu
-            self._inputs, self._mu = inputs, weights
-        self._inputs[self.count], self._mu[self.count] = pair, mu
+            self._inputs = self._grown(self._inputs, pair.shape)
+            self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))
+        self._inputs[self.count], self._mu[self.count] = torch.as_tensor(pair), mu
+        self._returns[self.count] = torch.tensor(returns)
+        self._moments.append(np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
+
+    def _grown(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+        grown = torch.zeros((self._room, *shape), device=self._device)
+        if self.count:
+            grown[: self.count] = tensor
+        return grown
 
     def remove(self, preference_id: int) -> None:
         """Forgets an answer that was taken back; one that was never trained on is no matter."""
+        if self._in_epoch:
+            self._later.append(lambda: self.remove(preference_id))
+            return
         if preference_id not in self._ids:
             return
+        self._normal = None
         index = self._ids.index(preference_id)
         self._ids.pop(index)
-        for tensor in (self._inputs, self._mu):
+        self._moments.pop(index)
+        for tensor in (self._inputs, self._mu, self._returns):
             tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
         self.resampling.remove(index)
 
-    def epochs(self, count: int) -> Iterator[FitReport]:
-        """Runs so many epochs, yielding after each; needs at least one preference."""
-        self._follow_moments()
-        for _ in range(count):
-            train = self._train_epoch()
-            validation, accuracy = self._validate()
-            self.l2 = next_l2(
-                self.l2,
-                validation,
-                train,
-                self._config.ratio_low,
-                self._config.ratio_high,
-                self._config.l2_rate,
-            )
-            yield FitReport(train.numpy(), validation.numpy(), accuracy)
+    def epochs(self, count: int) -> Iterator[FitReport | None]:
+        """Runs so many epochs, yielding a report after each; needs at least one preference.
 
-    def _follow_moments(self) -> None:
-        self.ensemble.mean = torch.as_tensor(self._moments.mean, dtype=torch.float32, device=self._device)
-        self.ensemble.std = torch.as_tensor(self._moments.std, dtype=torch.float32, device=self._device)
+        None, within an epoch, is a moment at which the caller may stop or hand in answers: those join the next epoch.
+        """
+        with two_lanes() as both:
+            for _ in range(count):
+                self._in_epoch = True
+                try:
+                    train = yield from self._train_epoch(both)
+                finally:
+                    self._in_epoch = False
+                validation, accuracy = self._validate(both)
+                self._adapt_l2(validation, train)
+                yield FitReport(train.numpy(), validation.numpy(), accuracy)
+                self._catch_up()
 
-    def _train_epoch(self) -> Tensor:
+    def _catch_up(self) -> None:
+        """Takes in what arrived during the epoch."""
+        changes, self._later = self._later, []
+        for change in changes:
+            change()
+
+    def _adapt_l2(self, validation: Tensor, train: Tensor) -> None:
+        config = self._config
+        self.l2 = next_l2(self.l2, validation, train, config.ratio_low, config.ratio_high, config.l2_rate)
+
+    def _normalise(self) -> None:
+        """All inputs by the moments of the kept: when one was added or removed, not at each gradient step.
+
+        Withdrawing an answer undoes its part. All have as many rows, so the variance is the mean of theirs plus that of
+        their means. At least 1e-3, so that an input that never moves is not blown up.
+        """
+        if self._normal is not None:
+            return
+        means, variances = np.stack(self._moments, axis=1)
+        std = np.sqrt(np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-6))
+        self.ensemble.mean = torch.as_tensor(means.mean(axis=0), dtype=torch.float32, device=self._device)
+        self.ensemble.std = torch.as_tensor(std, dtype=torch.float32, device=self._device)
+        self._normal = (self._inputs[: self.count] - self.ensemble.mean) / self.ensemble.std
+
+    def _train_epoch(self, both: Both) -> Generator[None, None, Tensor]:
         """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
+        self._normalise()
         indices, weights = self._shuffled_draws()
         total = torch.zeros(self.ensemble.members)
         width = self._config.minibatch
         for start in range(0, indices.shape[1], width):
-            chosen, share = indices[:, start : start + width], weights[:, start : start + width]
-            loss = (self._losses(chosen) * share).sum(1)
-            self._step((loss / share.sum(1).clamp(min=1)).sum())
-            total += loss.detach().cpu()
+            total += self._step(indices[:, start : start + width], weights[:, start : start + width], both)
+            yield None
         return total / weights.sum(1).cpu()
 
     def _shuffled_draws(self) -> tuple[Tensor, Tensor]:
@@ -135,43 +179,93 @@ class RewardFit:
         device = self._device
         return torch.as_tensor(order, device=device), torch.as_tensor(weights, dtype=torch.float32, device=device)
 
-    def _losses(self, indices: Tensor) -> Tensor:
-        """(M, B) preferences -> (M, B) cross-entropy of each under its member."""
-        left, right = self._sums(indices)
-        return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
+    def _step(self, chosen: Tensor, share: Tensor, both: Both) -> Tensor:
+        """One gradient step on preferences (M, B) weighed by share (M, B), plus each member's weight decay.
 
-    def _sums(self, indices: Tensor) -> tuple[Tensor, Tensor]:
-        members, batch = indices.shape
-        inputs = (self._inputs[indices] - self.ensemble.mean) / self.ensemble.std
-        rewards = self.ensemble.network(inputs.reshape(members, -1, inputs.shape[-1]))
-        sums = rewards.reshape(members, batch, 2, -1).sum(-1)
-        return sums[..., 0], sums[..., 1]
-
-    def _step(self, loss: Tensor) -> None:
-        """One gradient step on loss plus each member's weight decay."""
-        if not torch.isfinite(loss):
+        Returns each member's weighted loss (M,), summed.
+        """
+        drawn = share.sum(1, keepdim=True).clamp(min=1)
+        half = -(-chosen.shape[1] // 2)
+        drops = self._dropout(), self._dropout()  # before the lanes part, so that the draws have an order
+        first, second = both(
+            lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, drops[0]),
+            lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, drops[1]),
+        )
+        losses = first[0] + second[0]
+        if not torch.isfinite(losses).all():
             raise NotFiniteError("reward fit", "the loss")
-        self.optimiser.zero_grad()
-        decay = sum((self.l2.to(self._device) * w.square().sum((1, 2))).sum() for w in self.ensemble.network.weights)
-        (loss + decay).backward()
+        self._descend([one + other for one, other in zip(first[1], second[1], strict=True)])
+        return (losses * drawn[:, 0]).cpu()
+
+    def _gradients(self, chosen: Tensor, share: Tensor, drop: Drop | None) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Each member's weighted loss (M,), and the gradients of their sum."""
+        left, right = self._sums(chosen, drop)
+        losses = (self._loss(left, right, chosen) * share).sum(1)
+        return losses.detach(), torch.autograd.grad(losses.sum(), self.ensemble.network.parameters)
+
+    def _descend(self, gradients: list[Tensor]) -> None:
+        if not all(torch.isfinite(gradient).all() for gradient in gradients):
+            raise NotFiniteError("reward fit", "the gradient")
+        network = self.ensemble.network
+        decay = 2 * self.l2.to(self._device)[:, None, None]  # times the weights: the derivative of l2 |w|^2
+        for weight, gradient in zip(network.weights, gradients[: len(network.weights)], strict=True):
+            gradient += decay * weight.detach()
+        for parameter, gradient in zip(network.parameters, gradients, strict=True):
+            parameter.grad = gradient
         self.optimiser.step()
 
-    @torch.no_grad()
-    def _validate(self) -> tuple[Tensor, float]:
+    def _dropout(self) -> Drop | None:
+        """Leaves out hidden units and scales the others up (A.2), by draws that the saved state repeats."""
+        if not self._config.dropout:
+            return None
+        kept, rng = 1 - self._config.dropout, np.random.default_rng(self._rng.integers(2**63))
+
+        def drop(hidden: Tensor) -> Tensor:
+            mask = rng.random(tuple(hidden.shape), np.float32) < kept
+            return hidden * torch.as_tensor(mask / np.float32(kept), device=self._device)
+
+        return drop
+
+    def _loss(self, left: Tensor, right: Tensor, indices: Tensor) -> Tensor:
+        """(M, B) summed rewards -> the loss of each preference: cross-entropy, or squared error (3.3, target)."""
+        if self._on_returns:
+            return squared_error(left, right, self._returns[indices])
+        return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
+
+    def _sums(self, indices: Tensor, drop: Drop | None = None) -> tuple[Tensor, Tensor]:
+        """(M, B) preferences -> each member's sums over the left segments and over the right ones."""
+        assert self._normal is not None
+        members, batch = indices.shape
+        steps, size = self._normal.shape[2:]
+        inputs = self._normal[indices].reshape(members, batch * 2, steps, size)
+        sums = self.ensemble.network.totals(inputs, drop)
+        if not torch.isfinite(sums).all():
+            raise NotFiniteError("reward fit", "the predicted reward")
+        left, right = sums.reshape(members, batch, 2).unbind(-1)
+        return left, right
+
+    def _validate(self, both: Both) -> tuple[Tensor, float]:
         """(M,) loss on each member's hold-out, and the share of held-out choices ranked as the labeller did."""
-        held = torch.as_tensor(self.resampling.holdout, device=self._device)
-        losses, right, judged = torch.zeros(len(held)), 0.0, 0.0
-        for start in range(0, self.count, _CHUNK):
-            part = held[:, start : start + _CHUNK]
-            indices = torch.arange(start, start + part.shape[1], device=self._device).expand(len(held), -1)
-            left, second = self._sums(indices)
-            mu = self._mu[indices]
-            losses += (cross_entropy(left, second, mu, self._config.error_rate) * part).sum(1).cpu()
-            clear = part & (mu != 0.5)
-            right += float(((left > second) == (mu > 0.5))[clear].sum())
-            judged += float(clear.sum())
-        count = held.sum(1).cpu()
-        return torch.where(count > 0, losses / count.clamp(min=1), torch.nan), right / judged if judged else np.nan
+        held = np.nonzero(self.resampling.holdout)[1].reshape(self.ensemble.members, -1)  # as many in each row
+        if not held.size:
+            return torch.full((len(held),), torch.nan), math.nan
+        indices = torch.as_tensor(held, device=self._device)
+        half = -(-held.shape[1] // 2)
+        first, second = both(lambda: self._judged(indices[:, :half]), lambda: self._judged(indices[:, half:]))
+        right, clear = first[1] + second[1], first[2] + second[2]
+        return (first[0] + second[0]) / held.shape[1], right / clear if clear else math.nan
+
+    @torch.no_grad()
+    def _judged(self, indices: Tensor) -> tuple[Tensor, float, float]:
+        """Sums over held-out preferences (M, B): losses (M,), choices ranked rightly, choices that are no ties."""
+        losses, right, clear = torch.zeros(len(indices)), 0.0, 0.0
+        for part in indices.split(_CHUNK, dim=1):
+            left, second = self._sums(part)
+            mu = self._mu[part]
+            losses += self._loss(left, second, part).sum(1).cpu()
+            right += float(((left > second) == (mu > 0.5))[mu != 0.5].sum())
+            clear += float((mu != 0.5).sum())
+        return losses, right, clear
 
     def get_state(self) -> dict[str, np.ndarray]:
         arrays = {f"resampling_{n}": a for n, a in self.resampling.get_state().items()}
@@ -180,10 +274,17 @@ class RewardFit:
         return arrays | optimiser_arrays(self.optimiser)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restores all but the preferences, which come from the store and must have been added."""
+        """Restores all but the preferences, which come from the store and must have been added.
+
+        Answers older than the newest one of then that were no longer kept are dropped: newer ones had taken their place
+        (A.2), even if those were withdrawn since.
+        """
         self.ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in arrays.items() if "ensemble_" in n})
         self.l2 = torch.as_tensor(arrays["l2"])
         kept = [int(i) for i in arrays["ids"]]
+        for gone in sorted(set(self._ids) - set(kept)):
+            if gone < max(kept, default=0):
+                self.remove(gone)
         self.resampling.set_state({n.removeprefix("resampling_"): a for n, a in arrays.items()})
         for index in reversed(range(len(kept))):
             if kept[index] not in self._ids:

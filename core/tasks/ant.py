@@ -1,4 +1,8 @@
-"""Ant: four legs in three dimensions. Gymnasium's physics are at 20 Hz already: a clip of 30 steps is 1.5 s (A.1)."""
+"""Ant: four legs in three dimensions.
+
+Gymnasium controls it at 20 Hz already: a clip of 30 steps is 1.5 s (A.1). The physics steps are its own too, but of the
+implicitfast integrator instead of the fourth-order Runge-Kutta: four times as fast, with the same forces to be seen.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,7 @@ ANT = RobotTask(
     ),
     model="ant.xml",
     timestep=0.01,
-    integrator="rk4",
+    integrator="implicitfast",
     frame_skip=5,
     segment_steps=30,
     episode_steps=200,

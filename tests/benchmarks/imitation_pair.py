@@ -6,6 +6,10 @@ Standard library only. The peer gets an environment of its own, `.venv-imitation
 Prints a table and one JSON object. `ratio` compares all steps a second; the peer's include those it takes only to fill
 its queries, which are cheap. `trained_ratio` counts the steps that the policy learned from. Run it with nothing else
 on the machine; it asserts nothing.
+
+By default the peer is as its users have it: Gymnasium's own physics, torch's own number of threads, and the 60 turns
+between policy and reward that its tutorial recommends (the tutorial itself has 5, to be quick). With
+`--peer-iterations 5 --peer-physics ours --peer-threads 1` it has every advantage that we could find for its speed.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from run import PYTHON, ROOT, SetupError, call, install, torch_index
 
 _TASK = "hopper-backflip"
 _VENV = ROOT / ".venv-imitation"
-_PEER_PYTHON = _VENV / PYTHON.relative_to(PYTHON.parents[1])
+PEER_PYTHON = _VENV / PYTHON.relative_to(PYTHON.parents[1])
 _STAMP = _VENV / "installed.txt"
 _TORCH = "torch==2.13.0"
 _PACKAGES = (
@@ -42,9 +46,7 @@ _PACKAGES = (
     "imageio",  # imported by Gymnasium's MuJoCo tasks
 )
 _PYTHONS = ((3, 11), (3, 12))
-_FEWEST_LABELS = 20
-_THREADS_HELP = """torch threads of the peer (ours has one); 0 for torch's own choice, one a core, with which its small
-networks can be many times slower than with the default of one"""
+_THREADS_HELP = "torch threads of the peer; 0 for torch's own choice, one a core"
 _COLUMNS = ("steps", "trained_steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
 
 Result = dict[str, Any]
@@ -56,15 +58,15 @@ class RunError(Exception):
 
 def install_peer() -> None:
     digest = hashlib.sha256("\n".join((_TORCH, *_PACKAGES)).encode()).hexdigest()
-    if _PEER_PYTHON.exists() and _STAMP.exists() and _STAMP.read_text(encoding="utf-8") == digest:
+    if PEER_PYTHON.exists() and _STAMP.exists() and _STAMP.read_text(encoding="utf-8") == digest:
         return
     if sys.version_info[:2] not in _PYTHONS:
         raise SetupError(f"The peer needs Python 3.11 or 3.12, and this is {sys.version.split()[0]}.")
     print(f"Setting up {_VENV}; the first time takes some minutes.", file=sys.stderr, flush=True)
     call([sys.executable, "-m", "venv", "--clear", str(_VENV)], f"Python could not make {_VENV}")
-    pip = [str(_PEER_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    pip = [str(PEER_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     failure = "pip could not install the peer's packages"
-    call([*pip, _TORCH, *torch_index(dict(os.environ))], failure)
+    call([*pip, _TORCH, *torch_index(dict(os.environ), gpu=False)], failure)
     call([*pip, _TORCH, *_PACKAGES], failure)  # torch once more, or pip may exchange it for another
     _STAMP.write_text(digest, encoding="utf-8")
 
@@ -91,10 +93,11 @@ def run_peer(options: argparse.Namespace, seed: int) -> Result:
     segment, episode = lengths()
     given = {"steps": options.steps, "labels": options.labels, "seed": seed, "threads": options.peer_threads}
     given |= {"segment": segment, "episode": episode}
+    given |= {"iterations": options.peer_iterations, "physics": options.peer_physics}
     flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     script = Path(__file__).with_name("imitation_peer.py")
     with tempfile.TemporaryDirectory() as folder:
-        return last_line([str(_PEER_PYTHON), "-P", str(script), *flags], folder)
+        return last_line([str(PEER_PYTHON), "-P", str(script), *flags], folder)
 
 
 def run_ours(options: argparse.Namespace, seed: int) -> Result:
@@ -146,16 +149,18 @@ def _cell(value: float | None) -> str:
 
 def parse(args: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=30_000, help="environment steps of each run, at least")
-    parser.add_argument("--labels", type=int, default=30, help=f"comparisons of each run, at least {_FEWEST_LABELS}")
+    parser.add_argument("--steps", type=int, default=100_000, help="environment steps of each run, at least")
+    parser.add_argument("--labels", type=int, default=100, help="comparisons of each run")
     parser.add_argument("--rounds", type=int, default=2, help="pairs of runs, each with a seed of its own")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first round")
-    parser.add_argument("--peer-threads", type=int, default=1, help=_THREADS_HELP)
+    parser.add_argument("--peer-threads", type=int, default=0, help=_THREADS_HELP)
+    parser.add_argument("--peer-iterations", type=int, default=60, help="turns between the peer's policy and reward")
+    parser.add_argument("--peer-physics", default="gymnasium", choices=("gymnasium", "ours"))
     parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
     options = parser.parse_args(args)
-    if options.labels < _FEWEST_LABELS:
-        parser.error(f"the peer spreads its comparisons over six turns: give at least {_FEWEST_LABELS} labels")
-    if min(options.steps, options.rounds) < 1 or min(options.seed, options.peer_threads) < 0:
+    if options.labels < options.peer_iterations + 15:  # it asks a tenth first, and at least one in each turn
+        parser.error("give more labels, or fewer --peer-iterations: the peer asks something in each of its turns")
+    if min(options.steps, options.rounds, options.peer_iterations) < 1 or min(options.seed, options.peer_threads) < 0:
         parser.error("give at least one step and one round, and no negative seed or threads")
     return options
 

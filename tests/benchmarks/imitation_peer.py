@@ -29,12 +29,14 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
 _TASK = "HopperBackflip-v0"
-_TIMESTEP = 0.005
-_FRAME_SKIP = 5
+_PHYSICS = {
+    "gymnasium": (mujoco.mjtIntegrator.mjINT_RK4, 0.002, 12),
+    "ours": (mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 0.005, 5),
+}
+"""Integrator, seconds of a physics step, and physics steps of an environment step: 41.7 or 40 Hz."""
 _RESET_NOISE = 5e-3
 _ENVIRONMENTS = 8
 _MEMBERS = 3
-_ITERATIONS = 5
 _REPORTED_EPISODES = 20
 
 
@@ -45,20 +47,20 @@ class Tally:
     backflips: deque[int] = deque(maxlen=_REPORTED_EPISODES)
 
 
-def load_model() -> mujoco.MjModel:
-    """As core.envs.mujoco.load_model, without its sensors: the reward and the count of backflips don't need them."""
+def load_model(physics: str) -> mujoco.MjModel:
+    """Gymnasium's Hopper; as core.envs.mujoco.load_model, but for the sensors, which reward and count don't need."""
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     model = mujoco.MjModel.from_xml_path(str(assets / "hopper.xml"))
-    model.opt.timestep = _TIMESTEP
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    model.opt.integrator, model.opt.timestep, _ = _PHYSICS[physics]
     return model
 
 
 class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
     """One Hopper. Its length is set by gymnasium.register; it never ends early."""
 
-    def __init__(self) -> None:
-        self._model = load_model()
+    def __init__(self, physics: str) -> None:
+        self._model = load_model(physics)
+        self._frame_skip = _PHYSICS[physics][2]
         self._data = mujoco.MjData(self._model)
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (12,), np.float32)
         self.action_space = gymnasium.spaces.Box(-1, 1, (3,), np.float32)
@@ -77,7 +79,7 @@ class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
         action = np.clip(action, -1, 1)
         reward = self._reward(action)
         self._data.ctrl[:] = action
-        mujoco.mj_step(self._model, self._data, nstep=_FRAME_SKIP)
+        mujoco.mj_step(self._model, self._data, nstep=self._frame_skip)
         self._count()
         return self._observation(), reward, False, False, {}
 
@@ -129,7 +131,7 @@ def build_agent(venv: VecEnv, seed: int) -> PPO:
     )
 
 
-def build(segment: int, seed: int) -> pc.PreferenceComparisons:
+def build(segment: int, iterations: int, seed: int) -> pc.PreferenceComparisons:
     """Not the tutorial's: an ensemble (it has one network), the task, and the length of the fragments."""
     rng = np.random.default_rng(seed)
     venv = make_vec_env(_TASK, rng=rng, n_envs=_ENVIRONMENTS, post_wrappers=[lambda env, _: Reporter(env)])
@@ -141,7 +143,7 @@ def build(segment: int, seed: int) -> pc.PreferenceComparisons:
     return pc.PreferenceComparisons(
         pc.AgentTrainer(algorithm=agent, reward_fn=reward, venv=venv, exploration_frac=0.05, rng=rng),
         reward,
-        num_iterations=_ITERATIONS,
+        num_iterations=iterations,
         fragmenter=pc.RandomFragmenter(warning_threshold=0, rng=rng),
         preference_gatherer=pc.SyntheticGatherer(rng=rng),
         reward_trainer=pc.EnsembleTrainer(pc.PreferenceModel(reward), pc.CrossEntropyRewardLoss(), epochs=3, rng=rng),
@@ -154,14 +156,14 @@ def build(segment: int, seed: int) -> pc.PreferenceComparisons:
     )
 
 
-def measure(steps: int, labels: int, segment: int, seed: int) -> dict[str, float | int | None]:
+def measure(steps: int, labels: int, segment: int, iterations: int, seed: int) -> dict[str, float | int | None]:
     """The steps are those really taken: whole batches, and whole episodes besides wherever queries lack segments.
 
     Fewer steps are asked for than wanted, since the library trains once more than it has iterations.
     """
-    comparisons = build(segment, seed)
+    comparisons = build(segment, iterations, seed)
     started = time.perf_counter()
-    comparisons.train(total_timesteps=steps * _ITERATIONS // (_ITERATIONS + 1), total_comparisons=labels)
+    comparisons.train(total_timesteps=steps * iterations // (iterations + 1), total_comparisons=labels)
     seconds = time.perf_counter() - started
     return {
         "steps": Tally.steps,
@@ -175,14 +177,16 @@ def measure(steps: int, labels: int, segment: int, seed: int) -> dict[str, float
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("steps", "labels", "segment", "episode", "seed", "threads"):
+    for name in ("steps", "labels", "segment", "episode", "iterations", "seed", "threads"):
         parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("--physics", choices=tuple(_PHYSICS), required=True)
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
-    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode)
+    kwargs = {"physics": options.physics}
+    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode, kwargs=kwargs)
     with contextlib.redirect_stdout(sys.stderr):
-        result = measure(options.steps, options.labels, options.segment, options.seed)
+        result = measure(options.steps, options.labels, options.segment, options.iterations, options.seed)
     print(json.dumps(result))
 
 
