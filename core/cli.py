@@ -9,7 +9,8 @@ import logging
 import math
 import sys
 import time
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
 from core.session import Session
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, PAPER_ROBOTS, find
 from core.tasks.base import Task
 
 _STRIP_SECONDS = 1.2
@@ -29,7 +30,7 @@ _STRIP_FRAMES = 9
 
 def run_command(args: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate, "bench": _bench}
+    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate, "bench": _bench, "reproduce": _reproduce}
     commands[args.command](args)
     return 0
 
@@ -154,8 +155,8 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
 class _Progress:
     """A progress bar on stderr."""
 
-    def __init__(self, config: Config) -> None:
-        self._bar = tqdm(total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
+    def __init__(self, config: Config, title: str = "") -> None:
+        self._bar = tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
         self._labels = 0
         self._measure = find(config.task).measure_name
 
@@ -191,6 +192,23 @@ def _evaluate(args: argparse.Namespace) -> None:
         _show({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
     finally:
         session.close()
+
+
+def _reproduce(args: argparse.Namespace) -> None:
+    from core.reproduce import figure_2
+
+    if args.steps is not None and args.steps < 1:
+        raise UserError("Give at least one step.")
+    if min(args.labels) < 1:
+        raise UserError("Give at least one label; the true reward, which needs none, is always run.")
+
+    @contextmanager
+    def shown(title: str, config: Config) -> Iterator[Callable[[Event], None]]:
+        with _Progress(config, title) as progress:
+            yield progress.show
+
+    tasks = args.tasks or PAPER_ROBOTS
+    print(figure_2(tasks, args.labels, args.seeds, args.steps, _settings(args.set), Path(args.out), shown), end="")
 
 
 def _check_video_path(path: str | None) -> None:

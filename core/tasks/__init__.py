@@ -29,6 +29,9 @@ CATALOGUE: dict[str, Task] = {
     )
 }
 
+PAPER_ROBOTS = ("reacher", "pendulum", "double-pendulum", "swimmer", "half-cheetah", "hopper", "walker", "ant")
+"""The eight of figure 2."""
+
 
 def find(name: str) -> Task:
     """The task of that name; UserError listing those there are."""

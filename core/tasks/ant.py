@@ -60,5 +60,15 @@ ANT = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((-1.3, -3.9, 2.2), (0.0, 0.0, 0.0), follows="torso"),
-    presets={"steps": 2_000_000},
+    # Noise as strong as its motors throws it on its back, where there is little to learn; and smaller batches let the
+    # policy move more often.
+    presets={
+        "steps": 2_000_000,
+        "policy.initial_std": 0.3,
+        "policy.entropy_bonus": 0.0,
+        "policy.learning_rate": 5e-4,
+        "policy.minibatch": 512,
+        "rollout.environments": 64,
+        "rollout.steps": 64,
+    },
 )
