@@ -24,11 +24,13 @@ class Checkpointer(QObject):
         loaded(object): the newest states by job's name; empty where there are none.
         saved(): a checkpoint is on disk.
         refused(str): loading or saving failed; one sentence.
+        damage_found(str): the newest checkpoint was damaged and gave way to the one before; one sentence.
     """
 
     loaded = Signal(object)
     saved = Signal()
     refused = Signal(str)
+    damage_found = Signal(str)
 
     def __init__(self, session: Session, crew: Crew, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +46,7 @@ class Checkpointer(QObject):
         self._timer.timeout.connect(self.request)
 
     def load(self) -> None:
-        self._disk.do(self._session.load, _LOAD)
+        self._disk.do(lambda: self._session.load(self.damage_found.emit), _LOAD)
 
     def keep_saving(self, on: bool) -> None:
         """Whether a checkpoint is taken every minute."""

@@ -104,6 +104,7 @@ class Controller(QObject):
         self.checkpoints.loaded.connect(self._on_loaded)
         self.checkpoints.saved.connect(self._on_saved)
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
+        self.checkpoints.damage_found.connect(self.trouble_arose)
         self.labelling.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)

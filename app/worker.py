@@ -11,6 +11,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, QThread, Signal
 
+from core.errors import lack, summary
 from core.events import Event, Failed
 from core.processes import JobDiedError, JobSpec
 
@@ -64,7 +65,7 @@ class JobWorker(QThread):
             reason = "stopped" if self._cancelled.is_set() else "died"
             log.log(logging.WARNING if reason == "died" else logging.DEBUG, "The %s process: %s.", self.name, error)
         except Exception as error:  # the boundary of the thread: everything is reported, nothing is lost
-            self.event_arrived.emit(Failed(self.name, f"{type(error).__name__}: {error}", traceback.format_exc()))
+            self.event_arrived.emit(Failed(self.name, summary(error), traceback.format_exc(), lack(error)))
         try:
             self._process.stop()
         finally:

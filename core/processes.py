@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
+from core.errors import lack, summary
 from core.events import Event, Failed, Job, JobSpec, Paused, StateRequested, StateSaved, Waited
 
 _SMALL = 1 << 14
@@ -192,7 +193,7 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
     except BrokenPipeError:
         return
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
-        pipe.send(encode(Failed(spec.name, f"{type(error).__name__}: {error}", traceback.format_exc())))
+        pipe.send(encode(Failed(spec.name, summary(error), traceback.format_exc(), lack(error))))
 
 
 def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:

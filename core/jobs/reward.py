@@ -22,6 +22,7 @@ from core.events import (
     Waited,
 )
 from core.jobs.acting import sizes
+from core.jobs.fitting import checkpoint_must_fit
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import FitReport, RewardFit
 from core.seeding import generator, restored, saved, seed_for
@@ -106,9 +107,10 @@ class RewardJob:
         state, self._awaiting_answers = self._awaiting_answers, None
         if state is None:
             return
-        self._fit.set_state(state.arrays)
-        self._owed = state.values["owed"] or self._fit.count != len(state.arrays["ids"])
-        restored(self._rng, state.values["rng"])
+        with checkpoint_must_fit("reward"):
+            self._fit.set_state(state.arrays)
+            self._owed = state.values["owed"] or self._fit.count != len(state.arrays["ids"])
+            restored(self._rng, state.values["rng"])
 
 
 def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble:
