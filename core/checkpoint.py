@@ -50,7 +50,7 @@ def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = arrays[name]
         sha.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
-        sha.update(array.reshape(-1).view(np.uint8))
+        sha.update(array.reshape(-1).view(np.uint8).data)
     return sha.hexdigest()
 
 

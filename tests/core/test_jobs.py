@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.errors import UserError
 from core.events import (
     AnswersReplayed,
     BatchCollected,
@@ -22,7 +23,6 @@ from core.events import (
     RewardPublished,
     Waited,
 )
-from core.errors import UserError
 from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
 from core.processes import JobSpec
@@ -209,7 +209,7 @@ def test_a_state_that_does_not_fit_is_told_in_one_sentence(name: str, damage: st
     state = {
         "another task's": JobState({n: np.zeros((2, 3, 5), np.float32) for n in kept.arrays}, kept.values),
         "nothing in it": JobState({}, {}),
-        "no numbers": JobState(kept.arrays, {n: "x" for n in kept.values}),
+        "no numbers": JobState(kept.arrays, dict.fromkeys(kept.values, "x")),
     }[damage]
     with pytest.raises(UserError, match="does not fit the .* stage"):
         Played(name, state).turn(AnswersReplayed())
