@@ -44,6 +44,12 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--video", help="write one episode to this .mp4")
     evaluate.add_argument("--strip", help="write a moment of that episode to this .png, as a film strip")
     evaluate.add_argument("--json", action="store_true")
+    export = commands.add_parser("export", help="write a session as one file")
+    export.add_argument("session", help="the session's folder")
+    export.add_argument("file", help="a new file, such as backflip.somersault")
+    imported = commands.add_parser("import", help="make a session of such a file")
+    imported.add_argument("file", help="what export wrote")
+    imported.add_argument("session", help="a new folder")
     bench = commands.add_parser("bench", help="measure throughput, as ratios of one run")
     bench.add_argument("--json", action="store_true")
     return parser

@@ -56,7 +56,7 @@ def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
 
 def _prune(folder: Path, newest: Path) -> None:
     """Keeps the newest and the one before it. A later number is one that was damaged, or it would have been loaded."""
-    others = [path for path in _found(folder) if path != newest]
+    others = [path for path in kept(folder) if path != newest]
     before = max((path for path in others if path.name < newest.name), default=None)
     for path in others:
         if path != before:
@@ -66,7 +66,8 @@ def _prune(folder: Path, newest: Path) -> None:
                 log.warning("The old checkpoint %s can't be deleted (%s).", path.name, error.strerror)
 
 
-def _found(folder: Path) -> list[Path]:
+def kept(folder: Path) -> list[Path]:
+    """The checkpoints in this folder, damaged ones too, oldest first."""
     return sorted(path for path in folder.glob("*.safetensors") if path.stem.isdigit())
 
 
@@ -77,7 +78,7 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
     there are checkpoints but none is whole.
     """
     skipped = []
-    for path in reversed(_found(folder)):
+    for path in reversed(kept(folder)):
         try:
             loaded = _load(path)
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

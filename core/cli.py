@@ -13,6 +13,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from core import sharing
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
@@ -25,7 +26,14 @@ _STRIP_FRAMES = 9
 
 def run_command(args: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate, "bench": _bench}
+    commands = {
+        "tasks": _tasks,
+        "teach": _teach,
+        "evaluate": _evaluate,
+        "bench": _bench,
+        "export": sharing.export,
+        "import": sharing.bring_in,
+    }
     commands[args.command](args)
     return 0
 

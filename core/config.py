@@ -13,6 +13,9 @@ from typing import Any
 
 from core.errors import UserError
 
+_MAX_BATCH = 1 << 24
+"""Environments times steps: a config may come from another person, and sizes are checked before memory is taken."""
+
 
 def number(default: Any, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
     """A field with its meaning, its section of the paper ('' where the paper is silent) and its bounds."""
@@ -134,6 +137,9 @@ class Config(_Checked):
             )
         if self.reward.ratio_low > self.reward.ratio_high:
             raise UserError("ratio_low is above ratio_high: give the band from its lower end to its upper one.")
+        batch = self.rollout.environments * self.rollout.steps
+        if batch > _MAX_BATCH:
+            raise UserError(f"A batch of {batch:,} steps would not fit the memory: give at most {_MAX_BATCH:,}.")
         if self.teacher != "none" and self.labels == 0:
             raise UserError("With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.")
 

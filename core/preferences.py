@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +109,13 @@ class PreferenceStore:
     def count(self) -> int:
         with self._plain_errors():
             return int(self._db.execute("SELECT COUNT(*) FROM preferences WHERE withdrawn = 0").fetchone()[0])
+
+    def copy_to(self, path: Path) -> None:
+        """A second store with all that this one holds, as a single file. Anything at `path` is replaced."""
+        path.unlink(missing_ok=True)
+        with self._plain_errors(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            self._db.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE")
 
     def _keep(self, segment: Segment) -> int:
         arrays = {"observations": segment.observations, "actions": segment.actions, "states": segment.states}

@@ -31,7 +31,7 @@ def distrust(db: sqlite3.Connection) -> None:
 
 
 def require_ours(db: sqlite3.Connection, path: Path) -> bool:
-    """Reads only. False where the file is still empty; UserError where it has other tables, or things that could run."""
+    """Reads only. False where the file is still empty; UserError where it has other tables or things that could run."""
     entries = db.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     foreign = UserError(f"{path} is another program's, not a store of answers: name the folder of a session.")
     if not entries:

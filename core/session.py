@@ -94,8 +94,11 @@ class Session:
         return Session(folder, read_config(folder), _locked(folder))
 
     def store(self) -> PreferenceStore:
-        """The answers; make one in each thread that needs it."""
-        return PreferenceStore(self.folder / "preferences.sqlite")
+        """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
+        path = self.folder / "preferences.sqlite"
+        if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+            raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+        return PreferenceStore(path)
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
