@@ -85,14 +85,14 @@ class Controller(QObject):
         super().__init__(parent)
         self.session, self.task = session, find(session.config.task)
         self.state = State.STOPPED
-        self.metrics, self.progress = Metrics(), Progress(session.config.labels)
+        self.metrics, self.progress = Metrics(), Progress(session.config)
         self._waits: dict[str, tuple[str, float]] = {}
         self._summaries: dict[str, str] = {}
         self._to_start: set[str] = set()
         tokens = itertools.count(1)
         self.crew = Crew(make_process, _for_window(session.config).to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self)
-        self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, self)
+        self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         self.demonstrations = Demonstrations(tokens, self)
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()

@@ -12,6 +12,7 @@ from app.answers import AnswerWorker
 from app.pairs import Pair, PairQueue
 from app.progress import Progress
 from core import oracle
+from core.config import Config
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
 from core.preferences import PreferenceStore
@@ -53,10 +54,12 @@ class Labelling(QObject):
         ports: Mapping[str, Port],
         progress: Progress,
         tokens: itertools.count[int],
+        config: Config,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self.teacher = HUMAN
+        self._config = config
         self.open = False
         self.pairs = PairQueue(tokens)
         self._progress = progress
@@ -210,6 +213,6 @@ class Labelling(QObject):
         if self.pairs.shown is None:
             return
         try:
-            self.answer(oracle.answer(self.pairs.shown.query), ORACLE)
+            self.answer(oracle.answer(self.pairs.shown.query, self._config).choice, ORACLE)
         except UserError as error:
             self._on_refused(str(error))

@@ -9,12 +9,13 @@ from platformdirs import user_data_dir
 
 from core.config import Config, replaced
 from core.errors import UserError
+from core.queries import first_labels
 from core.session import Session
 from core.tasks import find
 
 DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
-"""Steps of a session in the window: it ends when the person ends it, not when a schedule does."""
+"""Steps of a session in the window: it ends when the person ends it. Its labels are due over the task's own steps."""
 
 _FIRST_ANSWERS = 30
 """At most so many pairs of the untrained policy: nobody watches a robot flail for an hour before it learns."""
@@ -59,10 +60,10 @@ def opened(options: argparse.Namespace) -> Session:
 def new_config(options: argparse.Namespace) -> Config:
     task = find(options.task or DEFAULT_TASK)
     given = {name: getattr(options, name) for name in ("labels", "seed") if getattr(options, name) is not None}
-    kept = {"task": task.name, "teacher": options.teacher or "human", "steps": _NO_END}
-    config = replaced(Config(), **{**task.presets, **given, **kept})
-    first = min(config.query.first_share, _FIRST_ANSWERS / config.labels)
-    return replaced(config, query__first_share=first)
+    config = replaced(Config(task=task.name), **{**task.presets, **given})
+    first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
+    kept = {"teacher": options.teacher or "human", "steps": _NO_END, "query.horizon": config.steps}
+    return replaced(config, **kept, **{"query.first_labels": first})
 
 
 def fresh_folder(task: str) -> Path:

@@ -6,6 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from core.config import Config
+from core.queries import scheduled
+
 _WINDOW = 60.0
 """Seconds that a pace is measured over."""
 _SPEED_WINDOW = 10.0
@@ -14,8 +17,9 @@ _SPEED_WINDOW = 10.0
 class Progress:
     """Labels, environment steps and their pace."""
 
-    def __init__(self, target: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.target, self.labels, self.env_steps = target, 0, 0
+    def __init__(self, config: Config, clock: Callable[[], float] = time.monotonic) -> None:
+        self.target, self.labels, self.env_steps = config.labels, 0, 0
+        self._config = config
         self._clock = clock
         self._answers: deque[float] = deque(maxlen=1000)
         self._offers: deque[float] = deque(maxlen=16)
@@ -36,6 +40,11 @@ class Progress:
     def reported(self, env_steps: int) -> None:
         self.env_steps = env_steps
         self._steps.append((self._clock(), env_steps))
+
+    @property
+    def due(self) -> int:
+        """Labels that the schedule wants by now (A); a person may be ahead of it or behind."""
+        return scheduled(self.env_steps, self._config)
 
     @property
     def labels_per_minute(self) -> float:

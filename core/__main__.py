@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from typing import NoReturn
+
+from core.ablations import ABLATIONS
+from core.config import OracleConfig
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,6 +71,14 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="any setting of the config")
     teach.add_argument("--video", help="afterwards, write an episode of the taught policy to this .mp4")
     teach.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")
+    ablations = teach.add_argument_group("ablations (section 3.3 of the paper)")
+    for name, ablation in ABLATIONS.items():
+        ablations.add_argument(f"--{name}", action="append_const", const=name, dest="ablations", help=ablation.help)
+    oracle = teach.add_argument_group("an oracle that is not perfect (Lee et al., B-Pref, 2021)")
+    for field in dataclasses.fields(OracleConfig):
+        flag = f"--oracle-{field.name}"
+        text = f"{field.metadata['help']} (default {field.default:g})"
+        oracle.add_argument(flag, type=float, metavar="X", help=text.replace("%", "%%"))
 
 
 if __name__ == "__main__":

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import logging
 import math
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from core import sharing
-from core.config import Config, replaced
+from core.ablations import ABLATIONS
+from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
 from core.session import Session
 from core.tasks import CATALOGUE, find
+from core.tasks.base import Task
 
 _STRIP_SECONDS = 1.2
 _STRIP_FRAMES = 9
@@ -63,10 +67,8 @@ def _teach(args: argparse.Namespace) -> None:
     session = _resumed(args) if args.resume else _new_session(args)
     try:
         untrained = random_return(session.config)
-        with _Progress(session.config) as progress:
-            run = HeadlessRun(session, progress.show)
+        with _Progress(session.config) as progress, closing(HeadlessRun(session, progress.show)) as run:
             outcome = run.run()
-            run.close()
         config = session.config
         result = {
             "task": config.task,
@@ -90,7 +92,8 @@ def _teach(args: argparse.Namespace) -> None:
 
 
 def _resumed(args: argparse.Namespace) -> Session:
-    if any(value not in (None, []) for value in (args.task, args.labels, args.steps, args.session, args.set)):
+    kept = (args.task, args.labels, args.steps, args.session, args.set, args.ablations, *_oracle(args).values())
+    if any(value not in (None, []) for value in kept):
         raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     session = Session.open(Path(args.resume))
     if session.config.teacher == "human":
@@ -110,10 +113,33 @@ def _new_session(args: argparse.Namespace) -> Session:
         "labels": args.labels,
         "steps": args.steps,
     }
-    changes = {**task.presets, **{name: value for name, value in given.items() if value is not None}}
+    modified = {**_ablated(args), **_oracle(args)}
+    if args.teacher == "none" and modified:
+        raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
+    changes = {**task.presets, **{name: value for name, value in given.items() if value is not None}, **modified}
     config = replaced(Config(task=task.name), **{**changes, **_settings(args.set)})
+    _check_against_task(config, task)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
+
+
+def _ablated(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings that the ablations change."""
+    return {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
+
+
+def _oracle(args: argparse.Namespace) -> dict[str, float]:
+    """The settings of the oracle that were given."""
+    named = {f"oracle.{f.name}": getattr(args, f"oracle_{f.name}") for f in dataclasses.fields(OracleConfig)}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _check_against_task(config: Config, task: Task) -> None:
+    if task.true_reward is None:
+        raise UserError(f"{task.name} has no true reward to teach by: teach it yourself in the window.")
+    length = config.query.segment_steps
+    if length > task.episode_steps:
+        raise UserError(f"segment_steps is {length}; give no more than the {task.episode_steps} of an episode.")
 
 
 def _settings(pairs: list[str]) -> dict[str, Any]:

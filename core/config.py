@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,28 +57,50 @@ class RewardConfig(_Checked):
     bonus: float = number(0.0, "weight of the members' disagreement in the reward at the start, to explore", "", 0)
     error_rate: float = number(0.1, "chance that the labeller answers uniformly at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of the preferences that a member only validates on", "2.2.3", 0, 0.9)
-    std: float = number(1.0, "standard deviation of the normalised predicted reward", "A.1", 1e-6)
+    std: float = number(1.0, "standard deviation of the normalised predicted reward (Atari: .05)", "A", 1e-6)
     learning_rate: float = number(1e-3, "Adam's step size", "", 0, 1)
     l2: float = number(1e-4, "weight decay coefficient at the start", "2.2.3", 0)
     l2_rate: float = number(1.05, "factor by which one epoch may move the weight decay", "2.2.3", 1, 10)
     ratio_low: float = number(1.1, "below this validation/training loss the weight decay goes down", "2.2.3", 0)
     ratio_high: float = number(1.5, "above this validation/training loss the weight decay goes up", "2.2.3", 0)
     minibatch: int = number(64, "preferences in one gradient step of a member", "", 1)
-    epochs_first: int = number(100, "epochs on the first labels, before the policy moves", "A", 1)
+    epochs_first: int = number(100, "epochs on the first labels, before the policy moves (Atari: 200)", "A", 1)
     epochs: int = number(6, "epochs after each batch of rollouts", "", 1)
-    latest: int = number(0, "fit only to so many latest labels; 0 for all", "A.2", 0)
+    latest: int = number(0, "fit only to so many latest labels; 0 for all (Atari: 3,000)", "A.2", 0)
+    dropout: float = number(0.0, "share of hidden units left out of a gradient step (Atari: .5)", "2.2.3, A.2", 0, 0.9)
+    target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
 
 @dataclass(frozen=True)
 class QueryConfig(_Checked):
     """Choosing what to ask, and when."""
 
-    selection: str = choice("disagreement", "how pairs are chosen", ("disagreement", "random"), "2.2.4")
+    selection: str = choice(
+        "disagreement", "how pairs are chosen", ("disagreement", "random", "mutual_information", "recency"), "2.2.4"
+    )
     candidates: int = number(10, "candidate pairs for each one that is asked", "A", 1, 1000)
     first_share: float = number(0.25, "share of the labels asked of the untrained policy", "A.1", 0, 1)
-    half_life: float = number(2e6, "steps h in the labelling rate h / (T + h)", "A.1", 1)
+    first_labels: int = number(0, "labels asked of the untrained policy; 0 for first_share (Atari: 500)", "A.2", 0)
+    half_life: float = number(2e6, "steps h in the labelling rate h / (T + h) (Atari: 5e6)", "A", 1)
+    horizon: int = number(0, "environment steps by which all labels are asked; 0 for the session's", "", 0, 10**12)
+    recency: float = number(50_000, "steps of age that halve a pair's score with selection=recency", "", 1)
+    segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 10_000)
     ready: int = number(4, "pairs kept ready for a person", "", 1, 64)
     pool: int = number(1024, "segments kept to choose from", "", 2)
+
+
+@dataclass(frozen=True)
+class OracleConfig(_Checked):
+    """How the oracle departs from the paper's, which never errs: the teachers of B-Pref (Lee et al. 2021).
+
+    skip and equal are shares of what the policy now does, as there; core.oracle says of what exactly.
+    """
+
+    mistakes: float = number(0.0, "chance that the oracle prefers the other segment", "", 0, 1)
+    skip: float = number(0.0, "can't tell where both returns are below this share of the mean", "", 0, 1)
+    equal: float = number(0.0, "a tie where the returns differ by less than this share of the mean", "", 0, 100)
+    beta: float = number(0.0, "left is preferred with P = sigmoid(beta * difference of returns); 0 to never err", "", 0)
+    myopia: float = number(1.0, "weight of each step of a segment relative to the step after it", "", 0, 1)
 
 
 @dataclass(frozen=True)
@@ -123,6 +146,7 @@ class Config(_Checked):
     query: QueryConfig = dataclasses.field(default_factory=QueryConfig)
     policy: PolicyConfig = dataclasses.field(default_factory=PolicyConfig)
     rollout: RolloutConfig = dataclasses.field(default_factory=RolloutConfig)
+    oracle: OracleConfig = dataclasses.field(default_factory=OracleConfig)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -131,17 +155,38 @@ class Config(_Checked):
         self._refuse_contradictions()
 
     def _refuse_contradictions(self) -> None:
-        if self.reward.members == 1 and self.query.selection == "disagreement" and self.teacher != "none":
-            raise UserError(
-                "One predictor cannot disagree with itself: with members=1 choose selection=random (paper 3.3)."
-            )
-        if self.reward.ratio_low > self.reward.ratio_high:
-            raise UserError("ratio_low is above ratio_high: give the band from its lower end to its upper one.")
+        for contradicts, sentence in self._contradictions():
+            if contradicts:
+                raise UserError(sentence)
+
+    def _contradictions(self) -> Iterator[tuple[bool, str]]:
+        alone = self.reward.members == 1 and self.teacher != "none"
+        yield (
+            alone and self.query.selection != "random",
+            "One predictor cannot disagree with itself: with members=1 choose selection=random (paper 3.3).",
+        )
+        yield (
+            alone and self.reward.bonus > 0,
+            "One predictor cannot disagree with itself: with members=1 set reward.bonus=0.",
+        )
+        yield (
+            self.reward.target == "returns" and self.teacher != "oracle",
+            "Only the oracle can tell true returns: with target=returns choose the oracle as teacher (paper 3.3).",
+        )
+        yield (
+            self.reward.target == "returns" and self.oracle != OracleConfig(),
+            "An oracle that tells true returns makes no choices to err in: leave out target=returns or its errors.",
+        )
+        yield (
+            self.reward.ratio_low > self.reward.ratio_high,
+            "ratio_low is above ratio_high: give the band from its lower end to its upper one.",
+        )
+        yield (
+            self.teacher != "none" and self.labels == 0,
+            "With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.",
+        )
         batch = self.rollout.environments * self.rollout.steps
-        if batch > _MAX_BATCH:
-            raise UserError(f"A batch of {batch:,} steps would not fit the memory: give at most {_MAX_BATCH:,}.")
-        if self.teacher != "none" and self.labels == 0:
-            raise UserError("With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.")
+        yield batch > _MAX_BATCH, f"A batch of {batch:,} steps would not fit the memory: give at most {_MAX_BATCH:,}."
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -149,12 +194,20 @@ class Config(_Checked):
     @staticmethod
     def from_dict(values: dict[str, Any]) -> Config:
         """Builds a config from JSON values; raises UserError for unknown names or bad values."""
-        sections = {"reward": RewardConfig, "query": QueryConfig, "policy": PolicyConfig, "rollout": RolloutConfig}
         try:
-            built = {name: kind(**values[name]) for name, kind in sections.items() if name in values}
+            built = {name: kind(**values[name]) for name, kind in _SECTIONS.items() if name in values}
             return Config(**{**values, **built})
         except (TypeError, AttributeError) as error:
             raise UserError(f"The config is not one of this program: {error}.") from error
+
+
+_SECTIONS: dict[str, type[_Checked]] = {
+    "reward": RewardConfig,
+    "query": QueryConfig,
+    "policy": PolicyConfig,
+    "rollout": RolloutConfig,
+    "oracle": OracleConfig,
+}
 
 
 def replaced(config: Config, **changes: Any) -> Config:

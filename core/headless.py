@@ -127,8 +127,8 @@ class HeadlessRun:
             self._report = event
             self._steps_taken += event.batch_steps
         if isinstance(event, QueryOffered):
-            choice = oracle.answer(event.query)
-            event = PreferenceAdded(self._store.add(event.query, choice, "oracle"))
+            answer = oracle.answer(event.query, self._session.config)
+            event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
             self._listener(event)
         deliver(event, self._ports)
 

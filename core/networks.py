@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -15,6 +15,10 @@ from core.events import Arrays
 CPU = torch.device("cpu")
 _LEAK = 0.01
 """Slope of the leaky ReLUs (A.1)."""
+
+
+Drop = Callable[[Tensor], Tensor]
+"""What is done to each hidden layer's output in training: dropout."""
 
 
 class Moments:
@@ -67,21 +71,22 @@ class StackedMLP:
         return [*self.weights, *self.biases]
 
     def __call__(self, x: Tensor) -> Tensor:
-        return torch.baddbmm(self.biases[-1], self._hidden(x), self.weights[-1]).squeeze(-1)
+        return torch.baddbmm(self.biases[-1], self._hidden(x, None), self.weights[-1]).squeeze(-1)
 
-    def totals(self, x: Tensor) -> Tensor:
+    def totals(self, x: Tensor, drop: Drop | None = None) -> Tensor:
         """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment.
 
         The last layer is linear, so it comes after the sum: a third less work than the sum of outputs.
         """
         members, segments, steps, size = x.shape
-        hidden = self._hidden(x.reshape(members, segments * steps, size))
+        hidden = self._hidden(x.reshape(members, segments * steps, size), drop)
         summed = hidden.reshape(members, segments, steps, hidden.shape[-1]).sum(2)
         return torch.baddbmm(self.biases[-1] * steps, summed, self.weights[-1]).squeeze(-1)
 
-    def _hidden(self, x: Tensor) -> Tensor:
+    def _hidden(self, x: Tensor, drop: Drop | None) -> Tensor:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = leaky_relu(torch.baddbmm(bias, x, weight), _LEAK, inplace=True)
+            x = drop(x) if drop else x
         return x
 
     def to_arrays(self) -> Arrays:

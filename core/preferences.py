@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -18,7 +19,7 @@ from safetensors.numpy import load, save
 
 from core import seals
 from core.errors import UserError
-from core.records import Choice, Preference, Query, Segment
+from core.records import Choice, PoolReturns, Preference, Query, Segment
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS segments (
@@ -35,10 +36,27 @@ CREATE TABLE IF NOT EXISTS preferences (
     choice TEXT NOT NULL,
     labeller TEXT NOT NULL,
     answered_at REAL NOT NULL,
-    withdrawn INTEGER NOT NULL DEFAULT 0
+    withdrawn INTEGER NOT NULL DEFAULT 0,
+    left_return REAL,
+    right_return REAL,
+    pool_worst REAL,
+    pool_mean REAL
 );
 """
-_VERSION = 1
+_FROM_VERSION_1 = """
+BEGIN IMMEDIATE;
+ALTER TABLE preferences ADD COLUMN left_return REAL;
+ALTER TABLE preferences ADD COLUMN right_return REAL;
+ALTER TABLE preferences ADD COLUMN pool_worst REAL;
+ALTER TABLE preferences ADD COLUMN pool_mean REAL;
+PRAGMA user_version=2;
+COMMIT;
+"""
+_VERSION = 2
+_COLUMNS = (
+    "left_segment, right_segment, query, disagreement, choice, labeller, answered_at,"
+    " left_return, right_return, pool_worst, pool_mean"
+)
 
 
 class PreferenceStore:
@@ -59,10 +77,12 @@ class PreferenceStore:
         seals.distrust(self._db)
         ours = seals.require_ours(self._db, self._path)
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, _VERSION):
+        if version not in (0, 1, _VERSION):
             raise UserError(f"{self._path} was written by a newer Somersault: open it with that version.")
         if ours:
             seals.require_whole(self._db, self._path)
+        if ours and version == 1:
+            self._db.executescript(_FROM_VERSION_1)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         if not ours:  # new; writing to it later too would keep a full disk's answers from being read
@@ -75,21 +95,25 @@ class PreferenceStore:
     def close(self) -> None:
         self._db.close()
 
-    def add(self, query: Query, choice: Choice, labeller: str) -> Preference:
-        """Records an answer. It is on disk when this returns; UserError where it can't be."""
+    def add(
+        self, query: Query, choice: Choice, labeller: str, returns: tuple[float, float] | None = None
+    ) -> Preference:
+        """Records an answer, with the true returns where the labeller told them (the target ablation, 3.3).
+
+        It is on disk when this returns; UserError where it can't be.
+        """
         now = time.time()
         with self._transaction():
             left, right = (self._keep(segment) for segment in (query.left, query.right))
             disagreement = None if np.isnan(query.disagreement) else query.disagreement
-            row = (left, right, query.id, disagreement, str(choice), labeller, now)
-            cursor = self._db.execute(
-                "INSERT INTO preferences (left_segment, right_segment, query, disagreement, choice, labeller,"
-                " answered_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
+            pool = query.pool_returns
+            extent = (None, None) if pool is None else (pool.worst, pool.mean)
+            row = (left, right, query.id, disagreement, str(choice), labeller, now, *(returns or (None, None)), *extent)
+            marks = ", ".join("?" * len(row))
+            cursor = self._db.execute(f"INSERT INTO preferences ({_COLUMNS}) VALUES ({marks})", row)
             assert cursor.lastrowid is not None
             seals.seal(self._db, cursor.lastrowid)
-        return Preference(cursor.lastrowid, query, choice, labeller, now)
+        return Preference(cursor.lastrowid, query, choice, labeller, now, returns)
 
     def withdraw_last(self) -> Preference | None:
         """Takes back the latest answer that still stands, or returns None."""
@@ -128,10 +152,7 @@ class PreferenceStore:
 
     def _read(self, condition: str) -> list[Preference]:
         with self._plain_errors():
-            rows = self._db.execute(
-                "SELECT id, left_segment, right_segment, query, disagreement, choice, labeller, answered_at"
-                f" FROM preferences {condition}"
-            ).fetchall()
+            rows = self._db.execute(f"SELECT id, {_COLUMNS} FROM preferences {condition}").fetchall()
             return [self._checked(row[0], self._preference(row)) for row in rows]
 
     def _checked(self, key: int, preference: Preference) -> Preference:
@@ -139,10 +160,14 @@ class PreferenceStore:
             raise ValueError(f"number {key} does not match its checksum")
         return preference
 
-    def _preference(self, row: tuple[int, int, int, int, float | None, str, str, float]) -> Preference:
-        key, left, right, query, disagreement, choice, labeller, answered_at = row
-        pair = Query(query, self._segment(left), self._segment(right), np.nan if disagreement is None else disagreement)
-        return Preference(key, pair, Choice(choice), labeller, answered_at)
+    def _preference(self, row: tuple[Any, ...]) -> Preference:
+        """row: id, then _COLUMNS."""
+        key, left, right, query, disagreement, choice, labeller, answered_at, *returns, worst, mean = row
+        pool = None if worst is None else PoolReturns(worst, mean)
+        disagreement = np.nan if disagreement is None else disagreement
+        pair = Query(query, self._segment(left), self._segment(right), disagreement, pool)
+        told = None if returns[0] is None else (returns[0], returns[1])
+        return Preference(key, pair, Choice(choice), labeller, answered_at, told)
 
     def _segment(self, key: int) -> Segment:
         env_steps, blob = self._db.execute("SELECT env_steps, arrays FROM segments WHERE id = ?", (key,)).fetchone()

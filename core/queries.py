@@ -8,51 +8,104 @@ from typing import Any
 
 import numpy as np
 
-from core.config import QueryConfig
-from core.records import Float32, Query, Segment
+from core.config import Config, QueryConfig
+from core.records import Float32, Float64, Query, Segment
 
 SegmentSums = Callable[[list[Segment]], Float32]
 """Segments -> (M, segments) predicted sums of each member."""
+_Pair = tuple[Segment, Segment]
+
+
+def first_labels(labels: int, config: QueryConfig) -> int:
+    """How many labels are asked of the untrained policy: a share of them (A.1) or a number (A.2), at most all."""
+    return min(labels, config.first_labels or math.ceil(config.first_share * labels))
 
 
 def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfig) -> int:
     """How many labels the schedule wants by now (A.1).
 
-    A first share at T = 0, then at a rate proportional to h / (T + h), scaled so that all are asked by total_steps.
+    The first ones at T = 0, then at a rate proportional to h / (T + h), scaled so that all are asked by total_steps.
     """
-    first = math.ceil(config.first_share * labels)
-    h = config.half_life
+    first, h = first_labels(labels, config), config.half_life
     progress = math.log1p(min(env_steps, total_steps) / h) / math.log1p(total_steps / h)
     return min(labels, first + int((labels - first) * progress + 1e-9))
 
 
-def disagreement(sums_left: Float32, sums_right: Float32) -> Float32:
+def scheduled(env_steps: int, config: Config) -> int:
+    """labels_due of a session."""
+    return labels_due(env_steps, config.labels, config.query.horizon or config.steps, config.query)
+
+
+def disagreement(sums_left: Float32, sums_right: Float32) -> Float64:
     """(M, pairs) predicted sums -> (pairs,) variance over the members of P[left preferred] (2.2.4)."""
-    return (1 / (1 + np.exp(-(sums_left - sums_right).clip(-60, 60)))).var(axis=0)
+    return _preferred(sums_left, sums_right).var(axis=0)
+
+
+def information(sums_left: Float32, sums_right: Float32, error_rate: float) -> Float64:
+    """(M, pairs) predicted sums -> (pairs,) nats that the answer is expected to tell about which member is right.
+
+    The mutual information of answer and member, H(mean P) - mean H(P), where P has the labeller's error rate in it
+    (2.2.3). Of the same variance, it prefers that of members which are sure, over that of members which are in doubt
+    themselves. 2.2.4 names the value of information as the ideal and leaves it to future work.
+    """
+    chance = (1 - error_rate) * _preferred(sums_left, sums_right) + error_rate / 2
+    return _entropy(chance.mean(axis=0)) - _entropy(chance).mean(axis=0)
+
+
+def recency(env_steps: Float64, newest: int, half_life: float) -> Float64:
+    """(pairs, 2) steps at which the segments were cut -> (pairs,) weights: a half for each half-life of mean age."""
+    weights: Float64 = 0.5 ** ((newest - env_steps.mean(axis=1)) / half_life)
+    return weights
+
+
+def _preferred(sums_left: Float32, sums_right: Float32) -> Float64:
+    difference = sums_left.astype(np.float64) - sums_right
+    return np.asarray(1 / (1 + np.exp(-difference.clip(-60, 60))))
+
+
+def _entropy(chance: Float64) -> Float64:
+    """Of a coin, in nats."""
+    inside = chance.clip(1e-300, 1)
+    outside = (1 - chance).clip(1e-300, 1)
+    return np.asarray(-chance * np.log(inside) - (1 - chance) * np.log(outside))
 
 
 class QuerySelector:
-    """Draws pairs from the pool. No pair is offered twice, and no segment is paired with itself."""
+    """Draws pairs from the pool. No pair is offered twice, and no segment is paired with itself.
 
-    def __init__(self, config: QueryConfig, rng: np.random.Generator) -> None:
+    selection=recency ranks by disagreement times `recency`: what the policy did lately matters more to it now than what
+    it has left behind.
+    """
+
+    def __init__(self, config: QueryConfig, error_rate: float, rng: np.random.Generator) -> None:
         self._config = config
+        self._error_rate = error_rate
         self._rng = rng
         self._offered: set[tuple[int, int]] = set()
         self.next_id = 0
 
     def select(self, pool: list[Segment], count: int, sums: SegmentSums | None) -> list[Query]:
-        """Up to `count` queries; by disagreement where the config says so and there are sums (2.2.4)."""
-        ranked = self._config.selection == "disagreement" and sums is not None
-        pairs = self._draw(pool, count * (self._config.candidates if ranked else 1))
+        """Up to `count` queries, best first (2.2.4); random where the config says so, or while there are no sums."""
+        if self._config.selection == "random" or sums is None:
+            return [self._offer(pair, math.nan) for pair in self._draw(pool, count)]
+        pairs = self._draw(pool, count * self._config.candidates)
         if not pairs:
             return []
-        scores = self._scores(pairs, sums) if ranked and sums is not None else np.full(len(pairs), np.nan)
-        best = np.argsort(-np.nan_to_num(scores), kind="stable")[:count]
-        return [self._offer(pairs[i], float(scores[i])) for i in best]
+        both = sums([left for left, _ in pairs] + [right for _, right in pairs])
+        left, right = both[:, : len(pairs)], both[:, len(pairs) :]
+        variance = disagreement(left, right)
+        scores = variance
+        if self._config.selection == "mutual_information":
+            scores = information(left, right, self._error_rate)
+        if self._config.selection == "recency":
+            cut = np.array([[a.env_steps, b.env_steps] for a, b in pairs], np.float64)
+            scores = variance * recency(cut, max(s.env_steps for s in pool), self._config.recency)
+        best = np.argsort(-scores, kind="stable")[:count]
+        return [self._offer(pairs[i], float(variance[i])) for i in best]
 
-    def _draw(self, pool: list[Segment], count: int) -> list[tuple[Segment, Segment]]:
+    def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
         """Distinct pairs not offered before; fewer than `count` where the pool is small."""
-        pairs: dict[tuple[int, int], tuple[Segment, Segment]] = {}
+        pairs: dict[tuple[int, int], _Pair] = {}
         if len(pool) < 2:
             return []
         for _ in range(10 * count):
@@ -64,11 +117,7 @@ class QuerySelector:
                 break
         return list(pairs.values())
 
-    def _scores(self, pairs: list[tuple[Segment, Segment]], sums: SegmentSums) -> Float32:
-        both = sums([left for left, _ in pairs] + [right for _, right in pairs])
-        return disagreement(both[:, : len(pairs)], both[:, len(pairs) :])
-
-    def _offer(self, pair: tuple[Segment, Segment], score: float) -> Query:
+    def _offer(self, pair: _Pair, score: float) -> Query:
         left, right = pair
         self._offered.add(_key(left, right))
         self.next_id += 1

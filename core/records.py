@@ -61,6 +61,14 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class PoolReturns:
+    """True returns of the segments that a query was chosen from. For the oracle alone; no fit may read them."""
+
+    worst: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """Two segments put to a labeller."""
 
@@ -69,6 +77,17 @@ class Query:
     right: Segment
     disagreement: float
     """Variance of the members' predicted preference (2.2.4); nan where it was not computed."""
+    pool_returns: PoolReturns | None = None
+    """Filled where the oracle's thresholds need it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a labeller says to a query."""
+
+    choice: Choice
+    returns: tuple[float, float] | None = None
+    """True returns of left and right: told by the oracle for the target ablation (3.3), and never otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +101,8 @@ class Preference:
     """'human' or 'oracle'."""
     answered_at: float
     """Seconds since the epoch."""
+    returns: tuple[float, float] | None = None
+    """As in Answer: the only true reward that a fit may ever read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.controller import Controller
 from app.widgets.labels import label
 
-_CAPTIONS = ("labels", "labels a minute", "steps a second", "environment steps")
+_CAPTIONS = ("labels", "due by now", "labels a minute", "steps a second", "environment steps")
 
 
 class StatusStrip(QWidget):
@@ -32,6 +32,7 @@ class StatusStrip(QWidget):
         speed, pace = progress.steps_per_second, progress.labels_per_minute
         texts = (
             f"{progress.labels} / {progress.target}",
+            f"{progress.due}",
             f"{pace:.0f}",
             f"{speed:,.0f}" if speed else "–",
             f"{progress.env_steps:,}",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 
 from core.config import Config
 from core.devices import device_for
+from core.errors import NotFiniteError
 from core.events import (
     AnswersReplayed,
     Event,
@@ -23,6 +24,7 @@ from core.events import (
 )
 from core.jobs.acting import sizes
 from core.jobs.fitting import checkpoint_must_fit
+from core.queries import first_labels
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import FitReport, RewardFit
 from core.seeding import generator, restored, saved, seed_for
@@ -31,7 +33,8 @@ from core.seeding import generator, restored, saved, seed_for
 class RewardJob:
     """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
 
-    The first round is a long one and comes when the untrained policy's share of the labels is there (A).
+    The first round is a long one and comes when the untrained policy's share of the labels is there (A). Answers that
+    come while a round runs join it; the fit is never started over.
     """
 
     def __init__(self, config: Config) -> None:
@@ -40,7 +43,7 @@ class RewardJob:
         self._fit = RewardFit(
             untrained_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config)
         )
-        self._first = max(1, math.ceil(config.query.first_share * config.labels))
+        self._first = max(1, first_labels(config.labels, config.query))
         self._generation = 0
         self._owed = False
         self._awaiting_answers: JobState | None = None
@@ -79,9 +82,12 @@ class RewardJob:
             if report is not None:
                 reports.append(report)
             yield None
+        weights = self._fit.ensemble.to_arrays()
+        if not all(np.isfinite(array).all() for array in weights.values()):
+            raise NotFiniteError("reward fit", "a weight")
         self._generation += 1
         yield self._fitted(reports[-1], time.perf_counter() - started)
-        yield RewardPublished(self._generation, self._fit.ensemble.to_arrays())
+        yield RewardPublished(self._generation, weights)
 
     def _fitted(self, report: FitReport, seconds: float) -> RewardFitted:
         return RewardFitted(

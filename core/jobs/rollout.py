@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -28,7 +29,8 @@ from core.events import (
 from core.jobs.acting import Actor
 from core.jobs.rollout_state import pack, unpack
 from core.networks import CPU
-from core.queries import QuerySelector, labels_due
+from core.oracle import pool_returns
+from core.queries import QuerySelector, scheduled
 from core.records import Float32
 from core.reward.ensemble import RewardEnsemble, normalised, spread
 from core.rollout import Collected, collect
@@ -54,10 +56,11 @@ class RolloutJob:
         self.env_rng = rng
         self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
-        stagger = self.query_rng.integers(0, self.task.segment_steps, self.env.count)
-        self.cutter = SegmentCutter(self.env.count, self.task.segment_steps, self.env.sizes, stagger)
+        length = config.query.segment_steps or self.task.segment_steps
+        stagger = self.query_rng.integers(0, length, self.env.count)
+        self.cutter = SegmentCutter(self.env.count, length, self.env.sizes, stagger)
         self.pool = SegmentPool(config.query.pool)
-        self.selector = QuerySelector(config.query, self.query_rng)
+        self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
         self.actor = Actor(config, self.act_rng)
         self.demonstrator = Actor(config, None)
@@ -204,7 +207,7 @@ class RolloutJob:
         yield DemonstrationRecorded(segment, predicted, self.env_steps)
 
     def _labels_due(self) -> int:
-        return labels_due(self.env_steps, self.config.labels, self.config.steps, self.config.query)
+        return scheduled(self.env_steps, self.config)
 
     def _offer(self) -> Iterator[Event | None]:
         """Queries as the schedule wants them, or for a person enough to have some ready."""
@@ -217,9 +220,11 @@ class RolloutJob:
         if missing <= 0:
             return
         sums = self.ensemble.segment_sums if self.ensemble else None
-        for query in self.selector.select(self.pool.all(), missing, sums):
+        pool = self.pool.all()
+        returns = pool_returns(pool, self.config.oracle)
+        for query in self.selector.select(pool, missing, sums):
             self.outstanding.add(query.id)
-            yield QueryOffered(query)
+            yield QueryOffered(replace(query, pool_returns=returns))
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:

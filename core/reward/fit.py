@@ -12,12 +12,12 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.networks import Moments
+from core.networks import Drop
 from core.optimisers import load_optimiser, optimiser_arrays
 from core.parallel import Both, two_lanes
 from core.records import Preference
 from core.reward.ensemble import RewardEnsemble
-from core.reward.loss import cross_entropy, next_l2
+from core.reward.loss import cross_entropy, next_l2, squared_error
 from core.reward.resampling import Resampling
 
 _CHUNK = 256
@@ -41,13 +41,16 @@ class RewardFit:
     ) -> None:
         self.ensemble = ensemble
         self._config = config
+        self._on_returns = config.target == "returns"
         self._rng = rng
         self._device = device
         self.resampling = Resampling(config.members, config.holdout, rng)
-        self._moments = Moments(ensemble.mean.shape[0])
+        self._moments: list[np.ndarray] = []
+        """(2, inputs) of each preference: mean and variance of its inputs."""
         self._ids: list[int] = []
         self._inputs = torch.zeros(0)
         self._mu = torch.zeros(0)
+        self._returns = torch.zeros(0)
         self._room = 0
         self._normal: Tensor | None = None
         """The inputs of all preferences, normalised; None once one was added or removed."""
@@ -70,26 +73,32 @@ class RewardFit:
         if self._in_epoch:
             self._later.append(lambda: self.add(preference))
             return
+        if self._on_returns and preference.returns is None:
+            raise ValueError(f"answer {preference.id} tells no returns to fit to")
         sides = [preference.query.left, preference.query.right]
         pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
-        self._moments.update(pair)
-        self._append(torch.as_tensor(pair), mu[0])
+        self._append(pair, mu[0], preference.returns or (0.0, 0.0))
         self._ids.append(preference.id)
         self._normal = None
         self.resampling.add()
         if self._config.latest and self.count > self._config.latest:
             self.remove(self._ids[0])
 
-    def _append(self, pair: Tensor, mu: float) -> None:
+    def _append(self, pair: np.ndarray, mu: float, returns: tuple[float, float]) -> None:
         """Keeps (2, k, inputs) in arrays that grow by doubling."""
         if self.count == self._room:
             self._room = max(64, 2 * self._room)
-            inputs = torch.zeros((self._room, *pair.shape), device=self._device)
-            weights = torch.zeros(self._room, device=self._device)
-            if self.count:
-                inputs[: self.count], weights[: self.count] = self._inputs, self._mu
-            self._inputs, self._mu = inputs, weights
-        self._inputs[self.count], self._mu[self.count] = pair, mu
+            self._inputs = self._grown(self._inputs, pair.shape)
+            self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))
+        self._inputs[self.count], self._mu[self.count] = torch.as_tensor(pair), mu
+        self._returns[self.count] = torch.tensor(returns)
+        self._moments.append(np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
+
+    def _grown(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+        grown = torch.zeros((self._room, *shape), device=self._device)
+        if self.count:
+            grown[: self.count] = tensor
+        return grown
 
     def remove(self, preference_id: int) -> None:
         """Forgets an answer that was taken back; one that was never trained on is no matter."""
@@ -101,7 +110,8 @@ class RewardFit:
         self._normal = None
         index = self._ids.index(preference_id)
         self._ids.pop(index)
-        for tensor in (self._inputs, self._mu):
+        self._moments.pop(index)
+        for tensor in (self._inputs, self._mu, self._returns):
             tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
         self.resampling.remove(index)
 
@@ -133,13 +143,18 @@ class RewardFit:
         self.l2 = next_l2(self.l2, validation, train, config.ratio_low, config.ratio_high, config.l2_rate)
 
     def _normalise(self) -> None:
-        """All inputs by the present moments: when there are new ones, not at each gradient step."""
+        """All inputs by the moments of the kept: when one was added or removed, not at each gradient step.
+
+        Withdrawing an answer undoes its part. All have as many rows, so the variance is the mean of theirs plus that of
+        their means. At least 1e-3, so that an input that never moves is not blown up.
+        """
         if self._normal is not None:
             return
-        mean = torch.as_tensor(self._moments.mean, dtype=torch.float32, device=self._device)
-        std = torch.as_tensor(self._moments.std, dtype=torch.float32, device=self._device)
-        self.ensemble.mean, self.ensemble.std = mean, std
-        self._normal = (self._inputs[: self.count] - mean) / std
+        means, variances = np.stack(self._moments, axis=1)
+        std = np.sqrt(np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-6))
+        self.ensemble.mean = torch.as_tensor(means.mean(axis=0), dtype=torch.float32, device=self._device)
+        self.ensemble.std = torch.as_tensor(std, dtype=torch.float32, device=self._device)
+        self._normal = (self._inputs[: self.count] - self.ensemble.mean) / self.ensemble.std
 
     def _train_epoch(self, both: Both) -> Generator[None, None, Tensor]:
         """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
@@ -171,37 +186,61 @@ class RewardFit:
         """
         drawn = share.sum(1, keepdim=True).clamp(min=1)
         half = -(-chosen.shape[1] // 2)
+        drops = self._dropout(), self._dropout()  # before the lanes part, so that the draws have an order
         first, second = both(
-            lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn),
-            lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn),
+            lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, drops[0]),
+            lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, drops[1]),
         )
         losses = first[0] + second[0]
         if not torch.isfinite(losses).all():
             raise NotFiniteError("reward fit", "the loss")
-        decay = 2 * self.l2.to(self._device)[:, None, None]  # times the weights: the derivative of l2 |w|^2
-        for parameter, one, other in zip(self.ensemble.network.parameters, first[1], second[1], strict=True):
-            parameter.grad = one + other
-        for weight in self.ensemble.network.weights:
-            weight.grad = weight.grad + decay * weight.detach()  # type: ignore[operator]
-        self.optimiser.step()
+        self._descend([one + other for one, other in zip(first[1], second[1], strict=True)])
         return (losses * drawn[:, 0]).cpu()
 
-    def _gradients(self, chosen: Tensor, share: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _gradients(self, chosen: Tensor, share: Tensor, drop: Drop | None) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Each member's weighted loss (M,), and the gradients of their sum."""
-        losses = (self._losses(chosen) * share).sum(1)
+        left, right = self._sums(chosen, drop)
+        losses = (self._loss(left, right, chosen) * share).sum(1)
         return losses.detach(), torch.autograd.grad(losses.sum(), self.ensemble.network.parameters)
 
-    def _losses(self, indices: Tensor) -> Tensor:
-        """(M, B) preferences -> (M, B) cross-entropy of each under its member."""
-        left, right = self._sums(indices)
+    def _descend(self, gradients: list[Tensor]) -> None:
+        if not all(torch.isfinite(gradient).all() for gradient in gradients):
+            raise NotFiniteError("reward fit", "the gradient")
+        network = self.ensemble.network
+        decay = 2 * self.l2.to(self._device)[:, None, None]  # times the weights: the derivative of l2 |w|^2
+        for weight, gradient in zip(network.weights, gradients[: len(network.weights)], strict=True):
+            gradient += decay * weight.detach()
+        for parameter, gradient in zip(network.parameters, gradients, strict=True):
+            parameter.grad = gradient
+        self.optimiser.step()
+
+    def _dropout(self) -> Drop | None:
+        """Leaves out hidden units and scales the others up (A.2), by draws that the saved state repeats."""
+        if not self._config.dropout:
+            return None
+        kept, rng = 1 - self._config.dropout, np.random.default_rng(self._rng.integers(2**63))
+
+        def drop(hidden: Tensor) -> Tensor:
+            mask = rng.random(tuple(hidden.shape), np.float32) < kept
+            return hidden * torch.as_tensor(mask / np.float32(kept), device=self._device)
+
+        return drop
+
+    def _loss(self, left: Tensor, right: Tensor, indices: Tensor) -> Tensor:
+        """(M, B) summed rewards -> the loss of each preference: cross-entropy, or squared error (3.3, target)."""
+        if self._on_returns:
+            return squared_error(left, right, self._returns[indices])
         return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
 
-    def _sums(self, indices: Tensor) -> tuple[Tensor, Tensor]:
+    def _sums(self, indices: Tensor, drop: Drop | None = None) -> tuple[Tensor, Tensor]:
         """(M, B) preferences -> each member's sums over the left segments and over the right ones."""
         assert self._normal is not None
         members, batch = indices.shape
         steps, size = self._normal.shape[2:]
-        sums = self.ensemble.network.totals(self._normal[indices].reshape(members, batch * 2, steps, size))
+        inputs = self._normal[indices].reshape(members, batch * 2, steps, size)
+        sums = self.ensemble.network.totals(inputs, drop)
+        if not torch.isfinite(sums).all():
+            raise NotFiniteError("reward fit", "the predicted reward")
         left, right = sums.reshape(members, batch, 2).unbind(-1)
         return left, right
 
@@ -223,7 +262,7 @@ class RewardFit:
         for part in indices.split(_CHUNK, dim=1):
             left, second = self._sums(part)
             mu = self._mu[part]
-            losses += cross_entropy(left, second, mu, self._config.error_rate).sum(1).cpu()
+            losses += self._loss(left, second, part).sum(1).cpu()
             right += float(((left > second) == (mu > 0.5))[mu != 0.5].sum())
             clear += float((mu != 0.5).sum())
         return losses, right, clear
@@ -235,10 +274,17 @@ class RewardFit:
         return arrays | optimiser_arrays(self.optimiser)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restores all but the preferences, which come from the store and must have been added."""
+        """Restores all but the preferences, which come from the store and must have been added.
+
+        Answers older than the newest one of then that were no longer kept are dropped: newer ones had taken their place
+        (A.2), even if those were withdrawn since.
+        """
         self.ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in arrays.items() if "ensemble_" in n})
         self.l2 = torch.as_tensor(arrays["l2"])
         kept = [int(i) for i in arrays["ids"]]
+        for gone in sorted(set(self._ids) - set(kept)):
+            if gone < max(kept, default=0):
+                self.remove(gone)
         self.resampling.set_state({n.removeprefix("resampling_"): a for n, a in arrays.items()})
         for index in reversed(range(len(kept))):
             if kept[index] not in self._ids:

@@ -32,13 +32,21 @@ def _log_probability(difference: Tensor, error_rate: float) -> Tensor:
     return torch.logaddexp(meant, torch.full_like(meant, guessed))
 
 
+def squared_error(left: Tensor, right: Tensor, returns: Tensor) -> Tensor:
+    """Loss of each preference in the target ablation (3.3), the mean over both segments.
+
+    left, right (...) summed rewards; returns (..., 2) true ones of left and right.
+    """
+    return ((left - returns[..., 0]).square() + (right - returns[..., 1]).square()) / 2
+
+
 def next_l2(l2: Tensor, validation: Tensor, training: Tensor, low: float, high: float, rate: float) -> Tensor:
     """Weight decay of the next epoch: up while validation/training loss is above the band, down while below it.
 
-    A ratio that is nan (nothing held out yet) leaves it as it is.
+    A ratio that is nan (nothing held out yet) leaves it as it is, and so does a weight decay of 0, which means none.
     """
     ratio = validation / training
     factor = torch.ones_like(l2)
     factor[ratio > high] = rate
     factor[ratio < low] = 1 / rate
-    return (l2 * factor).clamp(1e-8, 10)
+    return torch.where(l2 > 0, (l2 * factor).clamp(1e-8, 10), l2)

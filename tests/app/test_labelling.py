@@ -179,6 +179,13 @@ def test_the_oracle_labels_by_itself(face: Face, qtbot: QtBot) -> None:
     assert {a.labeller for a in face.answers()} == {"oracle"}
 
 
+def test_the_oracle_errs_as_the_session_says(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(oracle__mistakes=1.0)
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(1.0, 0.0))
+    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT])
+
+
 def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face(labels=1)
     face.labelling.set_teacher(ORACLE)

@@ -9,6 +9,8 @@ import pytest
 from app import display
 from app.opening import fresh_folder, new_config, opened, parsed
 from core.errors import UserError
+from core.queries import scheduled
+from core.tasks import find
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux may lack a display")
 
@@ -18,9 +20,15 @@ def test_a_session_in_the_window_has_no_end(teacher: str) -> None:
     assert new_config(parsed(["--teacher", teacher])).steps > 10**9
 
 
-@pytest.mark.parametrize(("labels", "first"), [(20, 6), (100, 30), (1000, 30)])
+def test_its_labels_are_due_over_the_steps_of_the_task() -> None:
+    config = new_config(parsed(["--labels", "50"]))
+    assert config.query.horizon == find("hopper-backflip").presets["steps"]
+    assert scheduled(config.query.horizon, config) == 50
+
+
+@pytest.mark.parametrize(("labels", "first"), [(20, 6), (700, 30), (100, 30), (1000, 30)])
 def test_training_starts_after_thirty_answers_at_most(labels: int, first: int) -> None:
-    assert new_config(parsed(["--labels", str(labels)])).query.first_share * labels == pytest.approx(first)
+    assert new_config(parsed(["--labels", str(labels)])).query.first_labels == first
 
 
 def test_what_was_given_is_in_the_config() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Config
+from core.config import Config, replaced
 from core.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +56,12 @@ def test_a_damaged_store(tmp_path: Path) -> None:
     Session.create(folder, Config(teacher="human")).close()
     (folder / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
     assert_one_sentence(run_app("--session", folder, QT_QPA_PLATFORM="offscreen"), "damaged")
+
+
+def test_a_session_that_fits_to_true_returns(tmp_path: Path) -> None:
+    Session.create(tmp_path / "s", replaced(Config(), reward__target="returns")).close()
+    done = run_app("--session", tmp_path / "s", QT_QPA_PLATFORM="offscreen")
+    assert_one_sentence(done, "Only the oracle can tell true returns")
 
 
 def test_a_session_open_in_another_program(tmp_path: Path) -> None:

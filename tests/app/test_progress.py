@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from app.progress import Progress
+from core.config import Config, replaced
 
 
 class Clock:
@@ -20,7 +21,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def progress(clock: Clock) -> Progress:
-    return Progress(100, clock)
+    return Progress(replaced(Config(), labels=100, steps=15_000_000, query__half_life=1e6), clock)
 
 
 def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> None:
@@ -58,6 +59,14 @@ def test_a_restarted_rollout_has_no_negative_speed(progress: Progress, clock: Cl
     clock.now += 1
     progress.reported(1000)
     assert progress.steps_per_second == 0
+
+
+def test_what_the_schedule_wants_goes_with_the_steps(progress: Progress) -> None:
+    assert progress.due == 25
+    progress.reported(3_000_000)  # log(4) / log(16): half of the other 75
+    assert progress.due == 25 + 37
+    progress.reported(15_000_000)
+    assert progress.due == 100
 
 
 def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock: Clock) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app import recorder
@@ -211,6 +213,21 @@ def test_checkpoints_ask_all_three_jobs(face: Face, qtbot: QtBot) -> None:
         face.controller.checkpoints.request()
     assert {name for name in JOBS if face.engine[name].got(StateRequested)} == set(JOBS)
     assert face.controller.session.load() is not None
+
+
+def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=40, steps=10**12, query__first_labels=10, query__half_life=1000.0, query__horizon=15_000)
+
+    def shown() -> dict[str, str]:
+        face.window.refresh()
+        cells = [child.text() for child in face.window.strip.findChildren(QLabel)]
+        return {caption: figure for figure, caption in itertools.pairwise(cells) if caption in ("labels", "due by now")}
+
+    qtbot.waitUntil(lambda: shown() == {"labels": "0 / 40", "due by now": "10"})
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    face.engine["rollout"].play(report(3000))  # log(4) of log(16)
+    qtbot.waitUntil(lambda: shown() == {"labels": "1 / 40", "due by now": "25"})
 
 
 def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None:

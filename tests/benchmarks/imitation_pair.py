@@ -33,7 +33,7 @@ from run import PYTHON, ROOT, SetupError, call, install, torch_index
 
 _TASK = "hopper-backflip"
 _VENV = ROOT / ".venv-imitation"
-_PEER_PYTHON = _VENV / PYTHON.relative_to(PYTHON.parents[1])
+PEER_PYTHON = _VENV / PYTHON.relative_to(PYTHON.parents[1])
 _STAMP = _VENV / "installed.txt"
 _TORCH = "torch==2.13.0"
 _PACKAGES = (
@@ -58,13 +58,13 @@ class RunError(Exception):
 
 def install_peer() -> None:
     digest = hashlib.sha256("\n".join((_TORCH, *_PACKAGES)).encode()).hexdigest()
-    if _PEER_PYTHON.exists() and _STAMP.exists() and _STAMP.read_text(encoding="utf-8") == digest:
+    if PEER_PYTHON.exists() and _STAMP.exists() and _STAMP.read_text(encoding="utf-8") == digest:
         return
     if sys.version_info[:2] not in _PYTHONS:
         raise SetupError(f"The peer needs Python 3.11 or 3.12, and this is {sys.version.split()[0]}.")
     print(f"Setting up {_VENV}; the first time takes some minutes.", file=sys.stderr, flush=True)
     call([sys.executable, "-m", "venv", "--clear", str(_VENV)], f"Python could not make {_VENV}")
-    pip = [str(_PEER_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    pip = [str(PEER_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     failure = "pip could not install the peer's packages"
     call([*pip, _TORCH, *torch_index(dict(os.environ), gpu=False)], failure)
     call([*pip, _TORCH, *_PACKAGES], failure)  # torch once more, or pip may exchange it for another
@@ -97,7 +97,7 @@ def run_peer(options: argparse.Namespace, seed: int) -> Result:
     flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     script = Path(__file__).with_name("imitation_peer.py")
     with tempfile.TemporaryDirectory() as folder:
-        return last_line([str(_PEER_PYTHON), "-P", str(script), *flags], folder)
+        return last_line([str(PEER_PYTHON), "-P", str(script), *flags], folder)
 
 
 def run_ours(options: argparse.Namespace, seed: int) -> Result:

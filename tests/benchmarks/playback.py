@@ -84,7 +84,7 @@ class Probe(QObject):
             self._pressed = (time.perf_counter(), shown)
         else:
             self.misses += 1
-        QTest.keyClick(self._window, _KEYS[oracle.answer(shown.query)])
+        QTest.keyClick(self._window, _KEYS[oracle.answer(shown.query, self._controller.session.config).choice])
 
 
 def watch(probe: Probe, window: MainWindow) -> None:

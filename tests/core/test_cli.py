@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -13,9 +14,12 @@ from typing import Any
 
 import pytest
 
-from core.__main__ import main
+from core.__main__ import _parser, main
+from core.cli import _new_session
+from core.config import Config, OracleConfig, replaced
 from core.preferences import PreferenceStore
-from core.session import Session
+from core.session import Session, read_config
+from core.tasks import CATALOGUE, find
 from tests.core.builders import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,6 +153,54 @@ def test_a_setting_overrides_what_the_task_or_another_flag_says() -> None:
 TEACH = ["teach", "hopper-backflip", "--session", "s"]
 
 
+def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Of the session that these words would begin."""
+    monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
+    session = _new_session(_parser().parse_args())
+    session.close()
+    assert read_config(Path("s")) == session.config
+    return session.config
+
+
+ABLATED = [
+    ("--random-queries", {"query__selection": "random"}),
+    ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
+    ("--no-online-queries", {"query__first_share": 1.0}),
+    ("--no-regularization", {"reward__l2": 0.0, "reward__dropout": 0.0}),
+    ("--no-segments", {"query__segment_steps": 1}),
+    ("--target", {"reward__target": "returns"}),
+]
+
+
+@pytest.mark.parametrize(("flag", "changes"), ABLATED)
+def test_each_ablation_is_one_flag_that_the_session_records(
+    flag: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = replaced(Config(task="hopper-backflip"), **find("hopper-backflip").presets)
+    assert configured([flag], monkeypatch) == replaced(plain, **changes) != plain
+
+
+def test_ablations_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = configured(["--no-ensemble", "--no-segments"], monkeypatch)
+    assert (config.reward.members, config.query.segment_steps) == (1, 1)
+
+
+def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = "--oracle-mistakes .1 --oracle-skip .2 --oracle-equal .3 --oracle-beta 4 --oracle-myopia .9"
+    assert configured(flags.split(), monkeypatch).oracle == OracleConfig(0.1, 0.2, 0.3, 4.0, 0.9)
+
+
+@pytest.mark.parametrize("words", [[], ["--target"], ["--teacher", "none"]])
+def test_a_task_without_a_true_reward_has_no_oracle(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = find("hopper-backflip")
+    monkeypatch.setitem(CATALOGUE, task.name, dataclasses.replace(task, true_reward=None))
+    monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
+    assert main() == 2
+    assert "no true reward" in capsys.readouterr().err and not Path("s").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -163,12 +215,21 @@ TEACH = ["teach", "hopper-backflip", "--session", "s"]
         ([*TEACH, "--set", "rollout.environments=2.5"], "environments"),
         ([*TEACH, "--set", "policy.discount=null"], "discount"),
         ([*TEACH, "--set", "reward.members=1", "--set", "query.selection=disagreement"], "selection=random"),
+        ([*TEACH, "--no-ensemble", "--set", "query.selection=recency"], "selection=random"),
+        ([*TEACH, "--no-ensemble", "--set", "reward.bonus=8"], "reward.bonus=0"),
+        ([*TEACH, "--target", "--oracle-skip", "0.1"], "target=returns"),
+        ([*TEACH, "--teacher", "none", "--target"], "--teacher none"),
+        ([*TEACH, "--teacher", "none", "--oracle-beta", "1"], "--teacher none"),
+        ([*TEACH, "--oracle-mistakes", "2"], "mistakes"),
+        ([*TEACH, "--set", "query.segment_steps=321"], "segment_steps"),
         ([*TEACH, "--video", "film.gif"], ".mp4"),
         (["teach", "--resume", "nowhere"], "nowhere"),
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
         (["teach", "--resume", "s", "--video", "film.gif"], ".mp4"),
         (["teach", "--resume", "s", "--labels", "5"], "--resume DIR alone"),
+        (["teach", "--resume", "s", "--target"], "--resume DIR alone"),
+        (["teach", "--resume", "s", "--oracle-skip", "0"], "--resume DIR alone"),
         (["evaluate", "nowhere"], "nowhere"),
         (["evaluate", "nowhere", "--episodes", "0"], "episode"),
     ],

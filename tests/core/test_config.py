@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.config import Config, PolicyConfig, QueryConfig, RewardConfig, RolloutConfig, replaced
+from core.config import Config, OracleConfig, PolicyConfig, QueryConfig, RewardConfig, RolloutConfig, replaced
 from core.errors import UserError
 from tests.core.builders import tiny
 
-SECTIONS = (RewardConfig, QueryConfig, PolicyConfig, RolloutConfig)
+SECTIONS = (RewardConfig, QueryConfig, PolicyConfig, RolloutConfig, OracleConfig)
 
 
 def test_the_papers_numbers_are_the_defaults() -> None:
@@ -20,6 +20,8 @@ def test_the_papers_numbers_are_the_defaults() -> None:
     assert reward.holdout == pytest.approx(1 / math.e)
     assert (reward.ratio_low, reward.ratio_high) == (1.1, 1.5)
     assert (query.candidates, query.first_share, query.half_life) == (10, 0.25, 2e6)
+    assert Config().oracle == OracleConfig(mistakes=0.0, skip=0.0, equal=0.0, beta=0.0, myopia=1.0)
+    assert (query.selection, reward.target) == ("disagreement", "comparisons")
 
 
 def test_every_number_says_what_it_is() -> None:
@@ -31,7 +33,7 @@ def test_every_number_says_what_it_is() -> None:
 
 
 def test_written_and_read_back_it_is_the_same() -> None:
-    config = tiny(seed=7, reward__l2=3e-5, query__selection="random", teacher="human")
+    config = tiny(seed=7, oracle__equal=0.25, reward__l2=3e-5, query__selection="random", teacher="human")
     assert Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
@@ -65,6 +67,14 @@ def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
         ("reward__std", 0),
         ("query__selection", "best"),
         ("query__first_share", 1.01),
+        ("query__first_labels", -1),
+        ("query__segment_steps", 1.5),
+        ("reward__dropout", 0.95),
+        ("reward__target", "scores"),
+        ("oracle__mistakes", 1.1),
+        ("oracle__skip", -0.1),
+        ("oracle__beta", -1),
+        ("oracle__myopia", 1.01),
         ("policy__discount", 1.0),
         ("policy__discount", -0.1),
         ("policy__algorithm", "dqn"),
@@ -82,13 +92,21 @@ def test_values_out_of_bounds_are_refused_by_name(name: str, value: Any) -> None
     "changes",
     [
         {"reward__members": 1, "query__selection": "disagreement"},
+        {"reward__members": 1, "query__selection": "mutual_information"},
+        {"reward__members": 1, "query__selection": "recency"},
+        {"reward__members": 1, "query__selection": "random", "reward__bonus": 1.0},
+        {"reward__target": "returns", "teacher": "human"},
+        {"reward__target": "returns", "teacher": "none"},
+        {"reward__target": "returns", "oracle__mistakes": 0.1},
+        {"reward__target": "returns", "oracle__myopia": 0.9},
         {"reward__ratio_low": 1.6, "reward__ratio_high": 1.5},
         {"teacher": "oracle", "labels": 0},
     ],
 )
 def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(UserError):
+    with pytest.raises(UserError) as refused:
         replaced(Config(), **changes)
+    assert "\n" not in str(refused.value) and str(refused.value).endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +115,8 @@ def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
         {"reward__members": 1, "query__selection": "random"},
         {"reward__members": 1, "query__selection": "disagreement", "teacher": "none"},
         {"teacher": "none", "labels": 0},
+        {"reward__target": "returns"},
+        {"teacher": "human", "oracle__mistakes": 0.1},
     ],
 )
 def test_what_contradicts_nothing_is_built(changes: dict[str, Any]) -> None:

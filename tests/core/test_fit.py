@@ -2,68 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from core import parallel
-from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.records import Choice, Preference, Query
-from core.reward.ensemble import RewardEnsemble
-from core.reward.fit import FitReport, RewardFit
-from tests.core.builders import ACTED, OBSERVED, preference, query, segment
-
-TOY = np.random.default_rng(99).standard_normal(OBSERVED)
-"""The toy's true reward is linear in the observation."""
-
-
-def new_fit(seed: int = 0, **numbers: Any) -> RewardFit:
-    plain: dict[str, Any] = {"members": 3, "hidden": 16, "learning_rate": 3e-3, "minibatch": 32, "l2": 1e-4}
-    config = RewardConfig(**{**plain, **numbers})
-    ensemble = RewardEnsemble(OBSERVED + ACTED, config, torch.Generator().manual_seed(seed))
-    return RewardFit(ensemble, config, np.random.default_rng(seed), torch.device("cpu"))
-
-
-def toy_choice(pair: Query) -> Choice:
-    left, right = ((s.observations @ TOY).sum() for s in (pair.left, pair.right))
-    return Choice.LEFT if left > right else Choice.RIGHT
-
-
-def toy_preferences(first: int, count: int) -> list[Preference]:
-    return [preference(i, toy_choice(query(i)), query(i)) for i in range(first, first + count)]
-
-
-def shuffled(preferences: list[Preference]) -> list[Preference]:
-    order = np.random.default_rng(5).permutation(len(preferences))
-    return [preference(p.id, preferences[i].choice, p.query) for p, i in zip(preferences, order, strict=True)]
-
-
-def train(fit: RewardFit, preferences: list[Preference], epochs: int) -> list[FitReport]:
-    for each in preferences:
-        fit.add(each)
-    return reports(fit, epochs)
-
-
-def reports(fit: RewardFit, epochs: int) -> list[FitReport]:
-    return [report for report in fit.epochs(epochs) if report is not None]
-
-
-def accuracy(fit: RewardFit, preferences: list[Preference]) -> float:
-    """Share of pairs that the members' mean ranks as chosen."""
-    sums = [fit.ensemble.segment_sums([p.query.left, p.query.right]).mean(0) for p in preferences]
-    right = [(left > second) == (p.choice is Choice.LEFT) for (left, second), p in zip(sums, preferences, strict=True)]
-    return float(np.mean(right))
-
-
-def weights(fit: RewardFit) -> dict[str, np.ndarray]:
-    return fit.ensemble.network.to_arrays()
-
-
-def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
-    return one.keys() == other.keys() and all((one[name] == other[name]).all() for name in one)
+from core.records import Choice, Preference
+from core.reward.fit import RewardFit
+from tests.core.builders import preference, query, segment
+from tests.core.toy import (
+    accuracy,
+    copied,
+    new_fit,
+    rank_correlation,
+    same,
+    shuffled,
+    told,
+    toy_preferences,
+    train,
+    weights,
+)
 
 
 def test_predicted_reward_comes_to_rank_as_the_true_one() -> None:
@@ -117,107 +78,6 @@ def test_ties_bring_both_sides_together() -> None:
     assert gaps(fit, ties) < before / 2
 
 
-def test_a_withdrawn_answer_is_forgotten() -> None:
-    fits = [new_fit(), new_fit()]
-    for fit, choice in zip(fits, (Choice.LEFT, Choice.RIGHT), strict=True):
-        train(fit, [*toy_preferences(0, 5), preference(50, choice), *toy_preferences(5, 5)], 0)
-        fit.remove(50)
-        list(fit.epochs(3))
-    assert fits[0].count == 10
-    assert same(weights(fits[0]), weights(fits[1]))
-
-
-def test_what_follows_a_withdrawn_answer_keeps_its_own_choice() -> None:
-    fit = new_fit(holdout=0.0)
-    train(fit, [preference(50, Choice.RIGHT), *toy_preferences(0, 150)], 0)
-    fit.remove(50)
-    list(fit.epochs(60))
-    assert accuracy(fit, toy_preferences(0, 150)) > 0.9
-
-
-def test_withdrawing_what_was_never_trained_on_is_no_matter() -> None:
-    fit = new_fit()
-    train(fit, toy_preferences(0, 3), 0)
-    fit.remove(1234)
-    assert fit.count == 3
-
-
-def test_only_the_latest_3000_are_kept_where_the_task_asks_for_it() -> None:
-    fit = new_fit(members=1, latest=3000)
-    pair = query(0, segment(1, 1), segment(2, 1))
-    train(fit, [preference(i, Choice.LEFT, pair) for i in range(1, 3002)], 0)
-    assert fit.get_state()["ids"].tolist() == list(range(2, 3002))
-
-
-def copied(fit: RewardFit) -> dict[str, np.ndarray]:
-    return {name: np.array(array) for name, array in fit.get_state().items()}
-
-
-def test_a_restored_fit_goes_on_exactly() -> None:
-    answers = toy_preferences(0, 20)
-    fit, restored = new_fit(), new_fit(seed=7)
-    train(fit, answers, 3)
-    state, rng = copied(fit), fit._rng.bit_generator.state
-    list(fit.epochs(3))
-    train(restored, answers, 0)
-    restored.set_state(state)
-    restored._rng.bit_generator.state = rng
-    list(restored.epochs(3))
-    assert same(weights(fit), weights(restored))
-    assert same(copied(fit), copied(restored))
-
-
-def test_a_restored_fit_takes_in_what_was_answered_or_withdrawn_since() -> None:
-    fit, restored = new_fit(), new_fit(seed=7)
-    train(fit, toy_preferences(0, 20), 2)
-    state = copied(fit)
-    train(restored, [*toy_preferences(0, 7), *toy_preferences(8, 16)], 0)  # without 7; with 20 to 23
-    restored.set_state(state)
-    assert restored.count == restored.resampling.size == 23
-    assert restored.get_state()["ids"].tolist() == [*range(7), *range(8, 24)]
-    assert same(weights(fit), weights(restored))
-    assert np.isfinite(reports(restored, 1)[0].train_loss).all()
-
-
-def test_new_answers_join_without_starting_over() -> None:
-    fit = new_fit()
-    trained = train(fit, toy_preferences(0, 100), 40)[-1]
-    before = weights(fit)
-    fit.add(toy_preferences(100, 1)[0])
-    assert same(before, weights(fit))
-    (next_epoch,) = reports(fit, 1)
-    assert next_epoch.train_loss == pytest.approx(trained.train_loss, abs=0.1)
-    assert (next_epoch.train_loss < 0.5).all()
-
-
-def test_answers_given_or_withdrawn_during_an_epoch_join_the_next() -> None:
-    fit = new_fit()
-    train(fit, toy_preferences(0, 100), 1)
-    turns = fit.epochs(2)
-    assert next(turns) is None  # between two gradient steps
-    fit.add(toy_preferences(100, 1)[0])
-    fit.remove(7)
-    assert fit.get_state()["ids"].tolist() == [*range(100)]
-    while next(turns) is None:
-        pass
-    next(turns)
-    assert fit.get_state()["ids"].tolist() == [*range(7), *range(8, 101)]
-    assert [report is not None for report in turns][-1]
-
-
-def test_the_figures_do_not_depend_on_the_threads() -> None:
-    results = []
-    for threads in (1, 2):
-        parallel.allow(threads)
-        try:
-            fit = new_fit()
-            train(fit, toy_preferences(0, 100), 3)
-            results.append(weights(fit))
-        finally:
-            parallel.allow(1)
-    assert same(*results)
-
-
 def test_not_a_number_stops_the_fit_before_it_spoils_a_weight() -> None:
     fit = new_fit()
     train(fit, toy_preferences(0, 10), 1)
@@ -250,3 +110,110 @@ def trained_norm(l2: float) -> float:
 
 def test_weight_decay_makes_weights_smaller() -> None:
     assert trained_norm(l2=0.1) < 0.7 * trained_norm(l2=0.0)
+
+
+def test_unseen_states_are_ranked_as_by_the_true_reward() -> None:
+    fit = new_fit()
+    train(fit, toy_preferences(0, 400), 40)
+    assert rank_correlation(fit) > 0.9
+
+
+def test_from_shuffled_choices_unseen_states_are_ranked_like_nothing() -> None:
+    fit = new_fit()
+    train(fit, shuffled(toy_preferences(0, 400)), 40)
+    assert abs(rank_correlation(fit)) < 0.4
+
+
+def test_fitted_to_returns_it_predicts_them() -> None:
+    fit = new_fit(target="returns")
+    answers = told(toy_preferences(0, 400))
+    first, *_, last = train(fit, answers, 60)
+    assert (last.train_loss < first.train_loss / 20).all()
+    assert rank_correlation(fit) > 0.9
+    new = told(toy_preferences(1000, 100))
+    sums = np.array([fit.ensemble.segment_sums([p.query.left, p.query.right]).mean(0) for p in new])
+    assert np.corrcoef(sums.ravel(), np.array([p.returns for p in new]).ravel())[0, 1] > 0.9
+
+
+def test_fitted_to_returns_the_choices_are_not_looked_at() -> None:
+    fits = [new_fit(target="returns") for _ in range(2)]
+    answers = told(toy_preferences(0, 30))
+    train(fits[0], answers, 3)
+    train(fits[1], [replace(p, choice=Choice.LEFT) for p in answers], 3)
+    assert same(weights(fits[0]), weights(fits[1]))
+
+
+def test_fitted_to_comparisons_returns_are_not_looked_at() -> None:
+    fits = [new_fit() for _ in range(2)]
+    train(fits[0], toy_preferences(0, 30), 3)
+    train(fits[1], [replace(p, returns=(1e9, float("nan"))) for p in toy_preferences(0, 30)], 3)
+    assert same(weights(fits[0]), weights(fits[1]))
+
+
+def test_an_answer_without_returns_cannot_be_fitted_to_returns() -> None:
+    with pytest.raises(ValueError, match="returns"):
+        new_fit(target="returns").add(preference(1))
+
+
+def test_dropout_leaves_out_its_share_of_units_and_keeps_the_mean() -> None:
+    drop = new_fit(dropout=0.25)._dropout()
+    assert drop is not None
+    dropped = drop(torch.ones(3, 100, 64)).numpy()
+    assert set(np.unique(dropped)) == {np.float32(0), np.float32(1 / 0.75)}
+    assert (dropped == 0).mean() == pytest.approx(0.25, abs=0.01)
+    assert dropped.mean() == pytest.approx(1, abs=0.02)
+
+
+def test_with_dropout_a_gradient_step_differs_but_validation_and_prediction_do_not() -> None:
+    plain, dropping = new_fit(), new_fit(dropout=0.5)
+    for fit in (plain, dropping):
+        train(fit, toy_preferences(0, 40), 0)
+        fit._normalise()
+    every, even = torch.arange(40).expand(3, -1), torch.ones(3, 40)
+    losses = [fit._gradients(every, even, fit._dropout())[0] for fit in (plain, dropping, dropping)]
+    assert not torch.equal(losses[0], losses[1])
+    assert not torch.equal(losses[1], losses[2])
+    with parallel.two_lanes() as both:
+        assert torch.equal(plain._validate(both)[0], dropping._validate(both)[0])
+    held = [segment(i) for i in range(3)]
+    assert np.array_equal(plain.ensemble.segment_sums(held), dropping.ensemble.segment_sums(held))
+
+
+def test_a_fit_with_dropout_learns_and_resumes_exactly() -> None:
+    answers = toy_preferences(0, 250)
+    fit, restored = new_fit(dropout=0.2), new_fit(seed=7, dropout=0.2)
+    train(fit, answers, 40)
+    assert accuracy(fit, toy_preferences(1000, 200)) > 0.8
+    state, rng = copied(fit), fit._rng.bit_generator.state
+    list(fit.epochs(2))
+    train(restored, answers, 0)
+    restored.set_state(state)
+    restored._rng.bit_generator.state = rng
+    list(restored.epochs(2))
+    assert same(copied(fit), copied(restored))
+
+
+def test_without_weight_decay_there_stays_none() -> None:
+    fit = new_fit(l2=0.0, l2_rate=1.2)
+    train(fit, shuffled(toy_preferences(0, 40)), 20)
+    assert (fit.l2 == 0).all()
+
+
+def test_a_gradient_that_is_no_number_stops_the_fit_before_it_spoils_a_weight() -> None:
+    fit = new_fit()
+    train(fit, toy_preferences(0, 10), 1)
+    before = weights(fit)
+    fit.ensemble.network.weights[0].register_hook(lambda gradient: gradient * float("inf"))
+    with pytest.raises(NotFiniteError, match="reward fit: the gradient"):
+        list(fit.epochs(1))
+    assert same(before, weights(fit))
+
+
+def test_an_infinite_prediction_stops_the_fit() -> None:
+    """The loss does not show it: P is .95 for any large difference."""
+    fit = new_fit()
+    train(fit, toy_preferences(0, 10), 1)
+    with torch.no_grad():
+        fit.ensemble.network.biases[-1].fill_(float("inf"))
+    with pytest.raises(NotFiniteError, match="reward fit: the predicted reward"):
+        list(fit.epochs(1))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from core.errors import UserError
+from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersReplayed,
     BatchCollected,
@@ -27,6 +29,7 @@ from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
 from core.processes import JobSpec
 from core.records import Choice
+from core.tasks import find
 from tests.core.builders import preference, tiny
 
 
@@ -130,6 +133,34 @@ def test_cant_tell_is_asked_again_with_another_pair() -> None:
     assert of(QueryOffered, rollout.turn(*told)) == []
 
 
+@pytest.mark.parametrize("length", [0, 1, 7])
+def test_segments_are_as_long_as_the_config_or_the_task_says(length: int) -> None:
+    rollout = Played("rollout", query__segment_steps=length)
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    lengths = {s.length for o in offered for s in (o.query.left, o.query.right)}
+    assert lengths == {length or find("hopper-backflip").segment_steps}
+
+
+def test_a_number_of_labels_is_asked_of_the_untrained_policy() -> None:
+    rollout, reward = (Played(name, steps=10**9, query__first_labels=7) for name in ("rollout", "reward"))
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    assert len(offered) == 7
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
+    assert of(RewardFitted, reward.turn(AnswersReplayed(), *answers[:6])) == []
+    assert len(of(RewardFitted, reward.turn(answers[6]))) == 1
+
+
+def test_the_oracle_is_told_of_the_pool_where_its_limits_need_it() -> None:
+    rollout = Played("rollout", oracle__skip=0.2)
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool.all()]  # type: ignore[attr-defined]
+    so_far = [(min(returns[:n]), np.mean(returns[:n])) for n in range(1, len(returns) + 1)]
+    for told in (o.query.pool_returns for o in offered):
+        assert any((told.worst, told.mean) == pytest.approx(expected) for expected in so_far)
+    plain = Played("rollout")
+    assert {o.query.pool_returns for o in of(QueryOffered, plain.turn(published(plain, 0)))} == {None}
+
+
 def test_an_answer_taken_back_is_owed_again() -> None:
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
@@ -156,6 +187,38 @@ def test_the_first_fit_waits_for_the_untrained_policys_share() -> None:
     assert of(RewardFitted, reward.turn(PreferenceAdded(preference(2, Choice.CANT_TELL)))) == []
     (fitted,) = of(RewardFitted, reward.turn(PreferenceAdded(preference(3))))
     assert (fitted.generation, fitted.preferences) == (1, 3)
+
+
+def test_the_first_fit_is_a_long_one() -> None:
+    reward = Played("reward", labels=4, reward__epochs_first=200, reward__epochs=3)
+    reward.turn(AnswersReplayed())
+    epochs = []
+    for news in (PreferenceAdded(preference(1)), PreferenceAdded(preference(2))):
+        reward.job.receive(news)
+        events = itertools.takewhile(lambda event: not isinstance(event, Waited), reward.job.run())
+        epochs.append(sum(event is None for event in events))
+    assert epochs == [2 * 200, 2 * 3]  # after the only gradient step of an epoch, and at its end
+
+
+def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    reward = trained_reward()
+    fit = reward.job._fit  # type: ignore[attr-defined]
+    step, steps = fit.optimiser.step, []
+
+    def spoil() -> None:
+        step()
+        steps.append(1)
+        if len(steps) == 3:  # the last one of its epoch: no loss can show it any more
+            with torch.no_grad():
+                fit.ensemble.network.weights[0][0, 0, 0] = float("nan")
+
+    monkeypatch.setattr(fit, "_validate", lambda both: (torch.zeros(3), 0.5))
+    monkeypatch.setattr(fit.optimiser, "step", spoil)
+    for version in (1, 2):
+        assert len(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) == 1
+    reward.job.receive(PolicyPublished(3, {}))
+    with pytest.raises(NotFiniteError, match="reward fit: a weight"):
+        reward.turn()
 
 
 def trained_reward(**changes: Any) -> Played:
@@ -189,6 +252,19 @@ def test_a_restored_reward_waits_for_its_answers_and_then_goes_on() -> None:
     (got,) = of(RewardPublished, said)
     assert got.generation == expected.generation == 2
     assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
+
+
+@pytest.mark.parametrize("latest", [0, 4])
+def test_a_reward_restored_after_withdrawals_goes_on_bit_for_bit(latest: int) -> None:
+    reward = trained_reward(reward__latest=latest)
+    reward.turn(PreferenceAdded(preference(7)), PreferenceWithdrawn(7), PreferenceWithdrawn(3))
+    standing = [PreferenceAdded(preference(number)) for number in (0, 1, 2, 4)]
+    restored = Played("reward", reward.job.get_state(), labels=4, reward__latest=latest)
+    restored.turn(*standing, AnswersReplayed())
+    for news in (PolicyPublished(3, {}), PreferenceAdded(preference(8)), PreferenceWithdrawn(1)):
+        expected, got = (of(RewardPublished, job.turn(news))[0] for job in (reward, restored))
+        assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
+        assert got.generation == expected.generation
 
 
 def test_actions_come_with_the_density_they_were_drawn_with() -> None:

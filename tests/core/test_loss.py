@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.reward.loss import cross_entropy, next_l2, preference_probability
+from core.reward.loss import cross_entropy, next_l2, preference_probability, squared_error
 
 
 def probability(difference: float, error_rate: float = 0.1) -> float:
@@ -102,3 +102,14 @@ def test_weight_decay_stays_above_zero_or_it_could_never_come_back() -> None:
     for _ in range(200):
         l2 = next_l2(l2, torch.zeros(1), torch.ones(1), 1.1, 1.5, 2.0)
     assert float(l2) > 0
+
+
+def test_no_weight_decay_stays_none() -> None:
+    l2 = next_l2(torch.tensor([0.0, 1e-3]), torch.full((2,), 9.0), torch.ones(2), 1.1, 1.5, 2.0)
+    assert l2.tolist() == [0.0, pytest.approx(2e-3)]
+
+
+def test_the_target_loss_is_the_mean_squared_error_of_both_returns() -> None:
+    left, right = torch.tensor([1.0, 2.0]), torch.tensor([0.0, -1.0])
+    returns = torch.tensor([[1.0, 3.0], [0.0, -1.0]])
+    assert squared_error(left, right, returns).tolist() == [4.5, 2.0]

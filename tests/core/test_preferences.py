@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 
 from core.errors import UserError
 from core.preferences import PreferenceStore
-from core.records import Choice, Segment
+from core.records import Choice, PoolReturns, Segment
 from tests.core.builders import query, segment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +62,42 @@ def test_answers_come_back_as_they_were_given(opened: Open) -> None:
 def test_an_unknown_disagreement_stays_unknown(opened: Open) -> None:
     opened().add(query(1, disagreement=float("nan")), Choice.LEFT, "oracle")
     assert np.isnan(opened().all()[0].query.disagreement)
+
+
+def test_what_the_oracle_told_and_judged_by_is_kept(opened: Open) -> None:
+    store = opened()
+    store.add(replace(query(1), pool_returns=PoolReturns(-0.1, 3.7)), Choice.LEFT, "oracle", (1.25, -1e-9))
+    store.add(query(2), Choice.RIGHT, "oracle")
+    told, plain = opened().all()
+    assert (told.returns, told.query.pool_returns) == ((1.25, -1e-9), PoolReturns(-0.1, 3.7))
+    assert (plain.returns, plain.query.pool_returns) == (None, None)
+
+
+_VERSION_1 = """
+CREATE TABLE segments (id INTEGER PRIMARY KEY, env_steps INTEGER NOT NULL, arrays BLOB NOT NULL);
+CREATE TABLE preferences (id INTEGER PRIMARY KEY, left_segment INTEGER NOT NULL, right_segment INTEGER NOT NULL,
+    query INTEGER NOT NULL, disagreement REAL, choice TEXT NOT NULL, labeller TEXT NOT NULL, answered_at REAL NOT NULL,
+    withdrawn INTEGER NOT NULL DEFAULT 0);
+INSERT INTO segments SELECT id, env_steps, arrays FROM newer.segments;
+INSERT INTO preferences SELECT id, left_segment, right_segment, query, disagreement, choice, labeller, answered_at,
+    withdrawn FROM newer.preferences;
+PRAGMA user_version=1;
+"""
+
+
+def test_a_store_of_the_first_version_is_read_and_gone_on_with(opened: Open, tmp_path: Path) -> None:
+    store = opened(tmp_path / "newer.sqlite")
+    given = [store.add(query(i), choice, "human") for i, choice in enumerate(Choice)]
+    store.withdraw_last()
+    old = sqlite3.connect(tmp_path / "old.sqlite")
+    old.execute("ATTACH ? AS newer", (str(tmp_path / "newer.sqlite"),))
+    old.executescript(_VERSION_1)
+    old.close()
+    assert [p.choice for p in opened(tmp_path / "old.sqlite").all()] == [p.choice for p in given[:-1]]
+    opened(tmp_path / "old.sqlite").add(query(9), Choice.TIE, "oracle", (1.0, 2.0))
+    read = opened(tmp_path / "old.sqlite").all()
+    assert [p.returns for p in read] == [None, None, None, (1.0, 2.0)]
+    assert same_segment(read[1].query.left, given[1].query.left)
 
 
 def test_cant_tell_is_kept(opened: Open) -> None:

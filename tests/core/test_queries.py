@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.config import QueryConfig
-from core.queries import QuerySelector, disagreement, labels_due
+from core.config import Config, QueryConfig, replaced
+from core.queries import QuerySelector, disagreement, first_labels, information, labels_due, recency, scheduled
 from core.records import Float32, Segment
 from tests.core.builders import segment
 
@@ -24,6 +26,29 @@ def test_a_quarter_of_the_labels_is_asked_of_the_untrained_policy() -> None:
     assert labels_due(0, 700, TOTAL, schedule()) == 175
     assert labels_due(0, 1400, TOTAL, schedule()) == 350
     assert labels_due(0, 10, TOTAL, schedule()) == 3  # rounded up
+
+
+@pytest.mark.parametrize(("labels", "first"), [(5500, 500), (500, 500), (350, 350)])
+def test_or_a_number_of_them(labels: int, first: int) -> None:
+    config = schedule(first_labels=500)
+    assert first_labels(labels, config) == labels_due(0, labels, TOTAL, config) == first
+    assert labels_due(TOTAL, labels, TOTAL, config) == labels
+
+
+@pytest.mark.parametrize("quarter", [0, 1, 2, 3, 4])
+def test_the_annealed_rate_adds_up_exactly(quarter: int) -> None:
+    """With h = 1000, the integral of h / (T + h) up to T = 1000 * (2^n - 1) is 1000 * n * log(2)."""
+    due = labels_due(1000 * (2**quarter - 1), 800, 1000 * (2**4 - 1), schedule(half_life=1000))
+    assert due == 200 + quarter * 150
+
+
+def test_a_session_without_end_spreads_its_labels_over_its_horizon() -> None:
+    session = replaced(Config(), labels=700, steps=10**12, query__horizon=TOTAL)
+    assert [scheduled(t, session) for t in (0, 2_000_000, TOTAL, 10**12)] == [
+        labels_due(t, 700, TOTAL, schedule()) for t in (0, 2_000_000, TOTAL, TOTAL)
+    ]
+    endless, plain = replaced(session, query__horizon=0), replaced(session, steps=TOTAL, query__horizon=0)
+    assert scheduled(TOTAL, endless) < 400 and scheduled(TOTAL, plain) == 700
 
 
 @pytest.mark.parametrize("steps", [100_000, 1_000_000, 2_000_000, 5_000_000, 9_000_000])
@@ -73,8 +98,69 @@ def test_members_that_differ_in_size_but_not_in_choice_agree() -> None:
     assert sure[0] < 1e-6 < 0.05 < torn[0]
 
 
+def logit(chance: float) -> float:
+    return math.log(chance / (1 - chance))
+
+
+def test_disagreement_by_hand() -> None:
+    left = np.array([[logit(0.9), logit(0.5)], [logit(0.6), logit(0.2)], [logit(0.3), logit(0.2)]], np.float32)
+    assert disagreement(left, np.zeros_like(left)) == pytest.approx([0.06, 0.02])
+
+
+def test_information_by_hand() -> None:
+    """Two members: of opposite certainty, of one mind, and one that is sure where the other is in doubt."""
+    left = np.array([[60.0, logit(0.7), 60.0], [-60.0, logit(0.7), 0.0]], np.float32)
+    half, quarter = math.log(2), -0.25 * math.log(0.25) - 0.75 * math.log(0.75)
+    assert information(left, np.zeros_like(left), 0.0) == pytest.approx([half, 0.0, quarter - half / 2], abs=1e-9)
+
+
+def test_information_counts_with_the_labellers_errors() -> None:
+    left = np.array([[60.0], [-60.0]], np.float32)  # with 10% of errors, P is .95 and .05
+    noise = -0.95 * math.log(0.95) - 0.05 * math.log(0.05)
+    assert information(left, np.zeros_like(left), 0.1) == pytest.approx([math.log(2) - noise])
+
+
+def test_recency_by_hand() -> None:
+    cut = np.array([[1000, 1000], [1000, 800], [600, 800]], np.float64)
+    assert recency(cut, 1000, 100) == pytest.approx([1, 0.5, 0.125])
+
+
 def selector(seed: int = 0, **numbers: Any) -> QuerySelector:
-    return QuerySelector(schedule(**{"selection": "disagreement", **numbers}), np.random.default_rng(seed))
+    return QuerySelector(schedule(**{"selection": "disagreement", **numbers}), 0.1, np.random.default_rng(seed))
+
+
+def hand_made(segments: list[Segment]) -> Float32:
+    """Against segment 0 one of three members breaks ranks, over 3 more than over 1; over 2 each is of its own mind."""
+    worth = {0: (0, 0, 0), 1: (-4, 4, 4), 2: (-1.5, 0, 1.5), 3: (-9, 9, 9)}
+    return np.array([worth[s.id] for s in segments], np.float32).T
+
+
+@pytest.mark.parametrize(
+    ("choosing", "asked"), [("disagreement", {0, 3}), ("mutual_information", {0, 3}), ("recency", {0, 1})]
+)
+def test_each_selection_asks_the_pair_it_values_most(choosing: str, asked: set[int]) -> None:
+    pool = [replace(segment(i), env_steps=0 if i == 3 else 1000) for i in range(4)]
+    for seed in range(5):
+        (best,) = selector(seed, selection=choosing, recency=200, candidates=100).select(pool, 1, hand_made)
+        assert {best.left.id, best.right.id} == asked
+
+
+def test_information_and_disagreement_may_choose_differently() -> None:
+    """Two members nearly sure, one of them less so, tell more by the answer than two in doubt that differ as much."""
+
+    def sums(segments: list[Segment]) -> Float32:
+        worth = {0: (0.0, 0.0), 1: (logit(0.999), logit(0.70)), 2: (logit(0.655), logit(0.345))}
+        return np.array([worth[s.id] for s in segments], np.float32).T
+
+    def asked(choosing: str) -> set[int]:
+        config = schedule(selection=choosing, candidates=100)
+        chooser = QuerySelector(config, 0.0, np.random.default_rng(0))
+        chooser.set_state({"offered": [(1, 2)], "next_id": 1})
+        (best,) = chooser.select([segment(i) for i in range(3)], 1, sums)
+        return {best.left.id, best.right.id}
+
+    assert asked("disagreement") == {0, 2}
+    assert asked("mutual_information") == {0, 1}
 
 
 def torn_over(*torn: int) -> Any:
@@ -133,7 +219,7 @@ def test_before_the_first_fit_pairs_are_random() -> None:
     assert lefts == set(range(8))
 
 
-@pytest.mark.parametrize("selection", ["random", "disagreement"])
+@pytest.mark.parametrize("selection", ["random", "disagreement", "mutual_information", "recency"])
 def test_no_pair_is_asked_twice_either_way_round_and_none_with_itself(selection: str) -> None:
     chooser, pool = selector(selection=selection), [segment(i) for i in range(7)]
     asked = [q for _ in range(60) for q in chooser.select(pool, 2, torn_over(3))]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,86 +12,25 @@ import numpy as np
 import pytest
 import torch
 
-from core import oracle
-from core.config import Config
+from core import checkpoint, oracle
+from core.__main__ import main
 from core.errors import NotFiniteError
 from core.events import (
     BatchCollected,
-    Event,
     PolicyPublished,
     PolicyUpdated,
     PreferenceAdded,
     QueryOffered,
     RewardFitted,
-    RewardPublished,
     RolloutReported,
 )
-from core.headless import HeadlessRun, Outcome, evaluate, random_return
+from core.headless import HeadlessRun, evaluate, random_return
 from core.queries import labels_due
-from core.records import Choice
-from core.session import Session
+from core.records import Answer, Choice
+from core.reward.fit import FitReport, RewardFit
 from core.tasks import CATALOGUE, find
 from tests.core.builders import tiny
-
-TASK = "hopper-backflip"
-
-
-@pytest.fixture(autouse=True)
-def one_torch_thread() -> None:
-    torch.set_num_threads(1)
-
-
-class Taught:
-    """A run, its events in order, and the parameters it ended with."""
-
-    def __init__(self, folder: Path, config: Config) -> None:
-        self.session = Session.open(folder) if folder.exists() else Session.create(folder, config)
-        self.events: list[Event] = []
-        self.run = HeadlessRun(self.session, self.events.append)
-
-    def all(self, kind: type[Event]) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def close(self) -> None:
-        self.run.close()
-        self.session.close()
-
-    def finished(self) -> Outcome:
-        outcome = self.run.run()
-        self.close()
-        return outcome
-
-    def parameters(self) -> dict[str, np.ndarray]:
-        """Of the last policy, and of the last reward where there is one."""
-        found = {f"policy {n}": a for n, a in self.all(PolicyPublished)[-1].weights.items()}
-        rewards = self.all(RewardPublished)
-        return found | ({f"reward {n}": a for n, a in rewards[-1].weights.items()} if rewards else {})
-
-
-Teach = Callable[..., Taught]
-
-
-@pytest.fixture
-def teach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Teach]:
-    monkeypatch.chdir(tmp_path)
-    made: list[Taught] = []
-
-    def start(name: str = "s", **changes: Any) -> Taught:
-        made.append(Taught(tmp_path / name, tiny(**changes)))
-        return made[-1]
-
-    yield start
-    for taught in made:
-        taught.close()
-
-
-def same(one: Taught, other: Taught) -> bool:
-    mine, its = one.parameters(), other.parameters()
-    return mine.keys() == its.keys() and all(np.array_equal(mine[name], its[name]) for name in mine)
-
-
-def tape(taught: Taught) -> list[str]:
-    return [type(event).__name__ for event in taught.events]
+from tests.e2e.taught import TASK, Teach, garbage, same, stopped_and_resumed, tape
 
 
 def test_one_seed_one_result(teach: Teach) -> None:
@@ -142,16 +82,6 @@ def test_queries_go_by_disagreement_once_there_is_a_reward(teach: Teach) -> None
     ]
     assert scores[0] and np.isnan(scores[0]).all()
     assert scores[1] and (np.array(scores[1]) >= 0).all()
-
-
-def stopped_and_resumed(teach: Teach, cycles: int, **changes: Any) -> tuple[Taught, Outcome]:
-    stopped = teach("stopped", **changes)
-    for _ in range(cycles):
-        stopped.run.cycle()
-    stopped.run.save()
-    stopped.close()
-    resumed = teach("stopped")
-    return resumed, resumed.finished()
 
 
 @pytest.mark.parametrize("cycles", [2, 5, 10], ids=["before the first fit", "after it", "late"])
@@ -225,24 +155,22 @@ def test_answers_since_the_last_checkpoint_are_not_lost(teach: Teach) -> None:
     assert resumed.all(RewardFitted)[0].preferences >= 9
 
 
-def garbage(physics: Any) -> np.ndarray:
-    return np.random.default_rng(1).normal(0, 1e6, len(physics.positions))
-
-
 def nothing(physics: Any) -> np.ndarray:
     return np.full(len(physics.positions), np.nan)
 
 
-@pytest.mark.parametrize("other_reward", [garbage, nothing, None])
+@pytest.mark.parametrize(
+    ("other_reward", "changes"), [(garbage, {}), (nothing, {}), (None, {}), (garbage, {"oracle__equal": 0.2})]
+)
 def test_neither_policy_nor_reward_fit_sees_the_true_reward(
-    teach: Teach, monkeypatch: pytest.MonkeyPatch, other_reward: Any
+    teach: Teach, monkeypatch: pytest.MonkeyPatch, other_reward: Any, changes: dict[str, Any]
 ) -> None:
-    honest = teach("honest")
+    honest = teach("honest", **changes)
     honest.finished()
-    recorded = {p.preference.query.id: p.preference.choice for p in honest.all(PreferenceAdded)}
-    monkeypatch.setattr(oracle, "answer", lambda query: recorded[query.id])
+    recorded = {p.preference.query.id: Answer(p.preference.choice) for p in honest.all(PreferenceAdded)}
+    monkeypatch.setattr(oracle, "answer", lambda query, config: recorded[query.id])
     monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=other_reward))
-    blind = teach("blind")
+    blind = teach("blind", **changes)
     blind.finished()
     assert len(recorded) == 12
     assert same(honest, blind)
@@ -252,7 +180,7 @@ def test_other_choices_make_another_policy(teach: Teach, monkeypatch: pytest.Mon
     """Or the test above would pass for a run that learns from nothing."""
     honest = teach("honest")
     honest.finished()
-    monkeypatch.setattr(oracle, "answer", lambda query: Choice.TIE)
+    monkeypatch.setattr(oracle, "answer", lambda query, config: Answer(Choice.TIE))
     other = teach("other")
     other.finished()
     assert not same(honest, other)
@@ -277,12 +205,6 @@ def test_the_true_reward_teaches_a_policy_that_sees_it(teach: Teach, monkeypatch
     assert not same(honest, other)
 
 
-def test_random_queries_and_a_single_predictor(teach: Teach) -> None:
-    taught = teach(reward__members=1, query__selection="random")
-    assert taught.finished().labels == 12
-    assert len(taught.all(RewardFitted)[-1].train_loss) == 1
-
-
 def test_a_reward_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(teach: Teach) -> None:
     taught = teach("s")
     while not taught.all(PolicyUpdated):
@@ -295,6 +217,34 @@ def test_a_reward_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(
     assert taught.all(PolicyPublished)[-1].version == version
     taught.close()
     assert teach("s").finished().env_steps == 8 * 32 * 24
+
+
+def test_a_spoiled_fit_ends_the_command_and_the_session_goes_on_from_the_last_good_checkpoint(
+    teach: Teach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    teach("s").close()
+    monkeypatch.setattr("core.headless._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    epochs, published = RewardFit.epochs, []
+
+    def spoiled(fit: RewardFit, count: int) -> Iterator[FitReport]:
+        published.append(len(published))
+        if len(published) == 5:
+            with torch.no_grad():
+                fit.ensemble.network.weights[1][0, 0, 0] = float("inf")
+        return epochs(fit, count)
+
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
+    with monkeypatch.context() as spoiling:
+        spoiling.setattr(RewardFit, "epochs", spoiled)
+        assert main() == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told == "somersault: reward fit: the predicted reward is no longer finite; the last checkpoint is kept."
+    number, states = checkpoint.load_newest(Path("s/checkpoints")) or (0, {})
+    assert states["reward"].values["generation"] == 4 and number > 4
+    arrays = (array for state in states.values() for name, array in state.arrays.items() if "cutter" not in name)
+    assert all(np.isfinite(array).all() for array in arrays)
+    assert main() == 0
+    assert "env_steps           6144" in capsys.readouterr().out
 
 
 def test_the_saved_policy_is_what_is_evaluated(teach: Teach) -> None:

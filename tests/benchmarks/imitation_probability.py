@@ -1,0 +1,122 @@
+"""The probability that a segment is preferred, beside that of HumanCompatibleAI's `imitation`, an independent one.
+
+    python3 tests/benchmarks/imitation_probability.py
+
+Standard library only, but for the two sides, which run in environments of their own; the peer's, `.venv-imitation`,
+takes some minutes to set up the first time. Random pairs of segments, from ties to differences that no P can tell apart
+from certainty; both assume 10% of random answers. The peer's differences are clipped at 50, where P is within 1e-21 of
+its limit, and its discount of 1 makes a return a plain sum, so neither is in the way. Prints the largest difference of
+the two probabilities; exits with 1 if it is above a millionth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import array
+import contextlib
+import json
+import math
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from run import PYTHON, ROOT, SetupError, install
+from tests.benchmarks.imitation_pair import PEER_PYTHON, install_peer
+
+_ERROR_RATE = 0.1
+_STEPS = 40
+_LIMIT = 1e-6
+_LARGEST_SCALE = 1.5
+"""Decimal logarithm of the largest reward of a step, about: returns then differ by hundreds."""
+
+
+def write_rewards(path: Path, pairs: int, seed: int) -> None:
+    """pairs x 2 x steps doubles; the sizes of the rewards spread over some decades, and every tenth pair is a tie."""
+    rng = random.Random(seed)
+    values = array.array("d")
+    for number in range(pairs):
+        scale = 10 ** rng.uniform(-3, _LARGEST_SCALE)
+        left, right = ([rng.gauss(0, scale) for _ in range(_STEPS)] for _ in range(2))
+        values.extend(left + (left if number % 10 == 0 else right))
+    path.write_bytes(values.tobytes())
+
+
+def ours(rewards: Path) -> list[float]:
+    import numpy as np
+    import torch
+
+    from core.reward.loss import preference_probability
+
+    sums = torch.as_tensor(np.fromfile(rewards).reshape(-1, 2, _STEPS)).sum(-1)
+    chances: list[float] = preference_probability(sums[:, 0], sums[:, 1], _ERROR_RATE).tolist()
+    return chances
+
+
+def peers(rewards: Path) -> list[float]:
+    import numpy as np
+    import torch
+    from gymnasium.spaces import Box
+    from imitation.algorithms.preference_comparisons import PreferenceModel
+    from imitation.rewards.reward_nets import BasicRewardNet
+
+    box = Box(-1, 1, (1,))
+    model = PreferenceModel(BasicRewardNet(box, box), noise_prob=_ERROR_RATE, discount_factor=1.0)
+    pairs = torch.as_tensor(np.fromfile(rewards).reshape(-1, 2, _STEPS))
+    return [float(model.probability(left, right)) for left, right in pairs]
+
+
+_SIDES = {"somersault": (PYTHON, ours), "imitation": (PEER_PYTHON, peers)}
+
+
+def chances_of(side: str, rewards: Path) -> list[float]:
+    """Runs this file in that side's environment."""
+    command = [str(_SIDES[side][0]), "-P", str(Path(__file__).resolve()), "--side", side, "--rewards", str(rewards)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SetupError(f"The side of {side} failed:\n{done.stderr[-2000:]}")
+    chances: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return chances
+
+
+def compare(pairs: int, seed: int) -> int:
+    with contextlib.redirect_stdout(sys.stderr):
+        install(())
+    install_peer()
+    with tempfile.TemporaryDirectory() as folder:
+        rewards = Path(folder) / "rewards"
+        write_rewards(rewards, pairs, seed)
+        one, other = (chances_of(side, rewards) for side in _SIDES)
+    largest = max(abs(a - b) for a, b in zip(one, other, strict=True))
+    between = sum(0.051 < chance < 0.949 and chance != 0.5 for chance in other)
+    print(f"{pairs} pairs, P from {min(other):.6f} to {max(other):.6f}, {between} of them neither tied nor certain")
+    print(f"largest difference: {largest:.3g}")
+    return int(not (math.isfinite(largest) and largest <= _LIMIT))
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=10_000, help="random pairs of segments")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--side", choices=_SIDES, help=argparse.SUPPRESS)
+    parser.add_argument("--rewards", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(args)
+    if options.side:
+        print(json.dumps(_SIDES[options.side][1](options.rewards)))
+        return 0
+    if options.pairs < 1:
+        parser.error("give at least one pair")
+    return compare(options.pairs, options.seed)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (SetupError, OSError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,32 @@
+"""Whole runs in a folder of the test's own, all closed at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.core.builders import tiny
+from tests.e2e.taught import Taught, Teach
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def teach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Teach]:
+    monkeypatch.chdir(tmp_path)
+    made: list[Taught] = []
+
+    def start(name: str = "s", **changes: Any) -> Taught:
+        made.append(Taught(tmp_path / name, tiny(**changes)))
+        return made[-1]
+
+    yield start
+    for taught in made:
+        taught.close()
