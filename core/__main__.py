@@ -21,7 +21,7 @@ class _Parser(argparse.ArgumentParser):
 def main() -> int:
     args = _parser().parse_args()
     from core.cli import run_command  # after parsing: --help must not wait for torch
-    from core.errors import NotFiniteError, UserError
+    from core.errors import NotFiniteError, UserError, lack
 
     try:
         return run_command(args)
@@ -30,6 +30,11 @@ def main() -> int:
         return 2
     except NotFiniteError as error:
         print(f"somersault: {error}", file=sys.stderr)
+        return 1
+    except (MemoryError, RuntimeError, OSError) as error:
+        if not lack(error):
+            raise
+        print(f"somersault: there was not enough {lack(error)}: what was saved can be gone on with.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("somersault: stopped; go on with --resume.", file=sys.stderr)

@@ -85,6 +85,7 @@ class Session:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
             lock.release()
+            (folder / "lock").unlink(missing_ok=True)  # or the folder would not be empty when there is room again
             raise
         return Session(folder, config, lock)
 

@@ -34,6 +34,9 @@ class Opener:
     """The process that opens; started anew when it hangs or dies."""
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.e2e.opener"],
             cwd=ROOT,
@@ -43,14 +46,15 @@ class Opener:
             text=True,
         )
         self._lines: queue.Queue[str] = queue.Queue()
-        self._reader = threading.Thread(target=self._read)
+        self._reader = threading.Thread(target=self._read, args=(self._process, self._lines))
         self._reader.start()
 
-    def _read(self) -> None:
-        assert self._process.stdout
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put(json.dumps({"outcome": "died"}))
+    @staticmethod
+    def _read(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
+        assert process.stdout
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(json.dumps({"outcome": "died"}))
 
     def open(self, path: Path, train: bool) -> dict[str, Any]:
         assert self._process.stdin
@@ -58,7 +62,10 @@ class Opener:
         try:
             result: dict[str, Any] = json.loads(self._lines.get(timeout=_PATIENCE_SECONDS))
         except queue.Empty:
-            return {"outcome": "hung"}
+            result = {"outcome": "hung"}
+        if result["outcome"] in ("hung", "died"):
+            self.close()
+            self._start()
         return result
 
     def close(self) -> None:
@@ -129,8 +136,6 @@ def spoil_and_open(taught: Path, place: Path, opener: Opener, seeds: range) -> c
         escaped = [path for path in (place / "escaped", place / "a" / "escaped", Path("/tmp/escaped")) if path.exists()]
         if said or escaped:
             complaints.append(f"seed {seed}, {what}: {said or escaped}")
-        if result["outcome"] in ("hung", "died"):
-            break
         shutil.rmtree(place / "a")
     assert not complaints, "\n".join(complaints)
     return outcomes
