@@ -15,6 +15,7 @@ from core.session import JOBS, Session
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
 _LOAD, _SAVE = "load", "save"
+_DONE = {_LOAD: "loaded", _SAVE: "saved"}
 
 
 class Checkpointer(QObject):
@@ -84,6 +85,8 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
+        if "checkpoint" not in sentence:  # what was not foreseen says only what, not of what
+            sentence = f"The checkpoint could not be {_DONE[name]}: {sentence.rstrip('.')}."
         self.refused.emit(sentence)
 
     def close(self) -> None:
