@@ -16,6 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from core import sharing
 from core.ablations import ABLATIONS
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
@@ -31,7 +32,15 @@ _STRIP_FRAMES = 9
 
 def run_command(args: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate, "bench": _bench, "reproduce": _reproduce}
+    commands = {
+        "tasks": _tasks,
+        "teach": _teach,
+        "evaluate": _evaluate,
+        "bench": _bench,
+        "reproduce": _reproduce,
+        "export": sharing.export,
+        "import": sharing.bring_in,
+    }
     commands[args.command](args)
     return 0
 

@@ -14,6 +14,9 @@ from typing import Any
 
 from core.errors import UserError
 
+_MAX_BATCH = 1 << 24
+"""Environments times steps: a config may come from another person, and sizes are checked before memory is taken."""
+
 
 def number(default: Any, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
     """A field with its meaning, its section of the paper ('' where the paper is silent) and its bounds."""
@@ -191,6 +194,8 @@ class Config(_Checked):
             self.teacher != "none" and self.labels == 0,
             "With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.",
         )
+        batch = self.rollout.environments * self.rollout.steps
+        yield batch > _MAX_BATCH, f"A batch of {batch:,} steps would not fit the memory: give at most {_MAX_BATCH:,}."
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
