@@ -22,7 +22,7 @@ class _Parser(argparse.ArgumentParser):
 def main() -> int:
     args = _parser().parse_args()
     from core.cli import run_command  # after parsing: --help must not wait for torch
-    from core.errors import NotFiniteError, UserError
+    from core.errors import NotFiniteError, UserError, lack
 
     try:
         return run_command(args)
@@ -32,8 +32,14 @@ def main() -> int:
     except NotFiniteError as error:
         print(f"somersault: {error}", file=sys.stderr)
         return 1
+    except (MemoryError, RuntimeError, OSError) as error:
+        if not lack(error):
+            raise
+        print(f"somersault: there was not enough {lack(error)}: what was saved can be gone on with.", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
-        print("somersault: stopped; go on with --resume.", file=sys.stderr)
+        goes_on = "the same command goes on" if args.command == "reproduce" else "go on with --resume"
+        print(f"somersault: stopped; {goes_on}.", file=sys.stderr)
         return 130
 
 
@@ -49,9 +55,27 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--video", help="write one episode to this .mp4")
     evaluate.add_argument("--strip", help="write a moment of that episode to this .png, as a film strip")
     evaluate.add_argument("--json", action="store_true")
+    export = commands.add_parser("export", help="write a session as one file")
+    export.add_argument("session", help="the session's folder")
+    export.add_argument("file", help="a new file, such as backflip.somersault")
+    imported = commands.add_parser("import", help="make a session of such a file")
+    imported.add_argument("file", help="what export wrote")
+    imported.add_argument("session", help="a new folder")
     bench = commands.add_parser("bench", help="measure throughput, as ratios of one run")
+    bench.add_argument("--task", default="hopper-backflip", help="an entry of the catalogue, or gym:ENV_ID")
     bench.add_argument("--json", action="store_true")
+    _add_reproduce(commands.add_parser("reproduce", help="carry out an experiment of the paper; again, to go on"))
     return parser
+
+
+def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
+    reproduce.add_argument("figure", choices=("fig2",), help="fig2: labels against true reward, on the robots")
+    reproduce.add_argument("--tasks", nargs="+", help="entries of the catalogue (default: the paper's eight robots)")
+    reproduce.add_argument("--labels", nargs="+", type=int, default=[350, 700, 1400])
+    reproduce.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    reproduce.add_argument("--steps", type=int, help="environment steps of each run (default: the task's)")
+    reproduce.add_argument("--out", required=True, help="folder of the results; what is there is not done again")
+    reproduce.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="any setting of the config")
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:

@@ -14,6 +14,9 @@ from typing import Any
 
 from core.errors import UserError
 
+_MAX_BATCH = 1 << 24
+"""Environments times steps: a config may come from another person, and sizes are checked before memory is taken."""
+
 
 def number(default: Any, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
     """A field with its meaning, its section of the paper ('' where the paper is silent) and its bounds."""
@@ -134,6 +137,7 @@ class RolloutConfig(_Checked):
     environments: int = number(128, "environments stepped together", "", 1, 65536)
     steps: int = number(96, "steps of each environment in one batch", "", 2)
     threads: int = number(0, "physics threads; 0 for one a core", "", 0, 1024)
+    filmed: int = number(0, "environments that keep pictures for clips, where no simulator can draw them later", "", 0)
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
 
@@ -190,6 +194,8 @@ class Config(_Checked):
             self.teacher != "none" and self.labels == 0,
             "With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.",
         )
+        batch = self.rollout.environments * self.rollout.steps
+        yield batch > _MAX_BATCH, f"A batch of {batch:,} steps would not fit the memory: give at most {_MAX_BATCH:,}."
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, Distribution, Independent, Normal, kl_divergence
 
-from core.actor_critic import ActorCritic, CategoricalActorCritic, GaussianActorCritic, actor_critic
+from core.actor_critic import ActorCritic, CategoricalActorCritic, GaussianActorCritic, _tanh, actor_critic
 from core.config import PolicyConfig
 
 KINDS = ("gaussian", "categorical")
@@ -133,3 +133,13 @@ def test_loaded_from_its_arrays_it_is_the_same(kind: str) -> None:
     assert torch.equal(inputs, other.normalise(rows()))
     assert torch.equal(one.values(inputs), other.values(inputs))
     assert all(torch.equal(a, b) for a, b in zip(one.parameters_of(inputs), other.parameters_of(inputs), strict=True))
+
+
+def test_the_quick_tanh_is_tanh_to_the_second_derivative() -> None:
+    x = torch.linspace(-6, 6, 4096, dtype=torch.float64).requires_grad_()
+    ours, torchs = _tanh(x), torch.tanh(x)
+    assert torch.allclose(ours, torchs, atol=1e-12)
+    firsts = [torch.autograd.grad(y.square().sum(), x, create_graph=True)[0] for y in (ours, torchs)]
+    assert torch.allclose(*firsts, atol=1e-12)
+    seconds = [torch.autograd.grad(first.square().sum(), x)[0] for first in firsts]
+    assert torch.allclose(*seconds, atol=1e-12)
