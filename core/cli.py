@@ -122,9 +122,8 @@ def _new_session(args: argparse.Namespace) -> Session:
     if args.teacher == "none" and modified:
         raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
     settings = _settings(args.set)
-    algorithm = str(settings.get("policy.algorithm", args.algorithm or "")) or None
     changes = {
-        **presets(task.presets, algorithm),
+        **presets(task.presets, settings.get("policy.algorithm", args.algorithm)),
         **{name: value for name, value in given.items() if value is not None},
     }
     config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
@@ -186,9 +185,10 @@ class _Progress:
         if isinstance(event, PreferenceAdded):
             self._labels += 1
         if isinstance(event, RolloutReported):
-            self._bar.n = event.env_steps
             value = event.measure.get(self._measure, float("nan"))
-            self._bar.set_postfix_str(f"labels {self._labels}, {self._measure} {value:.2f}, r {event.correlation:.2f}")
+            text = f"labels {self._labels}, {self._measure} {value:.2f}, r {event.correlation:.2f}"
+            self._bar.set_postfix_str(text, refresh=False)  # drawn by update(), which keeps to mininterval
+            self._bar.update(event.env_steps - self._bar.n)
 
 
 def _evaluate(args: argparse.Namespace) -> None:

@@ -21,6 +21,7 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.events import Event, RolloutReported
 from core.headless import HeadlessRun, random_return
+from core.policy.presets import presets
 from core.session import Session
 from core.tasks import find
 
@@ -51,7 +52,8 @@ class Run:
         task = find(self.task)
         teacher = {"teacher": "oracle", "labels": self.labels} if self.labels else {"teacher": "none"}
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
-        return replaced(Config(task=task.name), **{**task.presets, **teacher, **given, **settings})
+        chosen = presets(task.presets, settings.get("policy.algorithm"))
+        return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 
 
 def figure_2(

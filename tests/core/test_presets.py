@@ -13,6 +13,7 @@ from core.__main__ import main
 from core.config import Config, replaced
 from core.policy.factory import OPTIMISERS
 from core.policy.presets import PRESETS, presets
+from core.reproduce import Run
 from core.session import read_config
 from core.tasks import CATALOGUE, find
 
@@ -92,6 +93,11 @@ def test_an_algorithm_that_is_none_is_refused(
     assert main() == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "ppo, trpo, a2c" in line
+
+
+def test_the_papers_figure_can_be_made_with_another_algorithm() -> None:
+    config = Run("hopper-backflip", 700, 0).config(None, {"policy.algorithm": "trpo", "policy.gae_lambda": 0.9})
+    assert (config.policy.algorithm, config.policy.discount, config.policy.gae_lambda) == ("trpo", 0.995, 0.9)
 
 
 def test_a_resumed_session_keeps_its_algorithm(
