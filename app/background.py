@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from core.errors import UserError
+from core.errors import UserError, summary
 
 log = logging.getLogger(__name__)
 Task = Callable[[], Any]
@@ -48,7 +48,7 @@ class Background(QThread):
             self.task_refused.emit(name, str(error))
         except Exception as error:  # the boundary of the thread
             log.exception("The task %r failed.", name)
-            self.task_refused.emit(name, f"{type(error).__name__}: {error}")
+            self.task_refused.emit(name, summary(error))
         else:
             if name:
                 self.task_done.emit(name, result)

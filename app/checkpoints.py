@@ -15,6 +15,7 @@ from core.session import JOBS, Session
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
 _LOAD, _SAVE = "load", "save"
+_DONE = {_LOAD: "loaded", _SAVE: "saved"}
 
 
 class Checkpointer(QObject):
@@ -24,11 +25,13 @@ class Checkpointer(QObject):
         loaded(object): the newest states by job's name; empty where there are none.
         saved(): a checkpoint is on disk.
         refused(str): loading or saving failed; one sentence.
+        damage_found(str): the newest checkpoint was damaged and gave way to the one before; one sentence.
     """
 
     loaded = Signal(object)
     saved = Signal()
     refused = Signal(str)
+    damage_found = Signal(str)
 
     def __init__(self, session: Session, crew: Crew, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +47,7 @@ class Checkpointer(QObject):
         self._timer.timeout.connect(self.request)
 
     def load(self) -> None:
-        self._disk.do(self._session.load, _LOAD)
+        self._disk.do(lambda: self._session.load(self.damage_found.emit), _LOAD)
 
     def keep_saving(self, on: bool) -> None:
         """Whether a checkpoint is taken every minute."""
@@ -82,6 +85,8 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
+        if "checkpoint" not in sentence:  # what was not foreseen says only what, not of what
+            sentence = f"The checkpoint could not be {_DONE[name]}: {sentence.rstrip('.')}."
         self.refused.emit(sentence)
 
     def close(self) -> None:

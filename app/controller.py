@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 from enum import StrEnum
 
@@ -14,6 +15,7 @@ from app.labelling import Labelling
 from app.live import Demonstrations
 from app.progress import Progress
 from app.recorder import record
+from app.remedies import Remedy, remedy
 from app.worker import MakeProcess
 from core.config import Config, replaced
 from core.events import (
@@ -32,6 +34,7 @@ from core.metrics import Metrics
 from core.session import Session
 from core.tasks import find
 
+log = logging.getLogger(__name__)
 _LAST_CHECKPOINT_MS = 1500
 """How long stopping waits for the last checkpoint: a window must close within three seconds."""
 _WAIT_SECONDS = 1.0
@@ -72,14 +75,15 @@ class Controller(QObject):
 
     Signals:
         state_changed(str): one of State.
-        job_failed(str): a stage has failed or died, the others are paused; what happened and what was kept.
+        job_failed(str, str): a stage has failed or died, the others are paused; what happened and what was kept, and
+            what `restart` would do about it, in a word or two.
         trouble_arose(str): something else went wrong that stops nothing; one sentence.
         demonstration_drawn(object): the newest Demonstration for the live view.
         stopped(): no child is left, and what could be saved is saved.
     """
 
     state_changed = Signal(str)
-    job_failed = Signal(str)
+    job_failed = Signal(str, str)
     trouble_arose = Signal(str)
     demonstration_drawn = Signal(object)
     stopped = Signal()
@@ -90,10 +94,11 @@ class Controller(QObject):
         self.state = State.STOPPED
         self.metrics, self.progress = Metrics(), Progress(session.config)
         self._waits: dict[str, tuple[str, float]] = {}
-        self._summaries: dict[str, str] = {}
+        self._failures: dict[str, Failed] = {}
+        self._remedy = Remedy("Restart", _for_window(session.config))
         self._to_start: set[str] = set()
         tokens = itertools.count(1)
-        self.crew = Crew(make_process, _for_window(session.config).to_dict(), self)
+        self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         self.demonstrations = Demonstrations(tokens, self)
@@ -107,6 +112,7 @@ class Controller(QObject):
         self.checkpoints.loaded.connect(self._on_loaded)
         self.checkpoints.saved.connect(self._on_saved)
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
+        self.checkpoints.damage_found.connect(self.trouble_arose)
         self.labelling.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
@@ -131,8 +137,9 @@ class Controller(QObject):
             self._enter(State.PAUSED if on else State.RUNNING)
 
     def restart(self) -> None:
-        """Starts what failed again, from the last checkpoint; the others go on."""
+        """Starts what failed again, from the last checkpoint and with what its remedy changes; the others go on."""
         if self.state == State.FAILED:
+            self.crew.configure(self._remedy.config.to_dict())
             self._enter(State.RESTARTING)
             self.crew.dismiss(self._to_start)
             self._load_when_ended()
@@ -189,8 +196,9 @@ class Controller(QObject):
                 self.demonstrations.take(event)
             case StateSaved():
                 self.checkpoints.take(event)
-            case Failed(job, summary, _):
-                self._summaries[job] = summary
+            case Failed():
+                self._failures[event.job] = event
+                log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
             case _:
                 self._on_report(event)
         self.demonstrations.draw_if_due(self.labelling.pairs.pair_ready)
@@ -198,6 +206,7 @@ class Controller(QObject):
     def _on_report(self, event: Event) -> None:
         if isinstance(event, RolloutReported):
             self.progress.reported(event.env_steps)
+            self.labelling.wake_oracle()
         record(event, self.metrics, self.progress.env_steps)
 
     def _on_clips_requested(self, event: ClipsRequested) -> None:
@@ -214,15 +223,16 @@ class Controller(QObject):
             self._to_start |= set(_TOGETHER[name])
             self.crew.pause(True)
             self._enter(State.FAILED)
-            self.job_failed.emit(self._account(name))
+            failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
+            self._remedy = remedy(failure.lack, self._remedy.config)
+            self.job_failed.emit(self._account(failure), self._remedy.name)
 
     def _load_when_ended(self) -> None:
         if not self._to_start & set(self.crew.running):
             self.checkpoints.load()
 
-    def _account(self, name: str) -> str:
+    def _account(self, failure: Failed) -> str:
         """What happened to this stage, and what was kept, in plain words."""
-        summary = self._summaries.pop(name, "its process ended unexpectedly")
         count = self.progress.labels
         answers = "Your answer is on disk" if count == 1 else f"All {count} answers are on disk"
         saved = self.checkpoints.saved_at
@@ -230,7 +240,7 @@ class Controller(QObject):
             kept = f"{answers}; there is no checkpoint from this run yet."
         else:
             kept = f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
-        return f"The {name} stage stopped: {summary.rstrip('.')}. {kept} The other stages are paused."
+        return f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}. {kept} The other stages are paused."
 
     def _on_saved(self) -> None:
         if self.state == State.STOPPING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
@@ -42,16 +42,21 @@ _FOR_WINDOW = (
 
 
 class JobPort:
-    """Where other threads send a child its events. A child that is gone takes none; its worker tells of that."""
+    """Where other threads send a child its events. A child that is gone takes none; its worker tells of that.
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    A child that can't be given what it needs would wait for ever: `fail` is told why, and ends it.
+    """
+
+    def __init__(self, process: Process, fail: Callable[[Exception], None]) -> None:
+        self._process, self._fail = process, fail
 
     def send(self, event: Event) -> None:
         try:
             self._process.send(event)
-        except (JobDiedError, ValueError, OSError):
+        except JobDiedError:
             return
+        except Exception as error:  # no room in the shared memory, above all
+            self._fail(error)
 
 
 class Crew(QObject):
@@ -75,6 +80,10 @@ class Crew(QObject):
         self._post = Background(self)
         self._post.start()
 
+    def configure(self, config: dict[str, object]) -> None:
+        """What children that are started from now on are built by."""
+        self._config = config
+
     @property
     def running(self) -> tuple[str, ...]:
         return tuple(self._workers)
@@ -84,8 +93,8 @@ class Crew(QObject):
         names = tuple(names)
         for name in names:
             process = self._make_process(JobSpec(name, dict(self._config), states.get(name)))
-            self.ports[name] = JobPort(process)
             self._workers[name] = self._worker(name, process)
+            self.ports[name] = JobPort(process, self._workers[name].fail)
         for name in names:
             self._workers[name].start()
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from PySide6.QtCore import QObject, QThread, Signal
 
+from core.errors import lack, summary
 from core.events import Event, Failed
 from core.processes import JobDiedError, JobSpec
 
@@ -51,6 +52,11 @@ class JobWorker(QThread):
         self.name = name
         self._process, self._relay = process, relay
         self._cancelled = threading.Event()
+        self._error: Exception | None = None
+
+    def fail(self, error: Exception) -> None:
+        """From any thread: the child could not be given something; it ends as if it had failed at that."""
+        self._error = error
 
     def cancel(self) -> None:
         """Asks for the end; finished_with answers."""
@@ -64,7 +70,8 @@ class JobWorker(QThread):
             reason = "stopped" if self._cancelled.is_set() else "died"
             log.log(logging.WARNING if reason == "died" else logging.DEBUG, "The %s process: %s.", self.name, error)
         except Exception as error:  # the boundary of the thread: everything is reported, nothing is lost
-            self.event_arrived.emit(Failed(self.name, f"{type(error).__name__}: {error}", traceback.format_exc()))
+            log.warning("The %s stage can't go on.", self.name, exc_info=True)
+            self.event_arrived.emit(Failed(self.name, summary(error), traceback.format_exc(), lack(error)))
         try:
             self._process.stop()
         finally:
@@ -74,6 +81,8 @@ class JobWorker(QThread):
         _keep_interrupts_from_children()
         self._process.start()
         while not self._cancelled.is_set():
+            if self._error:
+                raise self._error
             event = self._process.receive(_LOOK_SECONDS)
             if event is not None and self._relay(event):
                 self.event_arrived.emit(event)

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from core.ablations import ABLATIONS
 from core.config import OracleConfig
+from core.policy.presets import PRESETS
 
 
 class _Parser(argparse.ArgumentParser):
@@ -21,7 +22,7 @@ class _Parser(argparse.ArgumentParser):
 def main() -> int:
     args = _parser().parse_args()
     from core.cli import run_command  # after parsing: --help must not wait for torch
-    from core.errors import NotFiniteError, UserError
+    from core.errors import NotFiniteError, UserError, lack
 
     try:
         return run_command(args)
@@ -30,6 +31,11 @@ def main() -> int:
         return 2
     except NotFiniteError as error:
         print(f"somersault: {error}", file=sys.stderr)
+        return 1
+    except (MemoryError, RuntimeError, OSError) as error:
+        if not lack(error):
+            raise
+        print(f"somersault: there was not enough {lack(error)}: what was saved can be gone on with.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         goes_on = "the same command goes on" if args.command == "reproduce" else "go on with --resume"
@@ -49,6 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--video", help="write one episode to this .mp4")
     evaluate.add_argument("--strip", help="write a moment of that episode to this .png, as a film strip")
     evaluate.add_argument("--json", action="store_true")
+    export = commands.add_parser("export", help="write a session as one file")
+    export.add_argument("session", help="the session's folder")
+    export.add_argument("file", help="a new file, such as backflip.somersault")
+    imported = commands.add_parser("import", help="make a session of such a file")
+    imported.add_argument("file", help="what export wrote")
+    imported.add_argument("session", help="a new folder")
     bench = commands.add_parser("bench", help="measure throughput, as ratios of one run")
     bench.add_argument("--task", default="hopper-backflip", help="an entry of the catalogue, or gym:ENV_ID")
     bench.add_argument("--json", action="store_true")
@@ -69,6 +81,7 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
 def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("task", nargs="?", help="an entry of the catalogue")
     teach.add_argument("--teacher", default="oracle", choices=("oracle", "none"))
+    teach.add_argument("--algorithm", choices=tuple(PRESETS), help="policy optimiser (default: the task's)")
     teach.add_argument("--labels", type=int, help="answers in the whole run (default: the task's)")
     teach.add_argument("--steps", type=int, help="environment steps (default: the task's)")
     teach.add_argument("--seed", type=int, default=0)

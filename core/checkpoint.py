@@ -1,50 +1,42 @@
-"""Checkpoints: atomic, versioned, without pickle. One safetensors file holds every job's arrays and JSON values."""
+"""Checkpoints: atomic, versioned, checksummed, without pickle.
+
+One safetensors file holds every job's arrays, and in its metadata their JSON values and a digest of all of it: a
+flipped bit must not train on. The newest two are kept, so that a damaged one gives way to the one before.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
-import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from core.disk import write_atomically
 from core.errors import UserError
 from core.events import JobState
 
 log = logging.getLogger(__name__)
-_VERSION = 1
-_KEPT = 2
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes, syncs and renames: after a crash the file is the old one or the new one, never half of it.
-
-    Makes the file's folder where there is none.
-    """
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        raise UserError(f"{path} can't be written ({error.strerror}): make room or check its folder.") from error
+_VERSION = 2
+_WITHOUT_DIGEST = 1
+_MAX_HEADER = 16 << 20
+"""Bytes of names and JSON values. Real ones have some 100 kB; a liar's would fill the memory."""
+_MAX_SIZE = 4 << 30
 
 
 def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> Path:
-    """Saves the states of all jobs as one file and deletes all but the newest two."""
+    """Saves the states of all jobs as one file; of the others only the one before it stays. UserError if it can't."""
     arrays = {f"{job}/{name}": _contiguous(a) for job, state in states.items() for name, a in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
-    meta = {"somersault": json.dumps({"version": _VERSION, "number": number, "values": values})}
+    text = json.dumps({"version": _VERSION, "number": number, "values": values})
     path = folder / f"{number:08d}.safetensors"
-    write_atomically(path, save(arrays, metadata=meta))
-    for old in sorted(folder.glob("*.safetensors"))[:-_KEPT]:
-        old.unlink(missing_ok=True)
+    write_atomically(path, save(arrays, metadata={"somersault": text, "digest": _digest(text, arrays)}))
+    _prune(folder, path)
     return path
 
 
@@ -52,30 +44,85 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array) if array.ndim else array.reshape(())
 
 
-def load_newest(folder: Path) -> tuple[int, dict[str, JobState]] | None:
-    """The newest checkpoint that can be read: its number and the jobs' states; None where there is none.
+def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
+    """Of the JSON and of each array with its name, type and shape."""
+    sha = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        sha.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        sha.update(array.reshape(-1).view(np.uint8).data)
+    return sha.hexdigest()
 
-    Raises UserError if there are checkpoints but none is whole.
+
+def _prune(folder: Path, newest: Path) -> None:
+    """Keeps the newest and the one before it. A later number is one that was damaged, or it would have been loaded."""
+    others = [path for path in kept(folder) if path != newest]
+    before = max((path for path in others if path.name < newest.name), default=None)
+    for path in others:
+        if path != before:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:  # the new one is safe: what is left over only takes room
+                log.warning("The old checkpoint %s can't be deleted (%s).", path.name, error.strerror)
+
+
+def kept(folder: Path) -> list[Path]:
+    """The checkpoints in this folder, damaged ones too, oldest first."""
+    return sorted(path for path in folder.glob("*.safetensors") if path.stem.isdigit())
+
+
+def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
+    """The newest checkpoint that is whole: its number and the jobs' states; None where there is none.
+
+    `tell` gets one sentence where a damaged one gave way to it; the log has that in any case. Raises UserError if
+    there are checkpoints but none is whole.
     """
-    paths = sorted(folder.glob("*.safetensors"), reverse=True)
-    for path in paths:
+    skipped = []
+    for path in reversed(kept(folder)):
         try:
-            return _load(path)
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+            loaded = _load(path)
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             log.warning("The checkpoint %s is damaged (%s); going on with the one before.", path.name, error)
-    if paths:
-        raise UserError(f"No checkpoint in {folder} can be read: start a new session; its answers can be reused.")
+            skipped.append(path)
+            continue
+        if skipped and tell:
+            tell(f"The newest checkpoint was damaged, so training goes on from the one before, {path.name}.")
+        return loaded
+    if skipped:
+        raise UserError(
+            f"No checkpoint in {folder} can be read: delete that folder, and training starts anew with every answer."
+        )
     return None
 
 
 def _load(path: Path) -> tuple[int, dict[str, JobState]]:
+    _check_sizes(path)
     with safe_open(path, framework="numpy") as file:
-        meta = json.loads(file.metadata()["somersault"])
+        metadata = file.metadata() or {}
+        text = metadata["somersault"]
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - safe_open is no dict
-    if meta["version"] != _VERSION:
+    meta = json.loads(text)
+    if meta["version"] not in (_WITHOUT_DIGEST, _VERSION):
         raise UserError(f"{path} was written by another version of Somersault: open it with that one.")
-    states = {job: JobState({}, values) for job, values in meta["values"].items()}
+    if meta["version"] != _WITHOUT_DIGEST and metadata["digest"] != _digest(text, arrays):
+        raise ValueError("its digest does not match")
+    if meta["number"] != int(path.stem):
+        raise ValueError("its number is not that of its name")
+    return meta["number"], _states(meta["values"], arrays)
+
+
+def _check_sizes(path: Path) -> None:
+    """Before any memory is taken for what the file claims to hold."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        header = int.from_bytes(file.read(8), "little")
+    if size > _MAX_SIZE or header > min(_MAX_HEADER, size - 8):
+        raise ValueError("its size is not believable")
+
+
+def _states(values: dict[str, dict[str, Any]], arrays: Mapping[str, np.ndarray]) -> dict[str, JobState]:
+    states = {job: JobState({}, dict(inner)) for job, inner in values.items()}
     for name, array in arrays.items():
         job, _, rest = name.partition("/")
         states[job].arrays[rest] = array
-    return int(meta["number"]), states
+    return states

@@ -16,10 +16,12 @@ from typing import Any
 
 from tqdm import tqdm
 
+from core import sharing
 from core.ablations import ABLATIONS
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
+from core.policy.presets import presets
 from core.session import Session
 from core.tasks import CATALOGUE, PAPER_ROBOTS, find
 from core.tasks.base import Task
@@ -30,7 +32,15 @@ _STRIP_FRAMES = 9
 
 def run_command(args: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    commands = {"tasks": _tasks, "teach": _teach, "evaluate": _evaluate, "bench": _bench, "reproduce": _reproduce}
+    commands = {
+        "tasks": _tasks,
+        "teach": _teach,
+        "evaluate": _evaluate,
+        "bench": _bench,
+        "reproduce": _reproduce,
+        "export": sharing.export,
+        "import": sharing.bring_in,
+    }
     commands[args.command](args)
     return 0
 
@@ -85,8 +95,8 @@ def _teach(args: argparse.Namespace) -> None:
 
 
 def _resumed(args: argparse.Namespace) -> Session:
-    kept = (args.task, args.labels, args.steps, args.session, args.set, args.ablations, *_oracle(args).values())
-    if any(value not in (None, []) for value in kept):
+    kept = (args.task, args.algorithm, args.labels, args.steps, args.session, args.set, args.ablations)
+    if any(value not in (None, []) for value in (*kept, *_oracle(args).values())):
         raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     session = Session.open(Path(args.resume))
     if session.config.teacher == "human":
@@ -111,8 +121,13 @@ def _new_session(args: argparse.Namespace) -> Session:
     modified = {**_ablated(args), **_oracle(args)}
     if args.teacher == "none" and modified:
         raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
-    changes = {**task.presets, **{name: value for name, value in given.items() if value is not None}, **modified}
-    config = replaced(Config(task=task.name), **{**changes, **_settings(args.set)})
+    settings = _settings(args.set)
+    algorithm = str(settings.get("policy.algorithm", args.algorithm or "")) or None
+    changes = {
+        **presets(task.presets, algorithm),
+        **{name: value for name, value in given.items() if value is not None},
+    }
+    config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
     _check_against_task(config, task)
     sizes(config)  # an environment that can't be made leaves no folder behind
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -145,6 +160,7 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UserError(f"{pair!r} is no setting: write NAME=VALUE, such as policy.discount=0.99.")
+        name = name.replace("__", ".")
         try:
             result[name] = json.loads(text)
         except ValueError:

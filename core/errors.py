@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from enum import StrEnum
+
 
 class UserError(Exception):
     """Bad input. Its text is one plain sentence that says what to do; exit code 2, or a dialog."""
@@ -13,3 +16,34 @@ class NotFiniteError(Exception):
     def __init__(self, stage: str, what: str) -> None:
         super().__init__(f"{stage}: {what} is no longer finite; the last checkpoint is kept.")
         self.stage = stage
+
+
+class Lack(StrEnum):
+    """Of what there was not enough, where a stage failed for that."""
+
+    NOTHING = ""
+    MEMORY = "memory"
+    GPU_MEMORY = "GPU memory"
+
+
+_NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "cannot allocate memory")
+
+
+def lack(error: BaseException) -> Lack:
+    """PyTorch says by a RuntimeError's text alone that an allocation has failed."""
+    text = str(error).lower()
+    if not isinstance(error, MemoryError | RuntimeError | OSError):
+        return Lack.NOTHING
+    if "out of memory" in text and ("cuda" in text or "gpu" in text):
+        return Lack.GPU_MEMORY
+    short = isinstance(error, MemoryError) or isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return Lack.MEMORY if short or any(words in text for words in _NO_MEMORY) else Lack.NOTHING
+
+
+def summary(error: BaseException) -> str:
+    """One sentence about an error, for a person: a UserError's own, otherwise what kind it was and what it said."""
+    if isinstance(error, UserError | NotFiniteError):
+        return str(error)
+    if isinstance(error, MemoryError) and not str(error):
+        return "there was not enough memory"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")

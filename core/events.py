@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from core.errors import Lack
 from core.records import Float32, Frames, Preference, Query, Segment
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -214,3 +215,5 @@ class Failed(Event):
     job: str
     summary: str
     text: str
+    lack: Lack = Lack.NOTHING
+    """Of what there was not enough, if that was why: the job can be started again with less."""

@@ -22,5 +22,17 @@ def load_optimiser(optimiser: torch.optim.Optimizer, arrays: Mapping[str, np.nda
         if name.startswith("adam_"):
             _, index, field = name.split("_", 2)
             state.setdefault(int(index), {})[field] = torch.as_tensor(array.copy())
+    _require_fit(optimiser, state)
     saved["state"] = state
     optimiser.load_state_dict(saved)
+
+
+def _require_fit(optimiser: torch.optim.Optimizer, state: Mapping[int, Mapping[str, Tensor]]) -> None:
+    """ValueError where it is another network's. PyTorch's fused step doesn't look, and writes past the end."""
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    if state and set(state) != set(range(len(parameters))) or len({frozenset(s) for s in state.values()}) > 1:
+        raise ValueError("the optimiser's state lacks something")
+    for index, moments in state.items():
+        for name, values in moments.items():
+            if values.ndim and values.shape != parameters[index].shape or not values.is_floating_point():
+                raise ValueError(f"the optimiser's {name} has shape {tuple(values.shape)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from core import seals
 from core.errors import UserError
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 
@@ -65,16 +66,31 @@ class PreferenceStore:
         self._path = path
         with self._plain_errors():
             self._db = sqlite3.connect(path, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, 1, _VERSION):
-                raise UserError(f"{path} was written by a newer Somersault: open it with that version.")
-            if version == 1:
-                self._db.executescript(_FROM_VERSION_1)
-            if version == 0:  # new; writing to it later too would keep a full disk's answers from being read
-                self._db.executescript(_SCHEMA)
-                self._db.execute(f"PRAGMA user_version={_VERSION}")
+            try:
+                self._take_up()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _take_up(self) -> None:
+        """Looks before it writes anything: the file may be another program's, or come from another person."""
+        seals.distrust(self._db)
+        ours = seals.require_ours(self._db, self._path)
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, 1, _VERSION):
+            raise UserError(f"{self._path} was written by a newer Somersault: open it with that version.")
+        if ours:
+            seals.require_whole(self._db, self._path)
+        if ours and version == 1:
+            self._db.executescript(_FROM_VERSION_1)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        if not ours:  # new; writing to it later too would keep a full disk's answers from being read
+            self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version={_VERSION}; COMMIT;")
+        self._file = _identity(self._path)
+        if not seals.prepared(self._db):
+            with self._transaction():
+                seals.prepare(self._db)
 
     def close(self) -> None:
         self._db.close()
@@ -95,7 +111,8 @@ class PreferenceStore:
             row = (left, right, query.id, disagreement, str(choice), labeller, now, *(returns or (None, None)), *extent)
             marks = ", ".join("?" * len(row))
             cursor = self._db.execute(f"INSERT INTO preferences ({_COLUMNS}) VALUES ({marks})", row)
-        assert cursor.lastrowid is not None
+            assert cursor.lastrowid is not None
+            seals.seal(self._db, cursor.lastrowid)
         return Preference(cursor.lastrowid, query, choice, labeller, now, returns)
 
     def withdraw_last(self) -> Preference | None:
@@ -105,15 +122,24 @@ class PreferenceStore:
             return None
         with self._transaction():
             self._db.execute("UPDATE preferences SET withdrawn = 1 WHERE id = ?", (last[0].id,))
+            seals.seal(self._db, last[0].id)
         return last[0]
 
     def all(self) -> list[Preference]:
         """Every answer that stands, in the order given."""
+        self._read("WHERE withdrawn != 0")  # one that seems to be taken back may have a flipped bit
         return self._read("WHERE withdrawn = 0 ORDER BY id")
 
     def count(self) -> int:
         with self._plain_errors():
             return int(self._db.execute("SELECT COUNT(*) FROM preferences WHERE withdrawn = 0").fetchone()[0])
+
+    def copy_to(self, path: Path) -> None:
+        """A second store with all that this one holds, as a single file. Anything at `path` is replaced."""
+        path.unlink(missing_ok=True)
+        with self._plain_errors(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            self._db.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE")
 
     def _keep(self, segment: Segment) -> int:
         arrays = {"observations": segment.observations, "actions": segment.actions, "states": segment.states}
@@ -127,7 +153,12 @@ class PreferenceStore:
     def _read(self, condition: str) -> list[Preference]:
         with self._plain_errors():
             rows = self._db.execute(f"SELECT id, {_COLUMNS} FROM preferences {condition}").fetchall()
-            return [self._preference(row) for row in rows]
+            return [self._checked(row[0], self._preference(row)) for row in rows]
+
+    def _checked(self, key: int, preference: Preference) -> Preference:
+        if not seals.is_whole(self._db, key):
+            raise ValueError(f"number {key} does not match its checksum")
+        return preference
 
     def _preference(self, row: tuple[Any, ...]) -> Preference:
         """row: id, then _COLUMNS."""
@@ -142,11 +173,15 @@ class PreferenceStore:
         env_steps, blob = self._db.execute("SELECT env_steps, arrays FROM segments WHERE id = ?", (key,)).fetchone()
         arrays = load(blob)
         rewards = arrays.get("true_rewards")
+        if len(arrays["observations"]) != len(arrays["actions"]):
+            raise ValueError(f"segment {key} has not as many actions as observations")
         return Segment(key, arrays["observations"], arrays["actions"], arrays["states"], rewards, env_steps)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._plain_errors():
+            if _identity(self._path) != self._file:  # SQLite would go on writing into a file that nobody finds again
+                raise UserError(f"{self._path} is gone: bring the session's folder back, then answer again.")
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -162,11 +197,35 @@ class PreferenceStore:
         try:
             yield
         except sqlite3.Error as error:
-            reason = str(error)
-            if "full" in reason:
-                raise UserError(f"The disk that holds {self._path} is full: make room, then answer again.") from error
-            if "readonly" in reason or "unable to open" in reason:
-                raise UserError(f"{self._path} can't be written: check the folder's permissions.") from error
-            raise UserError(f"{self._path} is not a store of answers, or it is damaged ({reason}).") from error
-        except (SafetensorError, KeyError, ValueError) as error:
-            raise UserError(f"{self._path} holds an answer that can't be read ({error}).") from error
+            raise UserError(self._told(error)) from error
+        except (SafetensorError, KeyError, ValueError, TypeError, AttributeError) as error:
+            raise UserError(f"{self._path} holds an answer that can't be read ({error}): {self._rescue}.") from error
+
+    def _told(self, error: sqlite3.Error) -> str:
+        path, reason = self._path, " ".join(str(error).split())
+        kind = getattr(error, "sqlite_errorname", "").split("_")[1:2]
+        match kind:
+            case ["FULL"]:
+                return f"The disk that holds {path} is full: make room, then answer again."
+            case ["READONLY"] | ["CANTOPEN"] | ["PERM"] | ["AUTH"]:
+                return f"{path} can't be written: check the folder's permissions."
+            case ["BUSY"] | ["LOCKED"]:
+                return f"{path} is in use by another program ({reason}): close it there, then try again."
+            case ["IOERR"]:
+                return f"The disk that holds {path} has failed ({reason}): check it and make room, then answer again."
+            case ["NOMEM"]:
+                return f"There is not enough memory to read {path}: close other programs, then try again."
+        return f"{path} is not a store of answers, or it is damaged ({reason}): {self._rescue}."
+
+    @property
+    def _rescue(self) -> str:
+        return f"python -m core preferences export {self._path.parent} FOLDER saves the answers that are whole"
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file it is that has this name now; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

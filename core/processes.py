@@ -14,6 +14,7 @@ import os
 import pickle
 import queue
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -23,6 +24,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
+from core.errors import lack, summary
 from core.events import Event, Failed, Job, JobSpec, Paused, StateRequested, StateSaved, Waited
 
 _SMALL = 1 << 14
@@ -67,10 +69,28 @@ def encode(event: Event) -> Envelope:
     if not buffers:
         return Envelope(body, None, ())
     block = shared_memory.SharedMemory(create=True, size=sum(b.nbytes for b in buffers))
-    _fill(block, buffers)
     name = block.name
-    block.close()
+    try:
+        _reserve(name, block.size)
+        _fill(block, buffers)
+    except BaseException:
+        block.unlink()
+        raise
+    finally:
+        block.close()
     return Envelope(body, name, tuple(b.nbytes for b in buffers))
+
+
+def _reserve(name: str, size: int) -> None:
+    """OSError where there is no room. Linux hands shared memory out without having it, and kills who then fills it."""
+    path = os.path.join("/dev/shm", name)
+    if sys.platform != "linux" or not os.path.exists(path):
+        return
+    handle = os.open(path, os.O_RDWR)
+    try:
+        os.posix_fallocate(handle, 0, size)
+    finally:
+        os.close(handle)
 
 
 def _fill(block: shared_memory.SharedMemory, buffers: list[memoryview]) -> None:
@@ -178,6 +198,13 @@ class _Stop(Event):
     """Ends a child at its next boundary."""
 
 
+@dataclass(frozen=True)
+class _Unreadable(Event):
+    """Something arrived that could not be taken in, for lack of memory say: the job must not wait for it for ever."""
+
+    error: Exception
+
+
 def _child(pipe: Connection, spec: JobSpec) -> None:
     """The child's main: lowers its priority, builds its job (heavy imports happen here) and runs it."""
     if hasattr(os, "nice"):
@@ -192,7 +219,7 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
     except BrokenPipeError:
         return
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
-        pipe.send(encode(Failed(spec.name, f"{type(error).__name__}: {error}", traceback.format_exc())))
+        pipe.send(encode(Failed(spec.name, summary(error), traceback.format_exc(), lack(error))))
 
 
 def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
@@ -202,6 +229,9 @@ def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
             inbox.put(decode(pipe.recv()))
         except (EOFError, OSError):
             os._exit(0)
+        except Exception as error:
+            inbox.put(_Unreadable(error))
+            return
 
 
 def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
@@ -225,6 +255,8 @@ def _serve(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event
         match event:
             case _Stop():
                 return False
+            case _Unreadable(error):
+                raise error
             case Paused(on):
                 paused = on
             case StateRequested(number):

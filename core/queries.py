@@ -128,7 +128,7 @@ class QuerySelector:
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
-        self.next_id = values["next_id"]
+        self.next_id = int(values["next_id"])
 
 
 def _key(left: Segment, right: Segment) -> tuple[int, int]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from core import checkpoint
+from core import checkpoint, disk
 from core.config import Config
 from core.errors import UserError
 from core.events import (
@@ -33,6 +33,8 @@ from core.preferences import PreferenceStore
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
+_MAX_CONFIG = 1 << 20
+"""Bytes; real ones have two thousand."""
 
 ROUTES: dict[type[Event], tuple[str, ...]] = {
     BatchCollected: ("policy",),
@@ -79,7 +81,12 @@ class Session:
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
         lock = _locked(folder)
-        checkpoint.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        try:
+            disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        except UserError:
+            lock.release()
+            (folder / "lock").unlink(missing_ok=True)  # or the folder would not be empty when there is room again
+            raise
         return Session(folder, config, lock)
 
     @staticmethod
@@ -88,14 +95,18 @@ class Session:
         return Session(folder, read_config(folder), _locked(folder))
 
     def store(self) -> PreferenceStore:
-        """The answers; make one in each thread that needs it."""
-        return PreferenceStore(self.folder / "preferences.sqlite")
+        """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
+        path = self.folder / "preferences.sqlite"
+        if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+            raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+        return PreferenceStore(path)
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
 
-    def load(self) -> tuple[int, dict[str, JobState]] | None:
-        return checkpoint.load_newest(self.folder / "checkpoints")
+    def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
+        """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""
+        return checkpoint.load_newest(self.folder / "checkpoints", tell)
 
     def close(self) -> None:
         self._lock.release()
@@ -105,10 +116,10 @@ def read_config(folder: Path) -> Config:
     """The config of the session in `folder`; UserError if there is none that can be read."""
     path = folder / "config.json"
     try:
-        return Config.from_dict(json.loads(path.read_bytes()))
-    except FileNotFoundError as error:
+        return Config.from_dict(json.loads(disk.read_small(path, _MAX_CONFIG)))
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder} is not a session: there is no config.json in it.") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
 
 

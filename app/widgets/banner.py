@@ -42,8 +42,10 @@ class Banner(QFrame):
     def shows_failure(self) -> bool:
         return self.isVisible() and self.property("kind") == "failure"
 
-    def tell_failure(self, text: str) -> None:
+    def tell_failure(self, text: str, remedy: str) -> None:
+        """remedy: what the button to go on says."""
         self._end.stop()
+        self.restart.setText(remedy)
         self._tell(text, "failure")
 
     def tell_notice(self, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.config import Config
 from core.events import Job, JobSpec
+from core.jobs.fitting import checkpoint_must_fit
 
 
 def build(spec: JobSpec, threads: int = 1) -> Job:
@@ -17,7 +18,8 @@ def build(spec: JobSpec, threads: int = 1) -> Job:
     config = Config.from_dict(spec.config)
     job = _make(spec.name, config)
     if spec.state is not None:
-        job.set_state(spec.state)
+        with checkpoint_must_fit(spec.name):
+            job.set_state(spec.state)
     return job
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from core.config import Config
 from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
 from core.jobs.acting import untrained_policy
-from core.policy.ppo import PPO, UpdateReport
+from core.jobs.fitting import counter
+from core.policy.base import UpdateReport
+from core.policy.factory import policy_optimiser
 from core.seeding import generator, restored, saved
 
 
@@ -18,7 +20,7 @@ class PolicyJob:
 
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
-        self._optimiser = PPO(untrained_policy(config), config.policy, self._rng)
+        self._optimiser = policy_optimiser(untrained_policy(config), config, self._rng)
         self._batches: deque[BatchCollected] = deque()
         self._version = 0
 
@@ -58,5 +60,5 @@ class PolicyJob:
 
     def set_state(self, state: JobState) -> None:
         self._optimiser.set_state(state.arrays)
-        self._version = state.values["version"]
+        self._version = counter(state.values["version"])
         restored(self._rng, state.values["rng"])

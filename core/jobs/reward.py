@@ -23,6 +23,7 @@ from core.events import (
     Waited,
 )
 from core.jobs.acting import sizes
+from core.jobs.fitting import checkpoint_must_fit, counter
 from core.queries import first_labels
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import FitReport, RewardFit
@@ -106,15 +107,16 @@ class RewardJob:
     def set_state(self, state: JobState) -> None:
         """Goes on from there once the answers, which come from the store, have been replayed."""
         self._awaiting_answers = state
-        self._generation = state.values["generation"]
+        self._generation = counter(state.values["generation"])
 
     def _take_up(self) -> None:
         state, self._awaiting_answers = self._awaiting_answers, None
         if state is None:
             return
-        self._fit.set_state(state.arrays)
-        self._owed = state.values["owed"] or self._fit.count != len(state.arrays["ids"])
-        restored(self._rng, state.values["rng"])
+        with checkpoint_must_fit("reward"):
+            self._fit.set_state(state.arrays)
+            self._owed = state.values["owed"] or self._fit.count != len(state.arrays["ids"])
+            restored(self._rng, state.values["rng"])
 
 
 def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble:

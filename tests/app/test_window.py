@@ -263,3 +263,18 @@ def test_the_window_never_asks_for_the_focus_again(face: Face, monkeypatch: pyte
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+
+
+def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(
+    open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = open_face()
+    first.controller.checkpoints.request()
+    qtbot.waitUntil(lambda: first.controller.checkpoints.saved_at is not None)
+    first.close()
+    newest = max((first.folder / "checkpoints").iterdir())
+    newest.write_bytes(newest.read_bytes()[:-1])
+    again = open_face()
+    qtbot.waitUntil(lambda: "was damaged" in again.window.banner.text.text())
+    assert again.engine["policy"].spec.state.values == {"n": 1}
+    assert newest.name in caplog.text

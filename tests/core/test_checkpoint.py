@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import logging
+import os
+import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core import checkpoint
-from core.checkpoint import load_newest, save_checkpoint, write_atomically
+from core.checkpoint import load_newest, save_checkpoint
+from core.disk import write_atomically
 from core.errors import UserError
 from core.events import JobState
 from core.seeding import generator, restored, saved
@@ -91,22 +95,94 @@ def foreign(path: Path) -> None:
     path.write_bytes(save({"x": np.zeros(3)}))
 
 
-@pytest.mark.parametrize("damage", [cut_short, empty, foreign])
+def flipped_bit(path: Path) -> None:
+    """In the last array: nothing but the digest can tell."""
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 16
+    path.write_bytes(content)
+
+
+def flipped_value(path: Path) -> None:
+    content = path.read_bytes()
+    assert content.count(b"[[1, 2]") == 1
+    path.write_bytes(content.replace(b"[[1, 2]", b"[[1, 3]"))
+
+
+def oversized_header(path: Path) -> None:
+    path.write_bytes((10**15).to_bytes(8, "little") + path.read_bytes()[8:])
+
+
+def long_header(path: Path) -> None:
+    """As long as it says, so long that parsing it would take gigabytes."""
+    with open(path, "wb") as file:
+        file.write((90 << 20).to_bytes(8, "little"))
+        file.truncate(8 + (90 << 20))
+
+
+def renamed(path: Path) -> None:
+    path.rename(path.with_name("00000009.safetensors"))
+
+
+def deep(path: Path) -> None:
+    from safetensors.numpy import save
+
+    path.write_bytes(save({}, metadata={"somersault": "[" * 100_000}))
+
+
+DAMAGES = [cut_short, empty, foreign, flipped_bit, flipped_value, oversized_header, long_header, renamed, deep]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_one_gives_way_to_the_one_before(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: object
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
 ) -> None:
     save_checkpoint(tmp_path, 1, states(1))
-    newest = save_checkpoint(tmp_path, 2, states(2))
-    damage(newest)  # type: ignore[operator]
+    damage(save_checkpoint(tmp_path, 2, states(2)))
+    told: list[str] = []
     with caplog.at_level(logging.WARNING):
-        assert number_of(load_newest(tmp_path)) == 1
-    assert newest.name in caplog.text and "damaged" in caplog.text
+        assert number_of(load_newest(tmp_path, told.append)) == 1
+    assert "is damaged" in caplog.text
+    assert len(told) == 1 and "00000001.safetensors" in told[0]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_after_a_damaged_one_the_newest_two_are_whole_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    save_checkpoint(tmp_path, 1, states(1))
+    damage(save_checkpoint(tmp_path, 2, states(2)))
+    save_checkpoint(tmp_path, number_of(load_newest(tmp_path)) + 1, states(2))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["00000001.safetensors", "00000002.safetensors"]
+    assert number_of(load_newest(tmp_path)) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows can't sync a folder, and needs not")
+def test_the_folder_is_synced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without that, a power cut may undo the renaming."""
+    synced: list[bool] = []
+    fsync = os.fsync
+
+    def spy(handle: int) -> None:
+        synced.append(stat.S_ISDIR(os.fstat(handle).st_mode))
+        fsync(handle)
+
+    monkeypatch.setattr("core.disk.os.fsync", spy)
+    write_atomically(tmp_path / "file", b"x")
+    assert synced == [False, True]
+
+
+def test_one_without_a_digest_from_before_there_was_any_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "_VERSION", 1)
+    monkeypatch.setattr(checkpoint, "_digest", lambda *_: "")
+    save_checkpoint(tmp_path, 3, states(3))
+    monkeypatch.undo()
+    assert number_of(load_newest(tmp_path)) == 3
 
 
 def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
     for number in (1, 2):
         empty(save_checkpoint(tmp_path, number, states(number)))
-    with pytest.raises(UserError, match="answers can be reused"):
+    with pytest.raises(UserError, match="training starts anew with every answer"):
         load_newest(tmp_path)
 
 
@@ -132,10 +208,11 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     def no_room(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.checkpoint.os.fsync", no_room)
+    monkeypatch.setattr("core.disk.os.fsync", no_room)
     with pytest.raises(UserError, match="No space left"):
         write_atomically(path, b"new and longer")
     assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]  # nothing is left to take the room that is wanted
 
 
 def test_where_no_checkpoint_can_be_written_it_says_so(tmp_path: Path) -> None:

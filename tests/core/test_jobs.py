@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from core.errors import NotFiniteError
+from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersReplayed,
     BatchCollected,
     DemonstrationRecorded,
     Event,
+    JobState,
     PolicyPublished,
     PreferenceAdded,
     PreferenceWithdrawn,
@@ -111,6 +112,14 @@ def rewards_after(answers: int, bonus: float) -> np.ndarray:
     rollout = Played("rollout", labels=4, reward__bonus=bonus, reward__members=3)
     given = [PreferenceAdded(preference(number)) for number in range(answers)]
     return of(BatchCollected, rollout.turn(*given, published(rollout, 0), rewarded(rollout)))[0].rewards
+
+
+@pytest.mark.parametrize("std", [1.0, 0.05])
+def test_the_predicted_reward_has_mean_zero_and_the_deviation_asked_for(std: float) -> None:
+    rollout = Played("rollout", reward__std=std)
+    (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
+    assert float(batch.rewards.mean()) == pytest.approx(0, abs=1e-6)
+    assert float(batch.rewards.std()) == pytest.approx(std, rel=1e-4)
 
 
 def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
@@ -275,3 +284,16 @@ def test_actions_come_with_the_density_they_were_drawn_with() -> None:
     densities = -0.5 * ((actions - means) / 0.5) ** 2 - np.log(0.5) - 0.5 * np.log(2 * np.pi)
     assert log_probs == pytest.approx(densities.sum(1), abs=1e-4)
     assert 0.3 < (actions - means).std() < 0.7
+
+
+@pytest.mark.parametrize("name", ["rollout", "reward", "policy"])
+@pytest.mark.parametrize("damage", ["another task's", "nothing in it", "no numbers"])
+def test_a_state_that_does_not_fit_is_told_in_one_sentence(name: str, damage: str) -> None:
+    kept = Played(name).job.get_state()
+    state = {
+        "another task's": JobState({n: np.zeros((2, 3, 5), np.float32) for n in kept.arrays}, kept.values),
+        "nothing in it": JobState({}, {}),
+        "no numbers": JobState(kept.arrays, dict.fromkeys(kept.values, "x")),
+    }[damage]
+    with pytest.raises(UserError, match="does not fit the .* stage"):
+        Played(name, state).turn(AnswersReplayed())

@@ -1,0 +1,183 @@
+"""A session as one file, to keep or to give to another person; and back.
+
+The file is a zip with exactly these members: somersault.json (the format's number), config.json, preferences.sqlite and
+checkpoints/NUMBER.safetensors. Whoever made it is not trusted: members are written under names of our own making, sizes
+are checked before anything is read, and the session appears under its name only once all of it has been read and found
+whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from core import checkpoint, disk
+from core.errors import UserError
+from core.preferences import PreferenceStore
+from core.session import Session, read_config
+
+_FORMAT = 1
+_MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"
+_ALLOWED = re.compile(
+    r"somersault\.json|config\.json|preferences\.sqlite|checkpoints/[0-9]{8,12}\.safetensors", re.ASCII
+)
+_MAX_MEMBERS = 16
+_MAX_SIZE = 4 << 30
+"""Bytes unpacked, of all members together."""
+_MAX_RATIO = 100
+"""Packed so much smaller than it is, a large member is no session's: numbers in floating point hardly shrink."""
+_UNSUSPICIOUS = 16 << 20
+_MAX_READ = 1 << 20
+"""No single read is larger: zipfile would otherwise take as much memory for the list of members as the file claims."""
+_CHUNK = 1 << 18
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    KeyError,
+    OverflowError,
+)
+
+
+def export_session(session: Session, target: Path) -> None:
+    """Writes the session as one file; one that was there is replaced. UserError where it can't be written."""
+    part, copy = (target.with_name(f"{target.name}.{kind}.part") for kind in ("zip", "sqlite"))
+    try:
+        with closing(session.store()) as store:
+            store.copy_to(copy)
+        with open(part, "wb") as file:
+            _pack(session.folder, copy, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+        disk.sync_folder(target.parent)
+    except OSError as error:
+        raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
+    finally:
+        for leftover in (part, copy):
+            leftover.unlink(missing_ok=True)
+
+
+def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr(_MANIFEST, json.dumps({"format": _FORMAT}))
+        archive.write(folder / _CONFIG, _CONFIG)
+        archive.write(store, _STORE)
+        for path in checkpoint.kept(folder / "checkpoints"):
+            archive.write(path, f"checkpoints/{path.name}")
+
+
+def import_session(source: Path, folder: Path) -> None:
+    """Makes `folder` of an exported session, or leaves no trace. UserError says in one sentence what is wrong."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent) as made:
+            inside = Path(made) / "session"
+            _unpack(source, inside)
+            _examine(inside, source)
+            if folder.exists():
+                folder.rmdir()
+            os.replace(inside, folder)
+            disk.sync_folder(folder.parent)
+    except OSError as error:
+        raise UserError(f"{folder} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
+
+
+def _unpack(source: Path, inside: Path) -> None:
+    with _opened(source) as archive:
+        members = archive.infolist()
+        _check_members(source, members)
+        wanted = sum(member.file_size for member in members)
+        if wanted > shutil.disk_usage(inside.parent).free:
+            raise UserError(f"{source} needs {wanted >> 20} MB unpacked: make room on the disk, then try again.")
+        (inside / "checkpoints").mkdir(parents=True)
+        for member in members:
+            with archive.open(member) as packed, open(inside / member.filename, "xb") as file:
+                shutil.copyfileobj(packed, file, _CHUNK)  # never more than file_size, which has been checked
+        if json.loads((inside / _MANIFEST).read_bytes())["format"] != _FORMAT:
+            raise UserError(f"{source} was written by another version of Somersault: import it with that one.")
+        (inside / _MANIFEST).unlink()
+
+
+@contextmanager
+def _opened(source: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        raw = io.FileIO(source)
+    except OSError as error:
+        raise UserError(f"{source} can't be read ({disk.reason(error)}): name a file that export wrote.") from error
+    with _Careful(raw) as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                yield archive
+        except (*_DAMAGE, TypeError, RecursionError) as error:
+            raise UserError(f"{source} is no exported session, or it is damaged ({_brief(error)}).") from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a lie about where something is ends in a seek to before the start
+                raise
+            raise UserError(f"{source} is no exported session, or it is damaged ({_brief(error)}).") from error
+
+
+class _Careful(io.BufferedReader):
+    """A file that refuses to be read in large pieces."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = os.fstat(self.fileno()).st_size - self.tell()
+        if (left if size is None or size < 0 else size) > _MAX_READ:
+            raise zipfile.BadZipFile("its list of members is too long")
+        return super().read(size)
+
+
+def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Exactly what a session has, once each, as plain files of a believable size."""
+    names = [member.filename for member in members]
+    for member in members:
+        plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) and not member.flag_bits & 1
+        if (
+            not _ALLOWED.fullmatch(member.filename)
+            or not plain
+            or stat.S_IFMT(member.external_attr >> 16) & ~stat.S_IFREG
+        ):
+            raise UserError(f"{source} has a member that no session has, {member.filename[:80]!r}: nothing was read.")
+        if member.file_size > _UNSUSPICIOUS and member.file_size > _MAX_RATIO * max(1, member.compress_size):
+            raise UserError(f"{source} would unpack to far more than it seems to hold: nothing was read.")
+    small = [member for member in members if member.filename in (_MANIFEST, _CONFIG)]
+    if len(set(names)) < len(names) or len(names) > _MAX_MEMBERS:
+        raise UserError(f"{source} has a member twice, or too many: nothing was read.")
+    if sum(m.file_size for m in members) > _MAX_SIZE or any(m.file_size > _MAX_READ for m in small):
+        raise UserError(f"{source} is larger than a session can be: nothing was read.")
+    if missing := {_MANIFEST, _CONFIG, _STORE} - {member.filename for member in members if member.file_size}:
+        raise UserError(f"{source} is no exported session: it has no {sorted(missing)[0]}.")
+
+
+def _examine(folder: Path, source: Path) -> None:
+    """Opens everything once. The sentences tell of the file that the person knows."""
+    try:
+        read_config(folder)
+        with closing(PreferenceStore(folder / _STORE)) as store:
+            store.all()
+        checkpoint.load_newest(folder / "checkpoints")
+    except UserError as error:
+        inner = str(error).replace(str(folder), "what is in it").rstrip(".")
+        raise UserError(f"{source} was not imported: {inner}.") from error
+
+
+def _brief(error: BaseException) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__

@@ -1,0 +1,67 @@
+"""Files that are the old one or the new one after a crash, and are read only when their size is believable."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+from core.errors import UserError
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes, syncs and renames: after a crash or a power cut the file is the old one or the new one, never half.
+
+    Makes the file's folder where there is none. UserError where it can't be written; the old one is untouched then.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with open(part, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):  # half a file would only take room that is wanted
+            part.unlink(missing_ok=True)
+        raise UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """A rename is on disk only when its folder is. Windows can't sync one, and needs not: NTFS journals renames."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+def remedy(error: OSError) -> str:
+    """What a person can do about it."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return "make room on the disk, then try again"
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            return "check that the folder may be written"
+        case errno.ENOENT | errno.ENOTDIR:
+            return "check that the folder is still there"
+        case _:
+            return "check the disk and its folder"
+
+
+def read_small(path: Path, limit: int) -> bytes:
+    """The file's content; ValueError where it has more than `limit` bytes, before they are read."""
+    with open(path, "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise ValueError(f"it has more than {limit} bytes")
+    return content

@@ -1,0 +1,30 @@
+"""What a job is restored from may be whole and yet another session's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from core.errors import UserError, lack
+
+
+@contextmanager
+def checkpoint_must_fit(job: str) -> Iterator[None]:
+    """Tells in one sentence of a state that lacks something, or has it in another shape, than this job's."""
+    try:
+        yield
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RuntimeError) as error:
+        if lack(error):
+            raise
+        raise UserError(
+            f"The checkpoint does not fit the {job} stage of this session ({type(error).__name__}: {error}): delete"
+            " the session's folder checkpoints, and training starts anew with every answer."
+        ) from error
+
+
+def counter(value: Any) -> int:
+    """A value from a checkpoint that must be a count."""
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError(f"{value!r:.40} is no count")
+    return value

@@ -1,0 +1,97 @@
+"""What makes a store of answers trustworthy: its tables are ours, and each answer carries a checksum.
+
+A session may come from another person, so nothing in its store may run: no trigger, view, virtual table or expression
+of it is ever evaluated. And SQLite doesn't notice when a bit of a row flips: hence a seal for each answer, over its row
+and both its segments.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from pathlib import Path
+
+from core.errors import UserError
+
+_TABLES = {"segments": "env_steps", "preferences": "choice", "seals": "digest"}
+"""Each with a column that it must have."""
+_EXPRESSIONS = ("VIRTUAL", "CHECK", "GENERATED", " AS ", " AS(", "COLLATE")
+_LONGEST = 256 << 20
+"""Bytes of a value or a row; a segment of Atari frames has some 3 MB."""
+_LOOKED_THROUGH = 256 << 20
+_SCHEMA = "CREATE TABLE IF NOT EXISTS seals (preference INTEGER PRIMARY KEY, digest INTEGER NOT NULL)"
+
+
+def distrust(db: sqlite3.Connection) -> None:
+    """Before the first look into a file that anybody may have made."""
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    db.execute("PRAGMA trusted_schema=OFF")
+    db.execute("PRAGMA cell_size_check=ON")
+    db.execute("PRAGMA mmap_size=0")  # a file cut short under a mapping would kill the process
+
+
+def require_ours(db: sqlite3.Connection, path: Path) -> bool:
+    """Reads only. False where the file is still empty; UserError where it has other tables or things that could run."""
+    entries = db.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    foreign = UserError(f"{path} is another program's, not a store of answers: name the folder of a session.")
+    if not entries:
+        return False
+    if db.execute("PRAGMA user_version").fetchone()[0] == 0:
+        raise foreign
+    for kind, name, sql in entries:
+        words = f" {sql} ".upper()
+        if kind != "table" or name not in _TABLES or any(word in words for word in _EXPRESSIONS):
+            raise foreign
+        columns = db.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (name,)).fetchall()
+        if (_TABLES[name], 0) not in columns or any(hidden for _, hidden in columns):
+            raise foreign
+    if not {"segments", "preferences"} <= {name for _, name, _ in entries}:
+        raise foreign
+    return True
+
+
+def require_whole(db: sqlite3.Connection, path: Path) -> None:
+    """sqlite3.DatabaseError where the file's structure is damaged; a file so large that looking takes long is taken
+    as it is: its answers are checked one by one when they are read.
+    """
+    if path.stat().st_size > _LOOKED_THROUGH:
+        return
+    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if said != "ok":
+        raise sqlite3.DatabaseError(" ".join(said.split()))
+
+
+def prepared(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'seals'").fetchone() is not None
+
+
+def prepare(db: sqlite3.Connection) -> None:
+    """For a new store, or one from before there were seals: a seal for each answer. Within a transaction."""
+    db.execute(_SCHEMA)
+    for (key,) in db.execute("SELECT id FROM preferences").fetchall():
+        seal(db, key)
+
+
+def seal(db: sqlite3.Connection, key: int) -> None:
+    """Records the checksum of this answer as it now is. Within the transaction that changes it."""
+    db.execute("INSERT OR REPLACE INTO seals (preference, digest) VALUES (?, ?)", (key, _digest(db, key)))
+
+
+def is_whole(db: sqlite3.Connection, key: int) -> bool:
+    kept = db.execute("SELECT digest FROM seals WHERE preference = ?", (key,)).fetchone()
+    return kept is not None and kept[0] == _digest(db, key)
+
+
+def _digest(db: sqlite3.Connection, key: int) -> int:
+    """Over the row and its segments. Columns that a later version appended count only once they hold something."""
+    cursor = db.execute("SELECT * FROM preferences WHERE id = ?", (key,))
+    row = list(cursor.fetchone())
+    names = [column[0] for column in cursor.description]
+    sides = [row[names.index(side)] for side in ("left_segment", "right_segment")]
+    while row and row[-1] is None:
+        row.pop()
+    digest = zlib.crc32(repr(row).encode())
+    for side in sides:
+        segment = db.execute("SELECT env_steps, arrays FROM segments WHERE id = ?", (side,)).fetchone()
+        digest = zlib.crc32(bytes(segment[1]), zlib.crc32(repr(segment[0]).encode(), digest)) if segment else 0
+    return digest

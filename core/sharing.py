@@ -1,0 +1,32 @@
+"""The commands that take sessions and answers out of the program and back in."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from core.archive import export_session, import_session
+from core.errors import UserError
+from core.session import Session
+
+
+def export(args: argparse.Namespace) -> None:
+    target = Path(args.file)
+    _require_new(target)
+    session = Session.open(Path(args.session))
+    try:
+        export_session(session, target)
+    finally:
+        session.close()
+    print(f"wrote {target}", file=sys.stderr)
+
+
+def bring_in(args: argparse.Namespace) -> None:
+    import_session(Path(args.file), Path(args.session))
+    print(f"made {args.session}", file=sys.stderr)
+
+
+def _require_new(target: Path) -> None:
+    if target.exists():
+        raise UserError(f"{target} is there already: name a new one.")

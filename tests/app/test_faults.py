@@ -1,0 +1,269 @@
+"""Faults put in wherever the window depends on a disk, a child or a pipe: no answer lost, no hang, one sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.controller import State
+from app.remedies import remedy
+from core.config import Config, replaced
+from core.errors import Lack, UserError
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    ClipsRendered,
+    ClipsRequested,
+    DemonstrationRecorded,
+    Event,
+    Failed,
+    Paused,
+    PolicyPublished,
+    PolicyUpdated,
+    PreferenceAdded,
+    PreferenceWithdrawn,
+    QueryOffered,
+    RewardFitted,
+    RewardPublished,
+    RolloutReported,
+    StateRequested,
+    StateSaved,
+    Waited,
+)
+from core.preferences import PreferenceStore
+from core.session import Session
+from tests.app.fakes import Face, FakeProcess, make_frames, make_query, make_segment
+
+EMPTY = np.zeros((0,), np.float32)
+Error = tuple[type[Exception], tuple[Any, ...]]
+ERRORS: list[Error] = [
+    (OSError, (errno.ENOSPC, os.strerror(errno.ENOSPC))),
+    (RuntimeError, ("CUDA out of memory.",)),
+    (MemoryError, ()),
+]
+FULL: Error = (UserError, ("The checkpoint can't be written: make room.",))
+
+
+def stop_button(face: Face) -> None:
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+
+
+def events() -> list[tuple[str, Event]]:
+    """One of each event that a child may yield, with the child."""
+    query = make_query()
+    return [
+        ("rollout", Waited("rollout", "it waits")),
+        ("rollout", QueryOffered(query)),
+        ("rollout", BatchCollected(0, 0, *[EMPTY] * 4, np.zeros(0, np.bool_), EMPTY, EMPTY)),
+        ("rollout", RolloutReported(1000, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, 0)),
+        ("rollout", DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321)),
+        ("reward", RewardFitted(1, 3, (0.5,), (0.6,), (1e-4,), 0.8, 0.1)),
+        ("reward", RewardPublished(1, {})),
+        ("policy", PolicyPublished(1, {})),
+        ("policy", PolicyUpdated(1, 1000, 0.01, 1.0, 0.5, 3, 0.1)),
+        ("clips", ClipsRendered(10**9, (make_frames(), make_frames()))),
+    ]
+
+
+@pytest.mark.parametrize("index", range(len(events())), ids=[type(event).__name__ for _, event in events()])
+def test_a_worker_that_cannot_pass_on_an_event_is_told_of_and_started_again(
+    face: Face, qtbot: QtBot, index: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, event = events()[index]
+    first = make_query()
+    face.offer(first, make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    relay = face.controller.crew._relay
+
+    def failing(passed: Event) -> bool:
+        if passed is event:
+            raise RuntimeError("as injected")
+        return relay(passed)
+
+    monkeypatch.setattr(face.controller.crew._workers[name], "_relay", failing)
+    face.engine[name].play(event)
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    text = face.window.banner.text.text()
+    assert "as injected" in text and f"The {name} stage stopped" in text and "\n" not in text
+    stop_button(face)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert [a.query.id for a in face.answers()] == [first.id]
+
+
+SENDINGS = [
+    ("rollout", PolicyPublished),
+    ("reward", PolicyPublished),
+    ("policy", BatchCollected),
+    ("rollout", RewardPublished),
+    ("rollout", PreferenceAdded),
+    ("reward", PreferenceAdded),
+    ("reward", PreferenceWithdrawn),
+    ("clips", ClipsRequested),
+    ("rollout", Paused),
+    ("policy", StateRequested),
+]
+
+
+def cause(face: Face, kind: type[Event]) -> None:
+    """Brings it about that an event of this kind is sent."""
+    if kind is PreferenceAdded:
+        face.press(Qt.Key.Key_Left)
+    elif kind is PreferenceWithdrawn:
+        face.press(Qt.Key.Key_Backspace)
+    elif kind is ClipsRequested:
+        face.engine.offer(*[make_query() for _ in range(3)])
+    elif kind is Paused:
+        face.controller.pause(True)
+    elif kind is StateRequested:
+        face.controller.checkpoints.request()
+    else:
+        name, event = next((n, e) for n, e in events() if isinstance(e, kind))
+        face.engine[name].play(event)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=["no room", "no GPU memory", "no memory"])
+@pytest.mark.parametrize(("target", "kind"), SENDINGS, ids=[f"{k.__name__} to {t}" for t, k in SENDINGS])
+def test_a_stage_that_cannot_be_given_something_is_started_again_instead_of_waiting_for_ever(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, target: str, kind: type[Event], error: Error
+) -> None:
+    queries = [make_query() for _ in range(4)]
+    face.offer(*queries)
+    face.press(Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: face.query is queries[1])
+    send = FakeProcess.send
+
+    def failing(process: FakeProcess, event: Event) -> None:
+        if isinstance(event, kind):
+            raise error[0](*error[1])
+        send(process, event)
+
+    broken = face.engine[target]
+    monkeypatch.setattr(broken, "send", failing.__get__(broken))
+    cause(face, kind)
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    assert f"The {target} stage stopped" in face.window.banner.text.text()
+    kept = len(face.answers())
+    assert kept == {PreferenceAdded: 2, PreferenceWithdrawn: 0}.get(kind, 1)  # on disk, whatever became of the stage
+    stop_button(face)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert face.engine[target] is not broken
+    for name in {target} & {"rollout", "reward"}:  # the new one gets every answer, that one too
+        qtbot.waitUntil(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
+        assert len(face.engine[name].got(PreferenceAdded)) == kept
+    if kind is PreferenceWithdrawn:
+        qtbot.waitUntil(lambda: face.query is queries[0])
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == kept + 1)
+
+
+@pytest.mark.parametrize("error", [*ERRORS, FULL])
+@pytest.mark.parametrize("what", ["add", "withdraw_last", "all"])
+def test_whatever_the_store_raises_the_answer_can_be_given_again(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, what: str, error: Error
+) -> None:
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+
+    def failing(*_: Any) -> None:
+        raise error[0](*error[1])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PreferenceStore, what, failing)
+        if what == "all":
+            face.labelling.replay(("reward",))
+        else:
+            face.press(Qt.Key.Key_Left if what == "add" else Qt.Key.Key_Backspace)
+        qtbot.waitUntil(lambda: bool(face.window.banner.text.text()))
+    assert face.query is first and face.window.clips.flashed is None
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.query is second)
+
+
+@pytest.mark.parametrize("error", [*ERRORS, FULL])
+def test_a_checkpoint_that_fails_stops_nothing_and_the_next_is_tried(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, error: Error
+) -> None:
+    def failing(*_: Any) -> None:
+        raise error[0](*error[1])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "save", failing)
+        face.controller.checkpoints.request()
+        qtbot.waitUntil(lambda: face.window.banner.isVisible())
+    assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
+    assert "checkpoint" in face.window.banner.text.text()
+    face.controller.checkpoints.request()
+    qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
+
+
+def test_stopping_ends_even_when_the_last_checkpoint_fails(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> None:
+        raise UserError("The checkpoint can't be written: make room.")
+
+    monkeypatch.setattr(Session, "save", failing)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+
+
+@pytest.mark.parametrize(
+    ("lack", "device", "button"),
+    [
+        (Lack.GPU_MEMORY, "cuda", "Retry on the CPU"),
+        (Lack.GPU_MEMORY, "auto", "Retry on the CPU"),
+        (Lack.GPU_MEMORY, "cpu", "Retry with smaller batches"),
+        (Lack.MEMORY, "auto", "Retry with smaller batches"),
+        (Lack.NOTHING, "auto", "Restart"),
+    ],
+)
+def test_what_lacked_memory_is_started_again_with_less(lack: Lack, device: str, button: str) -> None:
+    config = replaced(Config(), device=device)
+    found = remedy(lack, config)
+    assert found.name == button
+    assert (found.config.device == "cpu") == (button == "Retry on the CPU" or device == "cpu")
+    smaller = found.config.policy.minibatch < config.policy.minibatch
+    assert smaller == (found.config.reward.minibatch < config.reward.minibatch) == ("smaller" in button)
+
+
+def test_batches_shrink_only_as_far_as_they_still_teach() -> None:
+    config = Config()
+    for _ in range(20):
+        config = remedy(Lack.MEMORY, config).config
+    assert (config.policy.minibatch, config.reward.minibatch) == (64, 8)
+    assert remedy(Lack.MEMORY, config).name == "Restart"
+    small = replaced(config, policy__minibatch=32, reward__minibatch=16)
+    assert remedy(Lack.MEMORY, small).config.policy.minibatch == 32
+
+
+def test_the_button_says_and_does_it(face: Face, qtbot: QtBot) -> None:
+    face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
+    qtbot.waitUntil(lambda: face.window.banner.restart.text() == "Retry on the CPU")
+    stop_button(face)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert face.engine["reward"].spec.config["device"] == "cpu"
+    assert face.controller.session.config.device == "auto"  # the session keeps its own
+    face.engine["reward"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    assert face.window.banner.restart.text() == "Restart"
+
+
+def test_save_and_quit_closes_after_a_failure(face: Face, qtbot: QtBot) -> None:
+    face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    with qtbot.waitSignal(face.window.closed):
+        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
+
+
+def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbot: QtBot) -> None:
+    face.engine["policy"].play(StateSaved("policy", 77, None))  # type: ignore[arg-type]
+    face.controller.checkpoints.request()
+    qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)

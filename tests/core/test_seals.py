@@ -1,0 +1,168 @@
+"""A store of answers that another program made, that somebody prepared, or that a disk has spoiled."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.errors import UserError
+from core.preferences import PreferenceStore
+from core.records import Choice
+from tests.core.builders import query
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with three answers, the last taken back; closed."""
+    folder = tmp_path / "s"
+    folder.mkdir()
+    with closing(PreferenceStore(folder / "preferences.sqlite")) as store:
+        for number in range(3):
+            store.add(query(number), list(Choice)[number], "human")
+        store.withdraw_last()
+    return folder / "preferences.sqlite"
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as vandal:
+        for statement in statements:
+            vandal.execute(statement)
+        vandal.commit()
+
+
+def refused(path: Path) -> str:
+    """The sentence with which opening or reading it is refused."""
+    with pytest.raises(UserError) as told, closing(PreferenceStore(path)) as store:
+        store.all()
+    text = str(told.value)
+    assert "\n" not in text and text.endswith(".") and str(path) in text
+    return text
+
+
+def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "bookmarks.sqlite"
+    change(path, "CREATE TABLE bookmarks (url TEXT)", "INSERT INTO bookmarks VALUES ('x')")
+    before = path.read_bytes()
+    assert "another program" in refused(path)
+    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["bookmarks.sqlite"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON preferences BEGIN DELETE FROM preferences; END",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE TABLE other (x)",
+        "CREATE INDEX i ON preferences (choice)",
+        "ALTER TABLE preferences ADD COLUMN x AS (upper(choice))",
+        "ALTER TABLE preferences ADD COLUMN x INTEGER CHECK (randomblob(1000000000) IS NOT NULL)",
+        "DROP TABLE segments",
+        "ALTER TABLE preferences RENAME COLUMN choice TO chosen",
+    ],
+)
+def test_a_store_with_anything_in_it_that_could_run_is_refused(path: Path, statement: str) -> None:
+    change(path, statement)
+    assert "another program" in refused(path)
+
+
+def test_a_view_in_place_of_the_answers_is_never_evaluated(path: Path) -> None:
+    change(
+        path,
+        "DROP TABLE preferences",
+        "CREATE VIEW preferences AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n",
+    )
+    assert "another program" in refused(path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE preferences SET choice = 'left' WHERE id = 2",
+        "UPDATE preferences SET withdrawn = 1 WHERE id = 2",
+        "UPDATE preferences SET withdrawn = 0 WHERE id = 3",
+        "UPDATE preferences SET left_segment = 1 WHERE id = 2",
+        "UPDATE preferences SET answered_at = 5 WHERE id = 1",
+        "UPDATE segments SET env_steps = 7 WHERE id = 1",
+        "UPDATE segments SET arrays = (SELECT arrays FROM segments WHERE id = 2) WHERE id = 1",
+        "DELETE FROM seals WHERE preference = 2",
+        "DELETE FROM segments",
+    ],
+)
+def test_what_was_changed_behind_its_back_is_noticed(path: Path, statement: str) -> None:
+    change(path, statement)
+    assert "preferences export" in refused(path)
+
+
+def test_a_flipped_bit_in_a_segment_is_noticed(path: Path) -> None:
+    with closing(PreferenceStore(path)) as store:
+        states = store.all()[0].query.left.states.tobytes()
+    content = path.read_bytes()
+    at = content.index(states[:64])
+    path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    assert "does not match its checksum" in refused(path)
+
+
+def test_a_store_from_before_there_were_checksums_gets_them(path: Path) -> None:
+    change(path, "DROP TABLE seals")
+    with closing(PreferenceStore(path)) as store:
+        assert [p.query.id for p in store.all()] == [0, 1]
+    change(path, "UPDATE preferences SET choice = 'tie' WHERE id = 1")
+    refused(path)
+
+
+def test_a_column_that_a_later_version_appends_spoils_no_checksum(path: Path) -> None:
+    change(path, "ALTER TABLE preferences ADD COLUMN mood REAL")
+    with closing(PreferenceStore(path)) as store:
+        assert len(store.all()) == 2
+
+
+def test_a_store_in_use_is_not_told_of_as_damaged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr("core.preferences.sqlite3.connect", lambda *a, **k: connect(*a, **k, timeout=0.01))
+    with closing(connect(path, isolation_level=None)) as other, closing(PreferenceStore(path)) as store:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(UserError, match="in use by another program") as told:
+            store.add(query(5), Choice.LEFT, "human")
+        assert "damaged" not in str(told.value)
+        other.execute("ROLLBACK")
+        store.add(query(5), Choice.LEFT, "human")
+
+
+def test_no_answer_goes_into_a_file_that_is_gone(path: Path) -> None:
+    """SQLite itself would go on writing into the deleted file, and say that all is well."""
+    folder = path.parent
+    with closing(PreferenceStore(path)) as store:
+        shutil.move(folder, folder.with_name("elsewhere"))
+        with pytest.raises(UserError, match="is gone"):
+            store.add(query(7), Choice.LEFT, "human")
+        shutil.move(folder.with_name("elsewhere"), folder)
+        store.add(query(8), Choice.LEFT, "human")
+        assert [p.query.id for p in store.all()] == [0, 1, 8]
+
+
+def test_a_clock_set_back_disorders_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock: Iterator[float] = iter((1e9, 5.0, -7.0))
+    monkeypatch.setattr(time, "time", lambda: next(clock))
+    with closing(PreferenceStore(path)) as store:
+        for number in (11, 12, 13):
+            store.add(query(number), Choice.LEFT, "human")
+        assert [p.query.id for p in store.all()] == [0, 1, 11, 12, 13]
+        last = store.withdraw_last()
+        assert last and last.query.id == 13
+
+
+def test_a_creation_cut_short_leaves_an_empty_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one with half the tables, which would be taken for another program's."""
+    path = tmp_path / "preferences.sqlite"
+    monkeypatch.setattr("core.preferences._SCHEMA", "CREATE TABLE segments (id); CREATE TABLE nonsense syntax;")
+    with pytest.raises(UserError):
+        PreferenceStore(path)
+    monkeypatch.undo()
+    with closing(PreferenceStore(path)) as store:
+        assert store.all() == []

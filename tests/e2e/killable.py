@@ -1,0 +1,78 @@
+"""Teaches a session until it is killed, and says on stdout what the person has been shown: a line an answer.
+
+python -m tests.e2e.killable window|headless FOLDER. Checkpoints come twice a second, so that kills meet them too.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from core.config import Config, replaced
+from core.events import Event, PreferenceAdded
+from core.session import Session
+
+_SMALL: dict[str, Any] = {
+    "labels": 100_000,
+    "steps": 10**9,
+    "rollout.environments": 8,
+    "rollout.steps": 64,
+    "rollout.threads": 1,
+    "reward.hidden": 16,
+    "reward.epochs_first": 5,
+    "reward.epochs": 1,
+    "policy.hidden": 16,
+    "policy.epochs": 1,
+    "query.first_share": 1e-5,
+}
+
+
+def opened(folder: Path, teacher: str) -> Session:
+    if (folder / "config.json").exists():
+        return Session.open(folder)
+    return Session.create(folder, replaced(Config(), **_SMALL, teacher=teacher))
+
+
+def headless(folder: Path) -> None:
+    import core.headless as module
+
+    def listen(event: Event) -> None:
+        if isinstance(event, PreferenceAdded):
+            print(event.preference.id, event.preference.choice, flush=True)
+
+    module._SECONDS_BETWEEN_CHECKPOINTS = 0.5
+    module.HeadlessRun(opened(folder, "oracle"), listen, threads=1).run()
+
+
+def window(folder: Path) -> None:
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+    from PySide6.QtWidgets import QApplication
+
+    import app.checkpoints
+    from app import theme
+    from app.controller import Controller
+    from app.windows.main import MainWindow
+    from core.processes import JobProcess
+
+    app.checkpoints._EVERY_MS = 500
+    application = QApplication([])
+    theme.apply(application)
+    controller = Controller(opened(folder, "human"), JobProcess)
+    shown = MainWindow(controller)
+
+    def told(preference: Any) -> None:
+        shown.repaint()  # the flash is on screen now
+        print(preference.id, shown.clips.flashed, flush=True)
+
+    controller.labelling.pair_shown.connect(lambda pair: QTest.keyClick(shown, Qt.Key.Key_Right))
+    controller.labelling.answer_kept.connect(told)
+    shown.show()
+    shown.activateWindow()
+    controller.start()
+    application.exec()
+
+
+if __name__ == "__main__":
+    {"window": window, "headless": headless}[sys.argv[1]](Path(sys.argv[2]))

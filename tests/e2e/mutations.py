@@ -1,0 +1,249 @@
+"""Ways to spoil a session, on disk or as one file: what disks, programs and people do to files. Seeded; no opening."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save
+
+from core.checkpoint import kept, load_newest, save_checkpoint
+from core.events import JobState
+
+Rng = np.random.Generator
+Mutation = Callable[[Path, Rng], None]
+
+
+def flipped(path: Path, rng: Rng) -> None:
+    content = bytearray(path.read_bytes())
+    for at in rng.integers(0, len(content), rng.integers(1, 9)):
+        content[at] ^= 1 << int(rng.integers(8))
+    path.write_bytes(content)
+
+
+def flipped_early(path: Path, rng: Rng) -> None:
+    """In the header, where sizes and offsets are."""
+    content = bytearray(path.read_bytes())
+    for at in rng.integers(0, min(200, len(content)), rng.integers(1, 5)):
+        content[at] = int(rng.integers(256))
+    path.write_bytes(content)
+
+
+def flipped_late(path: Path, rng: Rng) -> None:
+    """In the list of members of a zip."""
+    content = bytearray(path.read_bytes())
+    for at in rng.integers(max(0, len(content) - 400), len(content), rng.integers(1, 5)):
+        content[at] = int(rng.integers(256))
+    path.write_bytes(content)
+
+
+def truncated(path: Path, rng: Rng) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: rng.integers(0, len(content))])
+
+
+def extended(path: Path, rng: Rng) -> None:
+    path.write_bytes(path.read_bytes() + rng.bytes(int(rng.integers(1, 5000))))
+
+
+def zeroed(path: Path, rng: Rng) -> None:
+    """As after a power cut: a block that was never written."""
+    content = bytearray(path.read_bytes())
+    at, size = int(rng.integers(0, len(content))), int(rng.choice([16, 512, 4096]))
+    content[at : at + size] = bytes(len(content[at : at + size]))
+    path.write_bytes(content)
+
+
+def swapped(path: Path, rng: Rng) -> None:
+    content = bytearray(path.read_bytes())
+    size = min(1024, len(content) // 3)
+    one, other = sorted(int(x) for x in rng.integers(0, len(content) - size, 2))
+    content[one : one + size], content[other : other + size] = (
+        content[other : other + size],
+        content[one : one + size],
+    )
+    path.write_bytes(content)
+
+
+def foreign(path: Path, rng: Rng) -> None:
+    path.unlink()
+    kind = rng.integers(6)
+    if kind == 0:
+        with closing(sqlite3.connect(path)) as db:
+            db.execute("CREATE TABLE bookmarks (url TEXT)")
+    elif kind == 1:
+        path.write_bytes(save({"x": np.zeros(3, np.float32)}))
+    elif kind == 2:
+        path.write_bytes(b"\x89PNG\r\n\x1a\n" + rng.bytes(500))
+    elif kind == 3:
+        path.write_text("my shopping list\n" * 50)
+    elif kind == 4:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a.txt", "x")
+    else:
+        path.mkdir()
+
+
+def missing(path: Path, rng: Rng) -> None:
+    path.unlink()
+
+
+def empty(path: Path, rng: Rng) -> None:
+    path.write_bytes(b"")
+
+
+def oversized(path: Path, rng: Rng) -> None:
+    """The first number of the file, whatever it means there, becomes enormous."""
+    content = bytearray(path.read_bytes())
+    width = int(rng.choice([4, 8]))
+    at = int(rng.choice([0, 16, 28, 52]))
+    content[at : at + width] = int(rng.choice([2**31 - 1, 2**30, 10**8])).to_bytes(width, "little")
+    path.write_bytes(content)
+
+
+def long_header(path: Path, rng: Rng) -> None:
+    size = int(rng.choice([90 << 20, 99 << 20]))
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", size) + b'{"a":[' + b"[" * 10_000)
+        file.truncate(8 + size)
+
+
+def sparse(path: Path, rng: Rng) -> None:
+    """Gigabytes that take no room on the disk."""
+    with open(path, "r+b") as file:
+        file.truncate(int(rng.choice([3, 20])) << 30)
+
+
+_ODD: list[Any] = [
+    None,
+    -1,
+    0,
+    10**400,
+    1e308,
+    float("nan"),
+    "",
+    "x" * 10_000,
+    [],
+    {},
+    [[[]]],
+    True,
+    2**63,
+    "../../etc",
+]
+
+
+def odd_value(path: Path, rng: Rng) -> None:
+    """One value of the config becomes another."""
+    values = json.loads(path.read_bytes())
+    place = values
+    while True:
+        name = list(place)[rng.integers(len(place))]
+        if not isinstance(place[name], dict) or rng.random() < 0.1:
+            break
+        place = place[name]
+    place[name] = _ODD[rng.integers(len(_ODD))]
+    path.write_text(json.dumps(values))
+
+
+def nested(path: Path, rng: Rng) -> None:
+    path.write_text("[" * int(rng.choice([1000, 100_000])))
+
+
+def odd_state(path: Path, rng: Rng) -> None:
+    """A whole checkpoint with a right digest, which says what no job would."""
+    loaded = load_newest(path.parent)
+    assert loaded is not None
+    number, states = loaded
+    job = str(rng.choice(sorted(states)))
+    arrays, values = dict(states[job].arrays), dict(states[job].values)
+    if arrays and rng.random() < 0.6:
+        name = str(rng.choice(sorted(arrays)))
+        old = arrays[name]
+        change = rng.integers(5)
+        if change == 0:
+            del arrays[name]
+        elif change == 1:
+            arrays[name] = np.zeros((3, 1, 2), old.dtype)
+        elif change == 2:
+            arrays[name] = np.full_like(old, np.nan if old.dtype.kind == "f" else 1)
+        elif change == 3:
+            arrays[name] = old[:0] if old.ndim else old
+        else:
+            arrays[name] = old.astype(np.int8)
+    elif values:
+        name = str(rng.choice(sorted(values)))
+        values[name] = _ODD[rng.integers(len(_ODD))]
+    save_checkpoint(path.parent, number, {**states, job: JobState(arrays, values)})
+
+
+def beside(path: Path, rng: Rng) -> None:
+    """A log of writes that is not the store's."""
+    path.with_name(path.name + str(rng.choice(["-wal", "-shm", "-journal"]))).write_bytes(rng.bytes(5000))
+
+
+def _smuggled(path: Path, name: str, data: bytes, mode: int = stat.S_IFREG, packing: int = zipfile.ZIP_STORED) -> None:
+    member = zipfile.ZipInfo(name)
+    member.external_attr = (mode | 0o644) << 16
+    with zipfile.ZipFile(path, "a", packing) as archive:
+        archive.writestr(member, data, packing)
+
+
+def path_trick(path: Path, rng: Rng) -> None:
+    names = ["../escaped", "/tmp/escaped", "a/../../escaped", "C:\\escaped", "..\\escaped", "checkpoints/../../escaped"]
+    _smuggled(path, str(rng.choice(names)), b"escaped")
+
+
+def link(path: Path, rng: Rng) -> None:
+    mode = int(rng.choice([stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFDIR]))
+    _smuggled(path, "checkpoints/00000099.safetensors", b"/etc/passwd", mode)
+
+
+def bomb(path: Path, rng: Rng) -> None:
+    _smuggled(path, "checkpoints/00000099.safetensors", bytes(64 << 20), packing=zipfile.ZIP_DEFLATED)
+
+
+def liar(path: Path, rng: Rng) -> None:
+    """The list of members says other sizes, offsets or kinds of packing than there are."""
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\1\2")
+    field, width = [(10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (42, 4)][rng.integers(6)]
+    content[at + field : at + field + width] = rng.bytes(width)
+    path.write_bytes(content)
+
+
+ANY: tuple[Mutation, ...] = (flipped, flipped_early, truncated, extended, zeroed, swapped, foreign, empty, oversized)
+OF_CHECKPOINT: tuple[Mutation, ...] = (*ANY, missing, long_header, sparse, odd_state, odd_state)
+OF_STORE: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse, beside, beside)
+OF_CONFIG: tuple[Mutation, ...] = (*ANY, missing, nested, sparse, odd_value, odd_value, odd_value, odd_value)
+OF_FILE: tuple[Mutation, ...] = (*ANY, flipped_late, flipped_late, sparse, path_trick, link, bomb, liar, liar)
+
+
+def _pick(mutations: tuple[Mutation, ...], rng: Rng) -> Mutation:
+    return mutations[rng.integers(len(mutations))]
+
+
+def mutated(session: Path, packed: Path, place: Path, rng: Rng) -> tuple[Path, str]:
+    """A spoiled copy under `place` of the session's folder, or of it as one file; and what was done to what."""
+    if rng.random() < 0.3:
+        copy = place / "shared.somersault"
+        shutil.copy(packed, copy)
+        mutation = _pick(OF_FILE, rng)
+        mutation(copy, rng)
+        return copy, f"{mutation.__name__} file"
+    copy = place / "session"
+    shutil.copytree(session, copy)
+    newest = kept(copy / "checkpoints")[-1]
+    kinds = [(newest, OF_CHECKPOINT), (copy / "preferences.sqlite", OF_STORE), (copy / "config.json", OF_CONFIG)]
+    path, mutations = kinds[rng.integers(3)]
+    mutation = _pick(mutations, rng)
+    mutation(path, rng)
+    return copy, f"{mutation.__name__} {path.name}"

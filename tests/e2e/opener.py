@@ -1,0 +1,64 @@
+"""Opens what it is told on stdin, in a process of its own, and says on stdout what came of it: a JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import traceback
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.archive import import_session
+from core.errors import NotFiniteError, UserError
+from core.headless import HeadlessRun
+from core.session import Session
+
+
+def opened(path: Path, train: bool) -> list[list[Any]]:
+    """Imports or opens it, and lets it train for a moment. Its answers."""
+    if path.is_file():
+        import_session(path, path.parent / "imported")
+        path = path.parent / "imported"
+    session = Session.open(path)
+    try:
+        if not train:  # a config that asks for much is no damage, but must not be tried here
+            session.load()
+            with closing(session.store()) as store:
+                return [[p.id, p.query.id, str(p.choice)] for p in store.all()]
+        run = HeadlessRun(session, lambda event: None, threads=1)
+        try:
+            answers = [[p.id, p.query.id, str(p.choice)] for p in run._store.all()]
+            run.cycle()
+        finally:
+            run.close()
+        return answers
+    finally:
+        session.close()
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        order = json.loads(line)
+        started = time.process_time()
+        try:
+            result = {"outcome": "opened", "answers": opened(Path(order["path"]), order["train"])}
+        except (UserError, NotFiniteError) as error:
+            result = {"outcome": "refused", "text": str(error)}
+        except BaseException:
+            result = {"outcome": "crashed", "text": traceback.format_exc()}
+        usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        result |= {
+            "seconds": time.process_time() - started,
+            "mb": usage / (1 << 20 if sys.platform == "darwin" else 1 << 10),
+        }
+        print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()

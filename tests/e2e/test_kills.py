@@ -1,0 +1,91 @@
+"""SIGKILL at any moment of labelling and training: every answer that was shown as taken is there, and it goes on."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+_LATEST = {"window": 9.0, "headless": 5.0}
+"""Seconds after its start within which a program is killed: from before it has opened the session to well at work."""
+_PATIENCE_SECONDS = 60
+
+
+def start(kind: str, folder: Path) -> subprocess.Popen[str]:
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "tests.e2e.killable", kind, str(folder)]
+    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+
+
+def kill(program: subprocess.Popen[str]) -> list[str]:
+    """Kills it; what it had said in whole lines. None of its children lives on."""
+    family = psutil.Process(program.pid).children(recursive=True)
+    program.kill()
+    said, _ = program.communicate()
+    _, alive = psutil.wait_procs(family, timeout=_PATIENCE_SECONDS)
+    assert not alive
+    return said[: said.rfind("\n") + 1].splitlines()
+
+
+def kept(folder: Path) -> list[str]:
+    """What is on disk, once opened as any program would."""
+    if not (folder / "config.json").exists():
+        return []
+    session = Session.open(folder)
+    store = session.store()
+    try:
+        session.load()
+        return [f"{p.id} {p.choice}" for p in store.all()]
+    finally:
+        store.close()
+        session.close()
+
+
+def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Random) -> int:
+    """Returns how many answers were shown. The same session is opened each time anew."""
+    shown: list[str] = []
+    for number in range(times):
+        program = start(kind, folder)
+        time.sleep(rng.uniform(0, _LATEST[kind]))
+        assert program.poll() is None, f"start {number} ended by itself"
+        shown += kill(program)
+        there = kept(folder)
+        assert set(shown) <= set(there), f"kill {number}: lost {set(shown) - set(there)}"
+        assert len(there) <= len(shown) + number + 1  # one a kill may be on disk that could not be told of any more
+    return len(shown)
+
+
+def goes_on(kind: str, folder: Path) -> None:
+    before = len(kept(folder))
+    program = start(kind, folder)
+    assert program.stdout
+    assert program.stdout.readline()
+    kill(program)
+    assert len(kept(folder)) > before
+
+
+@pytest.mark.parametrize("kind", ["window", "headless"])
+def test_after_a_few_kills(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    killed_again_and_again(kind, folder, 2, random.Random(1))
+    goes_on(kind, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", ["window", "headless"])
+def test_after_a_hundred_kills(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    shown = killed_again_and_again(kind, folder, 100, random.Random(2))
+    goes_on(kind, folder)
+    print(f"{kind}: 100 kills, {shown} answers shown, none lost")
+    assert shown > 100
