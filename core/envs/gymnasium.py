@@ -157,7 +157,7 @@ class GymBatch:
         """What goes wrong inside somebody's environment is told in a sentence, with its own words."""
         try:
             yield
-        except UserError:
+        except (UserError, MemoryError):
             raise
         except Exception as error:
             raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
