@@ -203,6 +203,7 @@ class Controller(QObject):
     def _on_report(self, event: Event) -> None:
         if isinstance(event, RolloutReported):
             self.progress.reported(event.env_steps)
+            self.labelling.wake_oracle()
         record(event, self.metrics, self.progress.env_steps)
 
     def _on_clips_requested(self, event: ClipsRequested) -> None:

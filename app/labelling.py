@@ -82,7 +82,7 @@ class Labelling(QObject):
     def set_open(self, on: bool) -> None:
         """Whether answers are taken at all."""
         self.open = on
-        self._wake_oracle()
+        self.wake_oracle()
 
     def answer(self, choice: Choice, labeller: str = HUMAN) -> None:
         """Ignored while there is no pair, or while the last answer is on its way to the disk."""
@@ -108,7 +108,15 @@ class Labelling(QObject):
         if teacher != self.teacher:
             self.teacher = teacher
             self.teacher_changed.emit(teacher)
-        self._wake_oracle()
+        self.wake_oracle()
+
+    def wake_oracle(self) -> None:
+        """Lets it answer what is due: all its labels spent before the policy moves would teach far less (3.3)."""
+        wanted = self.open and self.teacher == ORACLE and self.pairs.shown is not None and not self._busy
+        if not wanted or self._progress.labels >= self._progress.due:
+            self._oracle.stop()
+        elif not self._oracle.isActive():
+            self._oracle.start()
 
     def offer(self, query: Query) -> None:
         self._progress.offered()
@@ -145,8 +153,9 @@ class Labelling(QObject):
         self._ask_for_clips()
 
     def _show(self, pair: Pair) -> None:
+        self._oracle.stop()  # each pair stands its full time
         self.pair_shown.emit(pair)
-        self._wake_oracle()
+        self.wake_oracle()
 
     def _ask_for_clips(self) -> None:
         for token, query in self.pairs.to_draw():
@@ -201,13 +210,6 @@ class Labelling(QObject):
 
     def _on_counted(self, count: int) -> None:
         self._progress.labels = count
-
-    def _wake_oracle(self) -> None:
-        wanted = self.open and self.teacher == ORACLE and self.pairs.shown is not None
-        if wanted and not self._busy and self._progress.labels < self._progress.target:
-            self._oracle.start()
-        else:
-            self._oracle.stop()
 
     def _on_oracle_due(self) -> None:
         if self.pairs.shown is None:

@@ -9,6 +9,7 @@ from platformdirs import user_data_dir
 
 from core.config import Config, replaced
 from core.errors import UserError
+from core.policy.presets import presets
 from core.queries import first_labels
 from core.session import Session
 from core.tasks import find
@@ -60,7 +61,7 @@ def opened(options: argparse.Namespace) -> Session:
 def new_config(options: argparse.Namespace) -> Config:
     task = find(options.task or DEFAULT_TASK)
     given = {name: getattr(options, name) for name in ("labels", "seed") if getattr(options, name) is not None}
-    config = replaced(Config(task=task.name), **{**task.presets, **given})
+    config = replaced(Config(task=task.name), **{**presets(task.presets), **given})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
     kept = {"teacher": options.teacher or "human", "steps": _NO_END, "query.horizon": config.steps}
     return replaced(config, **kept, **{"query.first_labels": first})

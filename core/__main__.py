@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from core.ablations import ABLATIONS
 from core.config import OracleConfig
+from core.policy.presets import PRESETS
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("task", nargs="?", help="an entry of the catalogue")
     teach.add_argument("--teacher", default="oracle", choices=("oracle", "none"))
+    teach.add_argument("--algorithm", choices=tuple(PRESETS), help="policy optimiser (default: the task's)")
     teach.add_argument("--labels", type=int, help="answers in the whole run (default: the task's)")
     teach.add_argument("--steps", type=int, help="environment steps (default: the task's)")
     teach.add_argument("--seed", type=int, default=0)

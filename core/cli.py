@@ -20,6 +20,7 @@ from core.ablations import ABLATIONS
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
+from core.policy.presets import presets
 from core.session import Session
 from core.tasks import CATALOGUE, find
 from core.tasks.base import Task
@@ -92,8 +93,8 @@ def _teach(args: argparse.Namespace) -> None:
 
 
 def _resumed(args: argparse.Namespace) -> Session:
-    kept = (args.task, args.labels, args.steps, args.session, args.set, args.ablations, *_oracle(args).values())
-    if any(value not in (None, []) for value in kept):
+    kept = (args.task, args.algorithm, args.labels, args.steps, args.session, args.set, args.ablations)
+    if any(value not in (None, []) for value in (*kept, *_oracle(args).values())):
         raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     session = Session.open(Path(args.resume))
     if session.config.teacher == "human":
@@ -116,8 +117,13 @@ def _new_session(args: argparse.Namespace) -> Session:
     modified = {**_ablated(args), **_oracle(args)}
     if args.teacher == "none" and modified:
         raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
-    changes = {**task.presets, **{name: value for name, value in given.items() if value is not None}, **modified}
-    config = replaced(Config(task=task.name), **{**changes, **_settings(args.set)})
+    settings = _settings(args.set)
+    algorithm = str(settings.get("policy.algorithm", args.algorithm or "")) or None
+    changes = {
+        **presets(task.presets, algorithm),
+        **{name: value for name, value in given.items() if value is not None},
+    }
+    config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
     _check_against_task(config, task)
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
@@ -149,6 +155,7 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UserError(f"{pair!r} is no setting: write NAME=VALUE, such as policy.discount=0.99.")
+        name = name.replace("__", ".")
         try:
             result[name] = json.loads(text)
         except ValueError:

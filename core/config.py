@@ -105,19 +105,27 @@ class OracleConfig(_Checked):
 
 @dataclass(frozen=True)
 class PolicyConfig(_Checked):
-    """PPO, the interactive default (the paper's robots use TRPO with the same discount and entropy bonus)."""
+    """Improving the policy. These are for PPO, the interactive default; core.policy.presets has those of the others."""
 
-    algorithm: str = choice("ppo", "policy optimiser", ("ppo",), "2.2.1")
+    algorithm: str = choice("ppo", "policy optimiser", ("ppo", "trpo", "a2c"), "2.2.1")
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 4096)
     discount: float = number(0.99, "discount rate, per step", "A.1", 0, 0.99999)
-    gae_lambda: float = number(0.95, "lambda of the generalised advantage", "A.1", 0, 1)
+    gae_lambda: float = number(0.95, "lambda of the generalised advantage; 1 for n-step returns", "A.1", 0, 1)
     entropy_bonus: float = number(0.01, "weight of the entropy bonus", "A.1", 0)
-    learning_rate: float = number(1e-3, "Adam's step size", "", 0, 1)
-    clip: float = number(0.2, "how far the probability ratio may move in one update", "", 0.001, 1)
-    epochs: int = number(8, "passes over one batch", "", 1, 1000)
-    minibatch: int = number(2048, "steps in one gradient step", "", 1)
+    learning_rate: float = number(1e-3, "step size; for TRPO that of the value function", "A.2", 0, 1)
+    decay: float = number(0.0, "share of the step size that is gone, linearly, at the session's end", "A.2", 0, 1)
+    clip: float = number(0.2, "PPO: how far the probability ratio may move in one update", "", 0.001, 1)
+    epochs: int = number(8, "passes over one batch; for TRPO of the value function; A2C makes one", "", 1, 1000)
+    minibatch: int = number(2048, "steps in one gradient step; A2C takes the whole batch", "", 1)
     max_gradient: float = number(0.5, "gradient norm is clipped to this", "", 1e-6)
-    target_kl: float = number(0.03, "an update ends early when the policy has moved this far", "", 1e-6)
+    target_kl: float = number(0.03, "PPO: an update ends early when the policy has moved this far", "", 1e-6)
+    max_kl: float = number(0.01, "TRPO: no update moves the policy farther (mean KL divergence)", "", 1e-6)
+    curvature_share: float = number(0.5, "TRPO: share of a batch that curvature is measured on", "", 1e-4, 1)
+    damping: float = number(0.1, "TRPO: added to the curvature", "", 0)
+    conjugate_steps: int = number(10, "TRPO: steps of conjugate gradients", "", 1, 1000)
+    line_search: int = number(10, "TRPO: lengths of its step that are tried before it is given up", "", 1, 100)
+    rms_decay: float = number(0.99, "A2C: RMSprop's memory of squared gradients", "A.2", 0, 0.99999)
+    rms_epsilon: float = number(1e-5, "A2C: RMSprop's epsilon", "A.2", 1e-12)
     initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
     lag: int = number(0, "batches that rollouts may run ahead of the policy", "", 0, 8)
 

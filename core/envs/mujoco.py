@@ -124,6 +124,11 @@ class MujocoBatch:
         self.observations = self._observe(task.observe).astype(np.float32)
 
     @property
+    def discrete(self) -> bool:
+        """Whether an action is a choice, as a one-hot row, rather than torques."""
+        return False
+
+    @property
     def observation_size(self) -> int:
         return int(self.observations.shape[1])
 

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from core.actor_critic import ActorCritic, actor_critic
 from core.config import Config
 from core.devices import device_for
 from core.envs.mujoco import MujocoBatch
-from core.networks import CPU, GaussianActorCritic
+from core.networks import CPU
 from core.records import Float32
 from core.seeding import generator, seed_for
 from core.tasks import find
 
 
-def sizes(config: Config) -> tuple[int, int]:
-    """Of the task's observations and actions."""
+@dataclass(frozen=True)
+class Spaces:
+    """Widths of an observation's and an action's row, and whether the action is a one-hot choice."""
+
+    observations: int
+    actions: int
+    discrete: bool
+
+
+def spaces(config: Config) -> Spaces:
     env = MujocoBatch(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
     env.close()
-    return env.observation_size, env.action_size
+    return Spaces(env.observation_size, env.action_size, env.discrete)
 
 
-def untrained_policy(config: Config, device: torch.device | None = None) -> GaussianActorCritic:
+def sizes(config: Config) -> tuple[int, int]:
+    """Of the task's observations and actions."""
+    found = spaces(config)
+    return found.observations, found.actions
+
+
+def untrained_policy(config: Config, device: torch.device | None = None) -> ActorCritic:
     """The policy before its first update: the same for the same seed."""
     start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
-    policy = config.policy
-    return GaussianActorCritic(*sizes(config), policy.hidden, policy.initial_std, start, device or device_for(config))
+    found = spaces(config)
+    place = device or device_for(config)
+    return actor_critic(found.observations, found.actions, found.discrete, config.policy, start, place)
 
 
 class Actor:
@@ -40,11 +56,9 @@ class Actor:
     def load(self, weights: dict[str, np.ndarray]) -> None:
         self._network.load_arrays(weights)
 
+    @torch.no_grad()
     def __call__(self, observations: Float32) -> tuple[Float32, Float32]:
         """(N, o) -> actions (N, a) and log probabilities (N,)."""
-        with torch.no_grad():
-            means = self._network.means(self._network.normalise(torch.as_tensor(observations))).numpy()
-        log_std = self._network.log_std.numpy()
-        noise = np.zeros_like(means) if self._rng is None else self._rng.standard_normal(means.shape, np.float32)
-        constant = log_std.sum() + 0.5 * math.log(2 * math.pi) * means.shape[1]
-        return means + np.exp(log_std) * noise, -0.5 * (noise**2).sum(axis=1) - constant
+        parameters = self._network.parameters_of(self._network.normalise(torch.as_tensor(observations)))
+        actions, log_probs = self._network.sample(parameters, self._rng)
+        return actions.numpy(), log_probs.numpy()

@@ -10,7 +10,8 @@ from core.config import Config
 from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
 from core.jobs.acting import untrained_policy
 from core.jobs.fitting import counter
-from core.policy.ppo import PPO, UpdateReport
+from core.policy.base import UpdateReport
+from core.policy.factory import policy_optimiser
 from core.seeding import generator, restored, saved
 
 
@@ -19,7 +20,7 @@ class PolicyJob:
 
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
-        self._optimiser = PPO(untrained_policy(config), config.policy, self._rng)
+        self._optimiser = policy_optimiser(untrained_policy(config), config, self._rng)
         self._batches: deque[BatchCollected] = deque()
         self._version = 0
 

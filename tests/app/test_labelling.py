@@ -194,6 +194,18 @@ def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: Q
     assert not face.labelling._oracle.isActive()
 
 
+def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=10, query__first_labels=1, query__half_life=1e5, query__horizon=200_000)
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(), make_query(), make_query())
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    assert not face.labelling._oracle.isActive()
+    face.labelling._progress.reported(20_000)
+    face.labelling.wake_oracle()
+    qtbot.waitUntil(lambda: len(face.answers()) == 2)
+    assert not face.labelling._oracle.isActive()
+
+
 def test_the_person_can_take_over_from_the_oracle(face: Face, qtbot: QtBot) -> None:
     face.labelling.set_teacher(ORACLE)
     face.offer(make_query(1.0, 0.0), make_query())

@@ -166,7 +166,7 @@ ABLATED = [
     ("--random-queries", {"query__selection": "random"}),
     ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
     ("--no-online-queries", {"query__first_share": 1.0}),
-    ("--no-regularization", {"reward__l2": 0.0, "reward__dropout": 0.0}),
+    ("--no-regularization", {"reward__l2": 0.0}),
     ("--no-segments", {"query__segment_steps": 1}),
     ("--target", {"reward__target": "returns"}),
 ]

@@ -114,6 +114,14 @@ def rewards_after(answers: int, bonus: float) -> np.ndarray:
     return of(BatchCollected, rollout.turn(*given, published(rollout, 0), rewarded(rollout)))[0].rewards
 
 
+@pytest.mark.parametrize("std", [1.0, 0.05])
+def test_the_predicted_reward_has_mean_zero_and_the_deviation_asked_for(std: float) -> None:
+    rollout = Played("rollout", reward__std=std)
+    (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
+    assert float(batch.rewards.mean()) == pytest.approx(0, abs=1e-6)
+    assert float(batch.rewards.std()) == pytest.approx(std, rel=1e-4)
+
+
 def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
     plain = rewards_after(0, 0.0)
     gains = [rewards_after(answers, 2.0) - plain for answers in (0, 2, 4)]

@@ -1,0 +1,41 @@
+"""Advantage actor-critic (Mnih et al. 2016, in synchronous form): the paper's optimiser for Atari (A.2).
+
+One gradient step on each small batch. The paper says Adam, with numbers (alpha = .99, epsilon = 1e-5) that are those
+of RMSprop; it is RMSprop here, as in Mnih et al.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from core.policy.base import OnPolicyOptimiser, Prepared, UpdateReport
+
+
+class A2C(OnPolicyOptimiser):
+    """With gae_lambda 1, the advantages are n-step returns above the value, n being the steps of a batch.
+
+    A batch that the present policy did not gather (config.policy.lag) is weighted by the ratio of probabilities;
+    otherwise that ratio is 1, and its gradient the policy's.
+    """
+
+    values_join = True
+
+    def _make_optimiser(self) -> torch.optim.Optimizer:
+        config = self._config
+        return torch.optim.RMSprop(
+            [self.network.weights], lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon
+        )
+
+    def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
+        network = self.network
+        parameters = network.parameters_of(batch.inputs)
+        change = network.log_probs(parameters, batch.actions) - batch.log_probs
+        ratio = change.exp()
+        entropy = network.entropy(parameters)
+        value_loss = 0.5 * (batch.values - batch.returns).square().mean()
+        self._descend(value_loss - (ratio * batch.advantages).mean() - self._config.entropy_bonus * entropy)
+        with torch.no_grad():
+            kl = (ratio - 1 - change).mean()
+        yield UpdateReport(float(kl), float(entropy.detach()), float(value_loss.detach()))

@@ -1,0 +1,41 @@
+"""Settings that suit each policy optimiser. Light: the window chooses by them too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "ppo": {},  # the defaults of the config are for PPO
+    "trpo": {
+        "policy.discount": 0.995,  # A.1, like the next
+        "policy.gae_lambda": 0.97,
+        # One step of the policy a batch: small batches, or a session is over after few steps.
+        "rollout.environments": 64,
+        "rollout.steps": 32,
+        "policy.minibatch": 256,
+        "policy.epochs": 5,
+    },
+    "a2c": {
+        "policy.discount": 0.99,  # A.2, like all that follows
+        "policy.gae_lambda": 1.0,  # returns of n steps
+        "rollout.environments": 16,
+        "rollout.steps": 5,
+        "policy.learning_rate": 7e-4,
+        "policy.decay": 0.625,  # to zero after 80 million steps, of which the paper's runs took 50
+    },
+}
+_OF_ALGORITHMS = {name for preset in PRESETS.values() for name in preset}
+"""Settings that belong to the algorithm. The entropy bonus is none of them: in the paper it is the task's (A.1)."""
+
+
+def presets(task: Mapping[str, Any], algorithm: str | None = None) -> dict[str, Any]:
+    """Config changes, as for config.replaced, for a task that has these presets.
+
+    algorithm None: the task's own, PPO where it names none. With another, what the task says of _OF_ALGORITHMS is
+    left out, since it was found for its own.
+    """
+    own = task.get("policy.algorithm", "ppo")
+    chosen = algorithm or own
+    fitting = {name: value for name, value in task.items() if chosen == own or name not in _OF_ALGORITHMS}
+    return {**PRESETS.get(chosen, {}), **fitting, "policy.algorithm": chosen}

@@ -1,0 +1,78 @@
+"""The peer's side of optimisers_pair.py: stable-baselines3's and sb3-contrib's optimisers on the same backflip.
+
+It runs in an environment of its own, `.venv-sb3`. Each algorithm has its library's default settings; where an update
+takes 2,048 steps by default, eight environments gather them, which is faster than one. Observations and rewards
+are normalised as the libraries' own tuned settings for MuJoCo tasks have it. Prints one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import torch
+from sb3_contrib import TRPO
+from stable_baselines3 import A2C, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecNormalize
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from backflip_env import HopperBackflip
+
+_TASK = "HopperBackflip-v0"
+_EPISODES = 100
+"""Finished episodes that the return is a mean of, as in core."""
+_ENVIRONMENTS = {"ppo": 8, "trpo": 8, "a2c": 16}
+_CLASSES = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
+_STEPS = {"ppo": 256, "trpo": 256, "a2c": 5}
+"""Of each environment in an update: 2,048 in all for PPO and TRPO."""
+
+
+def build(algorithm: str, seed: int) -> BaseAlgorithm:
+    venv = VecNormalize(make_vec_env(_TASK, n_envs=_ENVIRONMENTS[algorithm], seed=seed))
+    return _CLASSES[algorithm](
+        "MlpPolicy",
+        venv,
+        n_steps=_STEPS[algorithm],
+        seed=seed,
+        device="cpu",
+        stats_window_size=_EPISODES,
+    )
+
+
+def measure(algorithm: str, steps: int, seed: int) -> dict[str, float | int | None]:
+    """The returns are those that the environments gave, before normalisation."""
+    model = build(algorithm, seed)
+    started = time.perf_counter()
+    model.learn(steps)
+    seconds = time.perf_counter() - started
+    returns = [episode["r"] for episode in model.ep_info_buffer or ()]
+    return {
+        "steps": model.num_timesteps,
+        "seconds": round(seconds, 2),
+        "steps_per_second": round(model.num_timesteps / seconds, 1),
+        "true_return": round(float(np.mean(returns)), 2) if returns else None,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--algorithm", choices=sorted(_CLASSES), required=True)
+    for name in ("steps", "seed", "episode", "threads"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode)
+    print(json.dumps(measure(options.algorithm, options.steps, options.seed)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Choosing an algorithm brings its settings along; what the task or the person says goes before them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.__main__ import main
+from core.config import Config, replaced
+from core.policy.factory import OPTIMISERS
+from core.policy.presets import PRESETS, presets
+from core.session import read_config
+from core.tasks import CATALOGUE, find
+
+TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
+
+
+def made(*, task: dict[str, Any], algorithm: str | None = None) -> Config:
+    return replaced(Config(), **presets(task, algorithm))
+
+
+def test_there_are_presets_for_every_optimiser() -> None:
+    assert PRESETS.keys() == OPTIMISERS.keys()
+
+
+@pytest.mark.parametrize("algorithm", PRESETS)
+@pytest.mark.parametrize("task", CATALOGUE)
+def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str) -> None:
+    assert made(task=dict(find(task).presets), algorithm=algorithm).policy.algorithm == algorithm
+
+
+def test_the_papers_numbers() -> None:
+    trpo, a2c = made(task={}, algorithm="trpo"), made(task={}, algorithm="a2c")
+    assert (trpo.policy.discount, trpo.policy.gae_lambda, trpo.policy.entropy_bonus) == (0.995, 0.97, 0.01)
+    assert (a2c.rollout.steps, a2c.rollout.environments, a2c.policy.discount) == (5, 16, 0.99)
+    assert (a2c.policy.learning_rate, a2c.policy.entropy_bonus, a2c.policy.gae_lambda) == (7e-4, 0.01, 1.0)
+    assert (a2c.policy.rms_decay, a2c.policy.rms_epsilon) == (0.99, 1e-5)
+
+
+def test_without_a_choice_the_task_has_its_way() -> None:
+    config = made(task=TUNED)
+    assert config.policy.algorithm == "ppo"
+    assert (config.policy.minibatch, config.rollout.environments) == (512, 256)
+
+
+def test_what_was_tuned_for_another_algorithm_is_left_out_and_the_rest_kept() -> None:
+    config = made(task=TUNED, algorithm="a2c")
+    assert (config.rollout.environments, config.policy.discount) == (16, 0.99)
+    assert config.policy.entropy_bonus == 1e-3
+    assert made(task=TUNED, algorithm="trpo").policy.minibatch == 256
+
+
+def test_a_task_may_name_its_algorithm_and_differ_from_its_presets() -> None:
+    task = {"policy.algorithm": "a2c", "rollout.environments": 32}
+    assert (made(task=task).policy.algorithm, made(task=task).rollout.environments) == ("a2c", 32)
+    assert made(task=task).rollout.steps == 5
+    other = made(task=task, algorithm="ppo")
+    assert (other.policy, other.rollout) == (Config().policy, Config().rollout)
+
+
+def created(monkeypatch: pytest.MonkeyPatch, *words: str) -> Config:
+    """The config of the session that these arguments make."""
+    always = ["--teacher", "none", "--steps", "80", "--session", "s", "--set", "rollout.threads=1"]
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "hopper-backflip", *always, *words])
+    assert main() == 0
+    return read_config(Path("s"))
+
+
+def test_the_flag_chooses_and_the_settings_override(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = created(monkeypatch, "--algorithm", "a2c", "--set", "policy.learning_rate=0.01", "--json")
+    assert (config.policy.algorithm, config.rollout.steps, config.policy.learning_rate) == ("a2c", 5, 0.01)
+    assert json.loads(capsys.readouterr().out)["algorithm"] == "a2c"
+
+
+def test_named_by_a_setting_it_brings_its_presets_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = created(monkeypatch, "--algorithm", "ppo", "--set", "policy__algorithm=trpo", "--set", "rollout.steps=4")
+    assert (config.policy.algorithm, config.policy.discount, config.rollout.steps) == ("trpo", 0.995, 4)
+
+
+@pytest.mark.parametrize("value", ["dqn", "[1]", "null", "7"])
+def test_an_algorithm_that_is_none_is_refused(
+    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["core", "teach", "hopper-backflip", "--session", "s", "--set", f"policy.algorithm={value}"]
+    monkeypatch.setattr(sys, "argv", words)
+    assert main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ppo, trpo, a2c" in line
+
+
+def test_a_resumed_session_keeps_its_algorithm(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    created(monkeypatch, "--algorithm", "a2c")
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s", "--algorithm", "ppo"])
+    assert main() == 2
+    assert "--resume DIR alone" in capsys.readouterr().err

@@ -1,0 +1,102 @@
+"""The trust region: curvature, conjugate gradients, and a line search that keeps its limit (paper 2.2.1, A.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from core.policy.trpo import TRPO, conjugate_gradients, fisher_product
+from tests.core.toys import improved, one_step, optimiser
+
+
+def trpo(**numbers: float) -> TRPO:
+    made = optimiser("trpo", **numbers)
+    assert isinstance(made, TRPO)
+    return made
+
+
+def test_conjugate_gradients_solve_a_known_system() -> None:
+    start = torch.Generator().manual_seed(0)
+    root = torch.randn((6, 6), generator=start, dtype=torch.float64)
+    matrix, wanted = root @ root.T + torch.eye(6), torch.arange(1.0, 7.0, dtype=torch.float64)
+    found = conjugate_gradients(lambda vector: matrix @ vector, matrix @ wanted, steps=20)
+    assert torch.allclose(found, wanted, atol=1e-6)
+    assert not torch.allclose(conjugate_gradients(lambda v: matrix @ v, matrix @ wanted, steps=2), wanted, atol=1e-2)
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_the_fisher_product_is_that_of_the_divergences_hessian(discrete: bool) -> None:
+    network = optimiser("trpo", discrete=discrete, hidden=3).network
+    with torch.no_grad():
+        network.weights += 0.3 * torch.randn(network.weights.shape, generator=torch.Generator().manual_seed(1))
+    inputs = torch.randn((20, 2), generator=torch.Generator().manual_seed(2))
+    old = tuple(p.detach().clone() for p in network.parameters_of(inputs))
+    sizes = [leaf.numel() for leaf in network.policy_leaves]
+    shapes = [leaf.shape for leaf in network.policy_leaves]
+
+    def divergence(vector: torch.Tensor) -> torch.Tensor:
+        parts = [part.view(shape) for part, shape in zip(vector.split(sizes), shapes, strict=True)]
+        network._actor, network._extra = parts[:6], parts[6:]
+        return network.kl(old, network.parameters_of(inputs))
+
+    product = fisher_product(network, inputs, damping=0.25)
+    vector = torch.randn(sum(sizes), generator=torch.Generator().manual_seed(3))
+    found = product(vector)
+    hessian = torch.autograd.functional.hessian(divergence, network.weights[: sum(sizes)].clone())
+    assert float(hessian.abs().max()) > 0.1
+    assert torch.allclose(found, hessian @ vector + 0.25 * vector, atol=1e-4)
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
+    made = optimiser("trpo", discrete=discrete, damping=1e-4)
+    for seed in range(8):
+        batch = one_step(made.network, seed)
+        inputs = made.network.normalise(torch.as_tensor(batch.observations[0]))
+        with torch.no_grad():
+            old = tuple(p.clone() for p in made.network.parameters_of(inputs))
+        told = list(made.update(batch))[-1].kl
+        with torch.no_grad():
+            moved = float(made.network.kl(old, made.network.parameters_of(inputs)))
+        assert moved == pytest.approx(told, abs=1e-5)
+        assert 0.002 < moved <= made._config.max_kl + 1e-6
+        made.observe(batch.observations)
+
+
+def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = trpo()
+    improved(made, one_step(made.network, 0))
+    policy = made.network.weights[: made.network.policy_size]
+    values = made.network.weights[made.network.policy_size :]
+    before, value_before = policy.clone(), values.clone()
+    tried: list[torch.Tensor] = []
+
+    def too_far(old: object, new: object) -> torch.Tensor:
+        tried.append(policy.clone())
+        return torch.tensor(torch.inf)
+
+    monkeypatch.setattr(made.network, "kl", too_far)
+    monkeypatch.setattr("core.policy.trpo.fisher_product", lambda *_: lambda vector: vector)
+    reports = list(made.update(one_step(made.network, 1)))
+    assert len(tried) == made._config.line_search
+    assert all(not torch.equal(before, attempt) for attempt in tried)
+    assert torch.equal(before, policy)
+    assert reports[-1].kl == 0
+    assert not torch.equal(value_before, values)  # the value function learns all the same
+
+
+def test_with_nothing_to_gain_the_policy_stays() -> None:
+    made = trpo()
+    batch = one_step(made.network, 0, reward=lambda observations, actions: np.zeros(len(observations)))
+    made.network.rescale_values(0.0, 0.0)
+    before = made.network.weights[: made.network.policy_size].clone()
+    assert list(made.update(batch))[-1].kl == 0
+    assert torch.equal(before, made.network.weights[: made.network.policy_size])
+
+
+def test_it_reports_the_policys_step_and_each_pass_of_the_value() -> None:
+    made = trpo(epochs=6)
+    reports = improved(made, one_step(made.network, 0))
+    assert len(reports) == 7
+    assert reports[-1].value_loss < reports[0].value_loss

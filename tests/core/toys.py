@@ -1,0 +1,93 @@
+"""Small worlds in which a policy optimiser shows within a second what it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.actor_critic import ActorCritic, actor_critic
+from core.config import Config, replaced
+from core.events import BatchCollected
+from core.policy.base import OnPolicyOptimiser, UpdateReport
+from core.policy.factory import OPTIMISERS
+
+ALGORITHMS = tuple(OPTIMISERS)
+_SMALL = {"hidden": 16, "learning_rate": 1e-2, "epochs": 5, "minibatch": 64, "entropy_bonus": 0.0, "target_kl": 1e9}
+
+
+def optimiser(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **numbers: Any) -> OnPolicyOptimiser:
+    """For observations of 2 numbers and actions of 1, or 3 to choose from. numbers: of PolicyConfig, or `steps`."""
+    steps = numbers.pop("steps", 1_000_000)
+    changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **numbers}.items()}
+    config = replaced(Config(), steps=steps, **changes)
+    start = torch.Generator().manual_seed(seed)
+    network = actor_critic(2, 3 if discrete else 1, discrete, config.policy, start)
+    made = OPTIMISERS[algorithm](network, config, np.random.default_rng(seed))
+    assert isinstance(made, OnPolicyOptimiser)
+    return made
+
+
+@torch.no_grad()
+def acted(network: ActorCritic, observations: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(N, o) -> actions (N, a) and log probabilities (N,)."""
+    parameters = network.parameters_of(network.normalise(torch.as_tensor(observations)))
+    actions, log_probs = network.sample(parameters, rng)
+    return actions.numpy(), log_probs.numpy()
+
+
+def matching(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """(N,) The better the more the action is like the first observed number; of three choices, its third."""
+    if actions.shape[1] == 1:
+        return -np.square(actions[:, 0] - observations[:, 0])
+    wanted = np.digitize(observations[:, 0], [-0.43, 0.43])
+    return (actions.argmax(1) == wanted).astype(np.float32)
+
+
+def one_step(network: ActorCritic, seed: int, reward: Any = matching, count: int = 256) -> BatchCollected:
+    """Episodes of one step."""
+    rng = np.random.default_rng(seed)
+    observations = rng.standard_normal((count, 2)).astype(np.float32)
+    actions, log_probs = acted(network, observations, rng)
+    rewards = np.asarray(reward(observations, actions), np.float32)
+    ends = np.ones((1, count), np.bool_)
+    return BatchCollected(
+        0, count, observations[None], actions[None], log_probs[None], rewards[None], ends, *2 * [observations]
+    )
+
+
+def drifting(network: ActorCritic, seed: int, factor: float = 1.0, steps: int = 64, count: int = 64) -> BatchCollected:
+    """Endless episodes in which no action matters: the first observed number drifts, and is the reward."""
+    rng = np.random.default_rng(seed)
+    observations = np.zeros((steps + 1, count, 2), np.float32)
+    observations[0] = rng.standard_normal((count, 2))
+    for t in range(steps):
+        observations[t + 1] = 0.9 * observations[t] + np.sqrt(1 - 0.9**2) * rng.standard_normal((count, 2))
+    actions, log_probs = acted(network, observations[:-1].reshape(-1, 2), rng)
+    return BatchCollected(
+        0,
+        steps * count,
+        observations[:-1],
+        actions.reshape(steps, count, -1),
+        log_probs.reshape(steps, count),
+        factor * observations[:-1, :, 0],
+        np.zeros((steps, count), np.bool_),
+        np.zeros((0, 2), np.float32),
+        observations[-1],
+    )
+
+
+def improved(made: OnPolicyOptimiser, batch: BatchCollected) -> list[UpdateReport]:
+    """The reports of one update, with the observations taken note of as the policy job does."""
+    reports = list(made.update(batch))
+    made.observe(batch.observations)
+    return reports
+
+
+def copied(made: OnPolicyOptimiser) -> dict[str, np.ndarray]:
+    return {name: np.array(array) for name, array in made.get_state().items()}
+
+
+def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
