@@ -60,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     imported = commands.add_parser("import", help="make a session of such a file")
     imported.add_argument("file", help="what export wrote")
     imported.add_argument("session", help="a new folder")
+    answers = commands.add_parser("preferences", help="answers as a JSON table and arrays, for other programs")
+    answers.add_argument("action", choices=("export", "import"))
+    answers.add_argument("source", help="export: a session's folder; import: a folder that export wrote")
+    answers.add_argument("target", help="export: a new folder for the answers; import: one for the new session")
     bench = commands.add_parser("bench", help="measure throughput, as ratios of one run")
     bench.add_argument("--json", action="store_true")
     return parser

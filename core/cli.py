@@ -38,6 +38,7 @@ def run_command(args: argparse.Namespace) -> int:
         "bench": _bench,
         "export": sharing.export,
         "import": sharing.bring_in,
+        "preferences": sharing.preferences,
     }
     commands[args.command](args)
     return 0

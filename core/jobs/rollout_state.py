@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.disk import whole
 from core.events import JobState
-from core.jobs.fitting import counter
 from core.records import Segment
 from core.seeding import restored, saved
 
@@ -33,13 +33,13 @@ def pack(job: RolloutJob) -> JobState:
 
 def unpack(job: RolloutJob, state: JobState) -> None:
     job.env.set_state(_under("env_", state))
-    job.cutter.set_state(_under("cutter_", state), counter(state.values["next_id"]))
+    job.cutter.set_state(_under("cutter_", state), whole(state.values["next_id"]))
     for segment in _unstacked(_under("pool_", state)):
         job.pool.add(segment)
     if reward := _under("reward_", state):
         job.load_reward(reward)
     for name in _COUNTERS:
-        setattr(job, name, counter(state.values[name]))
+        setattr(job, name, whole(state.values[name]))
     for name in _RNGS:
         restored(getattr(job, name), state.values[name])
     job.episodes.extend((float(total), dict(figures)) for total, figures in state.values["episodes"])
