@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 _LAST_CHECKPOINT_MS = 1500
 """How long stopping waits for the last checkpoint: a window must close within three seconds."""
 _WAIT_SECONDS = 1.0
+_FILMED = 4
+"""Environments that keep pictures of what they do, where clips can't be drawn from a simulator's states."""
 _DEMONSTRATE_EVERY = 4
 """Batches between two recordings for the live view: some seconds."""
 _TOGETHER = {
@@ -54,7 +56,8 @@ def _for_window(config: Config) -> Config:
     pairs kept ready whoever answers, since the oracle too is shown each pair and the teacher may change at any time.
     """
     lag = max(1, config.policy.lag)
-    return replaced(config, teacher="human", rollout__demonstrate_every=_DEMONSTRATE_EVERY, policy__lag=lag)
+    watched = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.filmed": _FILMED}
+    return replaced(config, teacher="human", policy__lag=lag, **watched)
 
 
 class State(StrEnum):

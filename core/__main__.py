@@ -38,7 +38,8 @@ def main() -> int:
         print(f"somersault: there was not enough {lack(error)}: what was saved can be gone on with.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("somersault: stopped; go on with --resume.", file=sys.stderr)
+        goes_on = "the same command goes on" if args.command == "reproduce" else "go on with --resume"
+        print(f"somersault: stopped; {goes_on}.", file=sys.stderr)
         return 130
 
 
@@ -65,8 +66,20 @@ def _parser() -> argparse.ArgumentParser:
     answers.add_argument("source", help="export: a session's folder; import: a folder that export wrote")
     answers.add_argument("target", help="export: a new folder for the answers; import: one for the new session")
     bench = commands.add_parser("bench", help="measure throughput, as ratios of one run")
+    bench.add_argument("--task", default="hopper-backflip", help="an entry of the catalogue, or gym:ENV_ID")
     bench.add_argument("--json", action="store_true")
+    _add_reproduce(commands.add_parser("reproduce", help="carry out an experiment of the paper; again, to go on"))
     return parser
+
+
+def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
+    reproduce.add_argument("figure", choices=("fig2",), help="fig2: labels against true reward, on the robots")
+    reproduce.add_argument("--tasks", nargs="+", help="entries of the catalogue (default: the paper's eight robots)")
+    reproduce.add_argument("--labels", nargs="+", type=int, default=[350, 700, 1400])
+    reproduce.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    reproduce.add_argument("--steps", type=int, help="environment steps of each run (default: the task's)")
+    reproduce.add_argument("--out", required=True, help="folder of the results; what is there is not done again")
+    reproduce.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="any setting of the config")
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:

@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import torch
 from mujoco import rollout
 
 from core import parallel
 from core.config import Config, RewardConfig, replaced
+from core.envs import make
 from core.envs.mujoco import MujocoBatch
 from core.headless import HeadlessRun
 from core.jobs.acting import Actor
@@ -25,6 +27,7 @@ from core.seeding import generator
 from core.segments import SegmentCutter
 from core.session import Session
 from core.tasks import find
+from core.tasks.base import RobotTask, Task
 
 _SECONDS = 4.0
 _FIT_PREFERENCES = 700
@@ -50,7 +53,7 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     }
 
 
-def _rate(steps_each: int, act: Callable[[], None]) -> float:
+def _rate(steps_each: int, act: Callable[[], object]) -> float:
     """Calls `act` for some seconds; steps/s."""
     act()
     started, count = time.perf_counter(), 0
@@ -61,31 +64,49 @@ def _rate(steps_each: int, act: Callable[[], None]) -> float:
 
 
 def _raw(config: Config) -> float:
-    """Physics alone, on all cores: one long open-loop rollout of every environment with random controls."""
-    env = MujocoBatch(find(config.task), config.rollout.environments, generator(0, "raw"), config.rollout.threads)
-    data = env.data
-    steps = config.rollout.steps * env.task.frame_skip
-    controls = np.random.default_rng(0).uniform(-1, 1, (env.count, steps, env.action_size))
-    states = np.zeros((env.count, steps, env.state_size))
+    """The simulator alone: for a robot on all cores, one long open-loop rollout of every environment at random."""
+    task = find(config.task)
+    if not isinstance(task, RobotTask):
+        return _stepping(config, task)
+    env = MujocoBatch(task, config.rollout.environments, generator(0, "raw"), threads=1)
+    threads = min(config.rollout.threads or os.cpu_count() or 1, env.count)
+    _, acted, state_size = env.sizes
+    low, high = env.control_range
+    steps = config.rollout.steps * task.frame_skip
+    controls = np.random.default_rng(0).uniform(low, high, (env.count, steps, acted))
+    states = np.zeros((env.count, steps, state_size))
     sensed = np.zeros((env.count, steps, env.model.nsensordata))
-    with rollout.Rollout(nthread=len(data) if len(data) > 1 else 0) as pool:
+    data = [mujoco.MjData(env.model) for _ in range(threads)]
+    with rollout.Rollout(nthread=threads if threads > 1 else 0) as pool:
         return _rate(
             env.count * config.rollout.steps,
             lambda: pool.rollout(env.model, data, env.states, controls, state=states, sensordata=sensed),
         )
 
 
+def _stepping(config: Config, task: Task) -> float:
+    """Random actions, one step after the other."""
+    env = make(task, config.rollout.environments, generator(0, "raw"))
+    actions = np.random.default_rng(0).uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)
+    rate = _rate(env.count, lambda: env.step(actions))
+    env.close()
+    return rate
+
+
 def _collecting(config: Config) -> float:
     """The untrained policy acting, segments cut."""
-    env = MujocoBatch(find(config.task), config.rollout.environments, generator(0, "bench"), config.rollout.threads)
-    cutter = SegmentCutter(env.count, env.task.segment_steps, env.sizes, np.zeros(env.count, np.int64))
+    task = find(config.task)
+    env = make(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
+    cutter = SegmentCutter(env, task.segment_steps, np.zeros(env.count, np.int64))
     actor = Actor(config, generator(0, "bench actions"))
 
     def act() -> None:
         for _ in collect(env, cutter, actor, config.rollout.steps, 0):
             pass
 
-    return _rate(env.count * config.rollout.steps, act)
+    rate = _rate(env.count * config.rollout.steps, act)
+    env.close()
+    return rate
 
 
 def _teaching(config: Config) -> float:

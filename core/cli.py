@@ -9,7 +9,8 @@ import logging
 import math
 import sys
 import time
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
 from core.policy.presets import presets
 from core.session import Session
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, PAPER_ROBOTS, find
 from core.tasks.base import Task
 
 _STRIP_SECONDS = 1.2
@@ -36,6 +37,7 @@ def run_command(args: argparse.Namespace) -> int:
         "teach": _teach,
         "evaluate": _evaluate,
         "bench": _bench,
+        "reproduce": _reproduce,
         "export": sharing.export,
         "import": sharing.bring_in,
         "preferences": sharing.preferences,
@@ -53,7 +55,7 @@ def _tasks(args: argparse.Namespace) -> None:
             "segment_steps": task.segment_steps,
             "segment_seconds": task.segment_seconds,
             "episode_steps": task.episode_steps,
-            "true_reward": task.true_reward is not None,
+            "true_reward": task.has_true_reward,
             "measure": task.measure_name,
         }
         for task in CATALOGUE.values()
@@ -105,6 +107,8 @@ def _resumed(args: argparse.Namespace) -> Session:
 
 
 def _new_session(args: argparse.Namespace) -> Session:
+    from core.jobs.acting import sizes
+
     if args.task is None:
         raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
     task = find(args.task)
@@ -126,6 +130,7 @@ def _new_session(args: argparse.Namespace) -> Session:
     }
     config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
     _check_against_task(config, task)
+    sizes(config)  # an environment that can't be made leaves no folder behind
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
 
@@ -142,7 +147,7 @@ def _oracle(args: argparse.Namespace) -> dict[str, float]:
 
 
 def _check_against_task(config: Config, task: Task) -> None:
-    if task.true_reward is None:
+    if not task.has_true_reward:
         raise UserError(f"{task.name} has no true reward to teach by: teach it yourself in the window.")
     length = config.query.segment_steps
     if length > task.episode_steps:
@@ -167,8 +172,8 @@ def _settings(pairs: list[str]) -> dict[str, Any]:
 class _Progress:
     """A progress bar on stderr."""
 
-    def __init__(self, config: Config) -> None:
-        self._bar = tqdm(total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
+    def __init__(self, config: Config, title: str = "") -> None:
+        self._bar = tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
         self._labels = 0
         self._measure = find(config.task).measure_name
 
@@ -195,7 +200,7 @@ def _evaluate(args: argparse.Namespace) -> None:
     _check_video_path(args.video)
     session = Session.open(Path(args.session))
     try:
-        result = evaluate(session, args.episodes)
+        result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
         if args.video:
             _write_states(session, states, args.video)
@@ -204,6 +209,23 @@ def _evaluate(args: argparse.Namespace) -> None:
         _show({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
     finally:
         session.close()
+
+
+def _reproduce(args: argparse.Namespace) -> None:
+    from core.reproduce import figure_2
+
+    if args.steps is not None and args.steps < 1:
+        raise UserError("Give at least one step.")
+    if min(args.labels) < 1:
+        raise UserError("Give at least one label; the true reward, which needs none, is always run.")
+
+    @contextmanager
+    def shown(title: str, config: Config) -> Iterator[Callable[[Event], None]]:
+        with _Progress(config, title) as progress:
+            yield progress.show
+
+    tasks = args.tasks or PAPER_ROBOTS
+    print(figure_2(tasks, args.labels, args.seeds, args.steps, _settings(args.set), Path(args.out), shown), end="")
 
 
 def _check_video_path(path: str | None) -> None:
@@ -217,34 +239,34 @@ def _check_video_path(path: str | None) -> None:
 def _bench(args: argparse.Namespace) -> None:
     from core.bench import measure
 
-    _show(measure(), args.json)
+    _show(measure(find(args.task).name), args.json)
 
 
 def _write_video(session: Session, path: str) -> None:
     from core.headless import evaluate
 
-    _write_states(session, evaluate(session, 1)["states"], path)
+    _write_states(session, evaluate(session, 1, filmed=True)["states"], path)
 
 
 def _write_states(session: Session, states: Any, path: str) -> None:
-    from core.clips import ClipRenderer
+    from core.clips import renderer_for
     from core.video import write_video
 
     task = find(session.config.task)
-    with ClipRenderer(task) as renderer:
+    with renderer_for(task) as renderer:
         write_video(Path(path), renderer.render(states, size=480, fps=30.0))
     print(f"wrote {path}", file=sys.stderr)
 
 
 def _write_strip(session: Session, states: Any, path: str) -> None:
     """One second from the middle of the episode."""
-    from core.clips import ClipRenderer
+    from core.clips import renderer_for
     from core.video import write_strip
 
     task = find(session.config.task)
     length = round(_STRIP_SECONDS / task.step_seconds)
     middle = len(states) // 2
-    with ClipRenderer(task) as renderer:
+    with renderer_for(task) as renderer:
         frames = renderer.render(states[middle : middle + length], size=160, fps=30.0)
     write_strip(Path(path), frames, _STRIP_FRAMES)
     print(f"wrote {path}", file=sys.stderr)

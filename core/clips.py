@@ -1,23 +1,69 @@
-"""Segments to pictures: simulator states drawn by MuJoCo, at any size, when somebody wants to see them."""
+"""Segments to clips, at any size, when somebody wants to see them: states drawn by MuJoCo, or pictures taken before."""
 
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Any, Protocol, Self
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
-from core.envs.mujoco import load_model
+from core.envs.models import CAMERA, load_model
+from core.pictures import decoded, fitted
 from core.records import Float64, Frames
-from core.tasks.base import Task
+from core.tasks.base import RobotTask, Task
 
+_NO_PICTURE = 128
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
+
+
+class Renderer(Protocol):
+    """Draws the states of one task's segments. Use in one thread, as a context; close it when done."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
+        """states (k, S), one a step -> k steps of real time at `fps`, size x size pixels."""
+        ...
+
+
+def renderer_for(task: Task) -> Renderer:
+    """What draws the task's clips: a simulator, or else the pictures that were taken."""
+    return ClipRenderer(task) if isinstance(task, RobotTask) else PictureShow(task)
+
+
+class PictureShow:
+    """Shows the pictures that were taken while the task went on."""
+
+    def __init__(self, task: Task) -> None:
+        self._step_seconds = task.step_seconds
+
+    def __enter__(self) -> PictureShow:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """There is nothing to close."""
+
+    def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
+        """states (k, bytes) pictures, one a step -> k steps at `fps`; grey where no picture was kept."""
+        images = np.full((len(states), size, size, 3), _NO_PICTURE, np.uint8)
+        for image, row in zip(images, states, strict=True):
+            picture = decoded(row)
+            if picture is not None:
+                image[:] = fitted(picture, size)
+        times = np.arange(0, len(states) * self._step_seconds - 1e-9, 1 / fps)
+        return Frames(images[(times / self._step_seconds + 1e-9).astype(int)], fps)
 
 
 class ClipRenderer:
     """Draws the states of one task. Use in one thread; close it when done."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: RobotTask) -> None:
         self._task = task
         self._model = load_model(task)
         self._model.vis.quality.offsamples = 0  # with shadows, this is what costs most without a GPU: 43 ms to 7
@@ -47,7 +93,7 @@ class ClipRenderer:
         renderer = self._sized(size)
         for image, time in zip(pixels, np.minimum(times, len(states) - 1), strict=True):
             self._pose(states, time)
-            renderer.update_scene(self._data, camera=self._task.camera)
+            renderer.update_scene(self._data, camera=CAMERA)
             self._plain(renderer)
             renderer.render(out=image)
         return Frames(pixels, fps)

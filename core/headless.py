@@ -12,7 +12,7 @@ import numpy as np
 
 from core import oracle
 from core.config import Config
-from core.envs.mujoco import MujocoBatch
+from core.envs import make
 from core.events import (
     AnswersReplayed,
     Event,
@@ -145,23 +145,27 @@ def random_return(config: Config) -> float:
     task = find(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
-    env = MujocoBatch(task, _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    env = make(task, _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
     finished, _ = run_episodes(env, actor, task.episode_steps)
     env.close()
     return float(np.mean([total for total, _ in finished]))
 
 
-def evaluate(session: Session, episodes: int, seed: int = 0, task: Task | None = None) -> dict[str, Any]:
+def evaluate(
+    session: Session, episodes: int, seed: int = 0, task: Task | None = None, filmed: bool = False
+) -> dict[str, Any]:
     """The saved policy, acting without noise: means over `episodes` episodes, and the states of one of them.
 
     Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
+    `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
     """
     config, task = session.config, task or find(session.config.task)
     actor = Actor(config, None)
     loaded = session.load()
     actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
     count = min(episodes, 64)
-    env = MujocoBatch(task, count, generator(seed, "evaluation"), config.rollout.threads, staggered=False)
+    rng, threads = generator(seed, "evaluation"), config.rollout.threads
+    env = make(task, count, rng, threads, staggered=False, filmed=int(filmed))
     finished, states = run_episodes(env, actor, task.episode_steps * -(-episodes // count))
     env.close()
     finished = finished[:episodes]

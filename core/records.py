@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,14 +44,15 @@ class Segment:
 
     observations: (k, observation size) float32, as the networks see them
     actions: (k, action size) float32, as they were carried out, clipped
-    states: (k, state size) float64, the simulator before each step: enough to draw a clip
+    states: (k, state size), before each step, what a clip is drawn from: the simulator's state as float64, or a picture
+        as uint8 bytes (core.pictures); (k, 0) where neither was kept
     true_rewards: (k,) float32 or None. For the oracle and the metrics alone; no fit may read it.
     """
 
     id: int
     observations: Float32
     actions: Float32
-    states: Float64
+    states: npt.NDArray[Any]
     true_rewards: Float32 | None
     env_steps: int
     """How many environment steps the session had taken when it was cut."""

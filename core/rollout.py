@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from core.envs.mujoco import MujocoBatch
-from core.records import Float32, Float64, Segment
+from core.envs.base import Environment
+from core.records import Float32, Segment
 from core.segments import SegmentCutter
 
 Act = Callable[[Float32], tuple[Float32, Float32]]
@@ -38,15 +39,16 @@ class Collected:
 
 
 def collect(
-    env: MujocoBatch, cutter: SegmentCutter, act: Act, steps: int, env_steps: int
+    env: Environment, cutter: SegmentCutter, act: Act, steps: int, env_steps: int
 ) -> Iterator[Collected | None]:
     """Takes `steps` steps in each environment; yields None now and then, and the result last.
 
     env_steps is the session's count at the start; segments are stamped with it.
     """
     n = env.count
-    observations = np.zeros((steps, n, env.observation_size), np.float32)
-    actions = np.zeros((steps, n, env.action_size), np.float32)
+    observed, acted, _ = env.sizes
+    observations = np.zeros((steps, n, observed), np.float32)
+    actions = np.zeros((steps, n, acted), np.float32)
     log_probs, rewards = np.zeros((steps, n), np.float32), np.zeros((steps, n), np.float32)
     ends = np.zeros((steps, n), np.bool_)
     end_observations: list[Float32] = []
@@ -77,10 +79,10 @@ def collect(
     )
 
 
-def run_episodes(env: MujocoBatch, act: Act, steps: int) -> tuple[list[tuple[float, dict[str, float]]], Float64]:
+def run_episodes(env: Environment, act: Act, steps: int) -> tuple[list[tuple[float, dict[str, float]]], Any]:
     """Acts for `steps` steps; returns the episodes that ended and environment 0's states (steps, S)."""
     finished: list[tuple[float, dict[str, float]]] = []
-    states = np.zeros((steps, env.state_size))
+    states = np.zeros((steps, *env.states.shape[1:]), env.states.dtype)
     for t in range(steps):
         states[t] = env.states[0]
         actions, _ = act(env.observations)

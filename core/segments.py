@@ -4,23 +4,41 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from core.records import Float32, Float64, Segment
+from core.records import Float32, Segment
+
+_NEVER = -(2**62)
+"""Steps until an environment whose segments may not be asked about starts on one."""
+
+
+class Cuttable(Protocol):
+    """What of a batch of environments (core.envs.base.Environment) decides how segments are kept."""
+
+    count: int
+    states: npt.NDArray[Any]
+    askable: npt.NDArray[np.bool_]
+
+    @property
+    def sizes(self) -> tuple[int, int, int]: ...
 
 
 class SegmentCutter:
     """Cuts the steps of N environments into segments of k. Segments never cross an episode's end."""
 
-    def __init__(self, environments: int, length: int, sizes: tuple[int, int, int], stagger: np.ndarray) -> None:
-        """sizes of observation, action and state; stagger (N,): steps each environment skips at first."""
+    def __init__(self, env: Cuttable, length: int, stagger: np.ndarray) -> None:
+        """stagger (N,): steps each environment skips at first."""
         self._length = length
         self._filled = -stagger.astype(np.int64)
-        n, k = environments, length
+        self._left_out = ~env.askable
+        self._filled[self._left_out] = _NEVER
+        n, k, sizes = env.count, length, env.sizes
         self._observations = np.zeros((n, k, sizes[0]), np.float32)
         self._actions = np.zeros((n, k, sizes[1]), np.float32)
-        self._states = np.zeros((n, k, sizes[2]))
+        self._states = np.zeros((n, k, sizes[2]), env.states.dtype)
         self._rewards = np.zeros((n, k), np.float32)
         self.next_id = 0
 
@@ -28,7 +46,7 @@ class SegmentCutter:
         self,
         observations: Float32,
         actions: Float32,
-        states: Float64,
+        states: npt.NDArray[Any],
         true_rewards: Float32,
         ended: np.ndarray,
         env_steps: int,
@@ -44,6 +62,7 @@ class SegmentCutter:
             yield self._cut(int(row), env_steps)
         self._filled[full] = 0
         self._filled[ended] = 0
+        self._filled[self._left_out] = _NEVER
 
     def _cut(self, row: int, env_steps: int) -> Segment:
         self.next_id += 1

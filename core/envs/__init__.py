@@ -1,1 +1,35 @@
-"""Batched environments: many at once in one C++ call, so that Python is rarely held."""
+"""Batched environments: many at once behind one interface, whatever simulates them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.envs.base import Environment
+from core.tasks.base import RobotTask, Task
+from core.tasks.gymnasium import GymTask
+
+
+def make(
+    task: Task,
+    environments: int,
+    rng: np.random.Generator,
+    threads: int = 0,
+    staggered: bool = True,
+    filmed: int = 0,
+) -> Environment:
+    """The task's environments. Close them when done.
+
+    rng: what resets draw from
+    threads: how many step physics; 0 for one a core
+    staggered: they start at different ages, so that ends are spread over time
+    filmed: how many keep pictures of their steps, where there is no simulator's state to draw clips from later
+    """
+    if isinstance(task, RobotTask):
+        from core.envs.mujoco import MujocoBatch
+
+        return MujocoBatch(task, environments, rng, threads, staggered)
+    if isinstance(task, GymTask):
+        from core.envs.gymnasium import GymBatch
+
+        return GymBatch(task, environments, rng, staggered, filmed)
+    raise ValueError(f"no environment for {task!r}")

@@ -10,7 +10,7 @@ import torch
 from core.actor_critic import ActorCritic, actor_critic
 from core.config import Config
 from core.devices import device_for
-from core.envs.mujoco import MujocoBatch
+from core.envs import make
 from core.networks import CPU
 from core.records import Float32
 from core.seeding import generator, seed_for
@@ -27,9 +27,10 @@ class Spaces:
 
 
 def spaces(config: Config) -> Spaces:
-    env = MujocoBatch(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
+    env = make(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
     env.close()
-    return Spaces(env.observation_size, env.action_size, env.discrete)
+    observations, actions, _ = env.sizes
+    return Spaces(observations, actions, env.discrete)
 
 
 def sizes(config: Config) -> tuple[int, int]:

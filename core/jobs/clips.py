@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from core.clips import ClipRenderer
+from core.clips import renderer_for
 from core.config import Config
 from core.events import ClipsRendered, ClipsRequested, Event, JobState, Waited
 from core.tasks import find
@@ -15,7 +15,7 @@ class ClipsJob:
     """Answers each ClipsRequested with its ClipsRendered, in order."""
 
     def __init__(self, config: Config) -> None:
-        self._renderer = ClipRenderer(find(config.task))
+        self._renderer = renderer_for(find(config.task))
         self._requests: deque[ClipsRequested] = deque()
 
     def receive(self, event: Event) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from core.config import Config
-from core.envs.mujoco import MujocoBatch
+from core.envs import make
 from core.errors import NotFiniteError
 from core.events import (
     BatchCollected,
@@ -52,13 +52,14 @@ class RolloutJob:
         self.config = config
         self.task = find(config.task)
         rng = generator(config.seed, "environments")
-        self.env = MujocoBatch(self.task, config.rollout.environments, rng, config.rollout.threads)
+        acting = config.rollout
+        self.env = make(self.task, acting.environments, rng, acting.threads, filmed=acting.filmed)
         self.env_rng = rng
         self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
         length = config.query.segment_steps or self.task.segment_steps
         stagger = self.query_rng.integers(0, length, self.env.count)
-        self.cutter = SegmentCutter(self.env.count, length, self.env.sizes, stagger)
+        self.cutter = SegmentCutter(self.env, length, stagger)
         self.pool = SegmentPool(config.query.pool)
         self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
@@ -192,8 +193,8 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""
-        env = MujocoBatch(self.task, 1, self.demonstration_rng, threads=1)
-        cutter = SegmentCutter(1, self.task.episode_steps - 1, env.sizes, np.zeros(1, np.int64))
+        env = make(self.task, 1, self.demonstration_rng, threads=1, filmed=1)
+        cutter = SegmentCutter(env, self.task.episode_steps - 1, np.zeros(1, np.int64))
         collected: Collected | None = None
         for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):
             if collected is None:
@@ -228,8 +229,7 @@ class RolloutJob:
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
-            inputs = self.env.observation_size + self.env.action_size
-            self.ensemble = RewardEnsemble(inputs, self.config.reward, torch.Generator(), CPU)
+            self.ensemble = RewardEnsemble(sum(self.env.sizes[:2]), self.config.reward, torch.Generator(), CPU)
         self.ensemble.load_arrays(weights)
 
     def get_state(self) -> JobState:

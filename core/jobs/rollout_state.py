@@ -33,9 +33,15 @@ def pack(job: RolloutJob) -> JobState:
 
 def unpack(job: RolloutJob, state: JobState) -> None:
     job.env.set_state(_under("env_", state))
-    job.cutter.set_state(_under("cutter_", state), whole(state.values["next_id"]))
+    drawable = job.env.sizes[2]
+    next_id = whole(state.values["next_id"])
+    cut = _under("cutter_", state)
+    if cut["states"].shape[2] == drawable:  # else it was taught without a window, and there are no pictures to show
+        job.cutter.set_state(cut, next_id)
+    job.cutter.next_id = next_id
     for segment in _unstacked(_under("pool_", state)):
-        job.pool.add(segment)
+        if segment.states.shape[1] == drawable:
+            job.pool.add(segment)
     if reward := _under("reward_", state):
         job.load_reward(reward)
     for name in _COUNTERS:

@@ -1,17 +1,43 @@
-"""The catalogue: one entry a task."""
+"""The catalogue: one entry a task, and any Gymnasium environment by its id."""
 
 from __future__ import annotations
 
 from core.errors import UserError
+from core.tasks.ant import ANT
 from core.tasks.base import Task
+from core.tasks.gymnasium import PREFIX, gym_task
+from core.tasks.half_cheetah import HALF_CHEETAH, HALF_CHEETAH_ONE_LEG
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
+from core.tasks.pendulums import DOUBLE_PENDULUM, PENDULUM
+from core.tasks.reacher import REACHER
+from core.tasks.swimmer import SWIMMER
+from core.tasks.walkers import HOPPER, WALKER
 
-CATALOGUE: dict[str, Task] = {task.name: task for task in (HOPPER_BACKFLIP,)}
+CATALOGUE: dict[str, Task] = {
+    task.name: task
+    for task in (
+        HOPPER_BACKFLIP,
+        HALF_CHEETAH_ONE_LEG,
+        REACHER,
+        PENDULUM,
+        DOUBLE_PENDULUM,
+        SWIMMER,
+        HALF_CHEETAH,
+        HOPPER,
+        WALKER,
+        ANT,
+    )
+}
+
+PAPER_ROBOTS = ("reacher", "pendulum", "double-pendulum", "swimmer", "half-cheetah", "hopper", "walker", "ant")
+"""The eight of figure 2."""
 
 
 def find(name: str) -> Task:
     """The task of that name; UserError listing those there are."""
+    if name.startswith(PREFIX):
+        return gym_task(name)
     try:
         return CATALOGUE[name]
     except KeyError:
-        raise UserError(f"There is no task {name!r}; choose one of {', '.join(CATALOGUE)}.") from None
+        raise UserError(f"There is no task {name!r}; choose one of {', '.join(CATALOGUE)}, or gym:ENV_ID.") from None

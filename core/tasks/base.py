@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
+
+import numpy as np
 
 from core.records import Float32, Float64
 
@@ -13,8 +16,10 @@ from core.records import Float32, Float64
 class Physics:
     """One control step of N environments, as reward and measure see it.
 
-    positions (N, nq) and velocities (N, nv) after the step; actions (N, a), clipped, and observations (N, o) before
-    it; heights (N, points): lowest height in m above the floor of each point in Task.touch_points.
+    positions (N, nq) and velocities (N, nv) after the step, `before` (N, nq) the positions before it
+    actions (N, a), clipped, and standard_observations (N, o): before the step
+    heights (N, points): lowest height in m above the floor of each point in RobotTask.touch_points
+    seconds: how long the step took
     """
 
     positions: Float64
@@ -22,6 +27,13 @@ class Physics:
     actions: Float32
     standard_observations: Float64
     heights: Float64
+    before: Float64
+    seconds: float
+
+    @cached_property
+    def forward_speed(self) -> Float64:
+        """(N,) m/s along the first position, averaged over the step."""
+        return (self.positions[:, 0] - self.before[:, 0]) / self.seconds
 
 
 class Measure(Protocol):
@@ -36,14 +48,89 @@ class Measure(Protocol):
     def restore(self, arrays: Mapping[str, Any]) -> None: ...
 
 
-@dataclass(frozen=True)
+class Averages:
+    """The usual measure: means over an episode's steps of figures that each step has."""
+
+    def __init__(self, figures: Mapping[str, Callable[[Physics], Float64]], environments: int) -> None:
+        """figures: name -> its value in one step, (N,)."""
+        self._figures = dict(figures)
+        self._sums = np.zeros((environments, len(self._figures)))
+        self._steps = np.zeros(environments)
+
+    def step(self, physics: Physics) -> None:
+        for column, figure in enumerate(self._figures.values()):
+            self._sums[:, column] += figure(physics)
+        self._steps += 1
+
+    def finish(self, index: int) -> dict[str, float]:
+        means = self._sums[index] / max(1.0, self._steps[index])
+        self._sums[index] = self._steps[index] = 0
+        return dict(zip(self._figures, means.tolist(), strict=True))
+
+    def state(self) -> dict[str, Any]:
+        return {"sums": self._sums, "steps": self._steps}
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        self._sums[:], self._steps[:] = arrays["sums"], arrays["steps"]
+
+
+def averages(**figures: Callable[[Physics], Float64]) -> Callable[[int, float], Measure]:
+    """The measure that reports the episode's mean of each figure, under its name."""
+    return lambda environments, _: Averages(figures, environments)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Task:
-    """One entry of the catalogue."""
+    """One entry of the catalogue, as far as every kind of environment has it."""
 
     name: str
     title: str
     instruction: str
     """Shown to the labeller above the clips."""
+    segment_steps: int
+    episode_steps: int
+    """Every episode has this length, whatever happens in it (A.1)."""
+    measure_name: str
+    """The figure of the measure that is plotted and reported first."""
+    measure_title: str
+    presets: Mapping[str, Any] = field(default_factory=dict)
+    """Config changes that suit the task, as for config.replaced."""
+
+    @property
+    def step_seconds(self) -> float:
+        """How long one environment step is seen in a clip."""
+        raise NotImplementedError
+
+    @property
+    def has_true_reward(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def segment_seconds(self) -> float:
+        return self.segment_steps * self.step_seconds
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Where clips are drawn from: metres, from the world's origin, or from where the robot is if it follows it."""
+
+    position: tuple[float, float, float]
+    target: tuple[float, float, float]
+    """What is in the middle of the picture, from the same origin."""
+    follows: str = ""
+    """The body whose centre of mass (with all it carries) is kept in place; '' for a camera that stands still."""
+    field: float = 36.0
+    """Vertical field of view in degrees."""
+
+
+Observe = Callable[[Float64, Float64, Float64], Float64]
+"""(positions (N, nq), velocities (N, nv), extras (N, e)) -> (N, o)"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotTask(Task):
+    """A MuJoCo robot, altered as in Appendix A.1."""
+
     model: str
     """File name of the MuJoCo model among Gymnasium's assets."""
     timestep: float
@@ -51,29 +138,35 @@ class Task:
     integrator: str
     frame_skip: int
     """Physics steps in one environment step."""
-    segment_steps: int
-    episode_steps: int
-    observe: Callable[[Float64, Float64], Float64]
-    """(positions, velocities) -> (N, o): what the networks see."""
-    standard_observe: Callable[[Float64, Float64], Float64]
-    """(positions, velocities) -> (N, o): Gymnasium's observation, which the true reward is written in."""
+    observe: Observe
+    """What the networks see."""
+    standard_observe: Observe
+    """Gymnasium's observation, in which a true reward may be written."""
     true_reward: Callable[[Physics], Float64] | None
     measure: Callable[[int, float], Measure]
     """(environments, seconds in a step) -> a fresh measure."""
-    measure_name: str
-    """The figure of the measure that is plotted and reported first."""
-    measure_title: str
+    extras: tuple[str, ...] = ()
+    """Fields of MuJoCo's data, as the last physics step left them, that an observation wants besides the state."""
     touch_points: tuple[tuple[str, float], ...] = ()
     """(body geom, end): which ends of which capsules can touch the floor, +1 or -1 along the capsule."""
     reset_noise: float = 5e-3
-    camera: str = "track"
-    presets: Mapping[str, Any] = field(default_factory=dict)
-    """Config changes that suit the task, as for config.replaced."""
+    """Positions start within so much of the model's own, evenly spread."""
+    normal_speeds: bool = False
+    """Starting velocities are normal with reset_noise as deviation, rather than evenly spread within it."""
+    place: Callable[[np.random.Generator, Float64, Float64], None] | None = None
+    """Changes fresh positions and velocities in place, where a start is more than noise."""
+    camera: Camera
+    floor_height: float = 0.0
+    """Where to draw a floor for a model that has none, in m; nothing touches it."""
+    floor_pattern: float = 2 / 3
+    """Metres after which the floor's pattern repeats."""
+    colours: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    """Geom -> red, green and blue, where the model's own can't be told apart."""
 
     @property
     def step_seconds(self) -> float:
         return self.timestep * self.frame_skip
 
     @property
-    def segment_seconds(self) -> float:
-        return self.segment_steps * self.step_seconds
+    def has_true_reward(self) -> bool:
+        return self.true_reward is not None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Physics, Task
+from core.tasks.base import Camera, Physics, RobotTask
 
 _ANGLE = 2
 """Index of the torso's angle among the positions; backward is negative."""
@@ -23,12 +23,12 @@ _LANDING_ANGLE = 0.5
 _CONTACT_HEIGHT = 0.01
 
 
-def standard_observation(positions: Float64, velocities: Float64) -> Float64:
+def standard_observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
     """Gymnasium's Hopper: height, torso angle, three joints, then velocities clipped to 10; x is left out."""
     return np.concatenate([positions[:, 1:], np.clip(velocities, -10, 10)], axis=1)
 
 
-def observation(positions: Float64, velocities: Float64) -> Float64:
+def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
     """As standard, but the angle as sine and cosine: after a full turn the robot is where it was."""
     angle = positions[:, _ANGLE : _ANGLE + 1]
     parts = [positions[:, 1:2], np.sin(angle), np.cos(angle), positions[:, 3:], np.clip(velocities, -10, 10)]
@@ -89,7 +89,7 @@ class BackflipCounter:
         self._landed[:], self._window[:] = arrays["landed"], arrays["window"]
 
 
-HOPPER_BACKFLIP = Task(
+HOPPER_BACKFLIP = RobotTask(
     name="hopper-backflip",
     title="Hopper: backflips",
     instruction=(
@@ -109,6 +109,7 @@ HOPPER_BACKFLIP = Task(
     measure_name="backflips_per_episode",
     measure_title="Backflips an episode (8 s)",
     touch_points=(("foot_geom", 1.0), ("foot_geom", -1.0)),
+    camera=Camera((0.0, -3.0, -0.25), (0.0, 0.0, -0.25), follows="torso"),
     presets={
         "steps": 1_200_000,
         # A reward from 30 answers about an untrained policy is a poor one, and a policy that settles on it shows

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 
 from core.clips import ClipRenderer
-from core.envs.mujoco import MujocoBatch, load_model
+from core.envs.models import load_model
+from core.envs.mujoco import MujocoBatch
 from core.errors import UserError
 from core.records import Frames
 from core.tasks import find
+from core.tasks.base import RobotTask
 from core.video import write_strip, write_video
 
 HOPPER = find("hopper-backflip")
+assert isinstance(HOPPER, RobotTask)
 AT_40_HZ = dataclasses.replace(HOPPER, timestep=0.0025, frame_skip=10)
 SIZE = 64
 

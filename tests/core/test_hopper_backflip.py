@@ -14,6 +14,8 @@ from core.tasks.hopper_backflip import BackflipCounter, backflip_reward, observa
 
 TURN = 2 * np.pi
 SECONDS = 0.025
+NONE = np.zeros((1, 0))
+"""No extras."""
 FLIPS, LANDINGS = "backflips_per_episode", "upright_landings_per_episode"
 
 
@@ -21,7 +23,8 @@ def physics(angle: float = 0.0, height: float = 1.0, **given: Any) -> Physics:
     positions, velocities = np.zeros((1, 6)), np.zeros((1, 6))
     positions[:, 2] = angle
     plain = {"actions": np.zeros((1, 3), np.float32), "standard_observations": np.zeros((1, 11))}
-    return Physics(positions, velocities, heights=np.array([[height, height + 0.2]]), **{**plain, **given})
+    heights = np.array([[height, height + 0.2]])
+    return Physics(positions, velocities, heights=heights, before=positions, seconds=SECONDS, **{**plain, **given})
 
 
 def counted(angles: list[float] | np.ndarray, heights: float | list[float] = 1.0) -> dict[str, float]:
@@ -92,7 +95,8 @@ def test_standing_without_a_flip_is_no_landing() -> None:
 
 def test_the_next_episode_starts_from_nothing() -> None:
     counter = BackflipCounter(2, SECONDS)
-    both = Physics(np.full((2, 6), -TURN - 0.1), np.zeros((2, 6)), np.zeros((2, 3)), np.zeros((2, 11)), np.ones((2, 2)))
+    turned, still = np.full((2, 6), -TURN - 0.1), np.zeros((2, 6))
+    both = Physics(turned, still, np.zeros((2, 3)), np.zeros((2, 11)), np.ones((2, 2)), turned, SECONDS)
     counter.step(both)
     assert counter.finish(1)[FLIPS] == 1
     assert counter.finish(1)[FLIPS] == 0
@@ -124,22 +128,22 @@ def test_turning_backward_is_rewarded_and_forward_punished() -> None:
 
 def test_the_standard_observation_is_gymnasiums() -> None:
     positions, velocities = np.arange(6.0)[None], np.array([[1.0, -20.0, 30.0, 4.0, 5.0, 6.0]])
-    assert standard_observation(positions, velocities).tolist() == [[1, 2, 3, 4, 5, 1, -10, 10, 4, 5, 6]]
+    assert standard_observation(positions, velocities, NONE).tolist() == [[1, 2, 3, 4, 5, 1, -10, 10, 4, 5, 6]]
 
 
 def test_after_a_full_turn_the_networks_see_the_same() -> None:
     positions, velocities = np.random.default_rng(0).standard_normal((2, 4, 6))
     turned = positions.copy()
     turned[:, 2] -= TURN
-    assert observation(turned, velocities) == pytest.approx(observation(positions, velocities), abs=1e-12)
+    assert observation(turned, velocities, NONE) == pytest.approx(observation(positions, velocities, NONE), abs=1e-12)
     turned[:, 2] += 1.0
-    assert np.abs(observation(turned, velocities) - observation(positions, velocities)).max() > 0.1
+    assert np.abs(observation(turned, velocities, NONE) - observation(positions, velocities, NONE)).max() > 0.1
 
 
 def test_where_the_robot_is_along_the_track_is_not_seen() -> None:
     positions, velocities = np.random.default_rng(0).standard_normal((2, 4, 6))
     moved = positions + np.array([7.0, 0, 0, 0, 0, 0])
-    assert (observation(moved, velocities) == observation(positions, velocities)).all()
+    assert (observation(moved, velocities, NONE) == observation(positions, velocities, NONE)).all()
 
 
 def test_an_unknown_task_is_refused_with_those_there_are() -> None:

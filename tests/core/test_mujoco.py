@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import mujoco
 import numpy as np
 import pytest
@@ -16,10 +15,10 @@ from core.envs.mujoco import MujocoBatch, Step
 from core.rollout import Collected, collect
 from core.segments import SegmentCutter
 from core.tasks import find
-from core.tasks.base import Task
+from core.tasks.base import RobotTask
 
 HOPPER = find("hopper-backflip")
-AS_GYMNASIUM = dataclasses.replace(HOPPER, integrator="rk4", timestep=0.002, frame_skip=4, episode_steps=2000)
+assert isinstance(HOPPER, RobotTask)
 SHORT = dataclasses.replace(HOPPER, episode_steps=12)
 MakeBatch = Callable[..., MujocoBatch]
 
@@ -28,7 +27,7 @@ MakeBatch = Callable[..., MujocoBatch]
 def batch() -> Iterator[MakeBatch]:
     made: list[MujocoBatch] = []
 
-    def make(task: Task = HOPPER, environments: int = 4, seed: int = 0, **given: Any) -> MujocoBatch:
+    def make(task: RobotTask = HOPPER, environments: int = 4, seed: int = 0, **given: Any) -> MujocoBatch:
         made.append(MujocoBatch(task, environments, np.random.default_rng(seed), **{"threads": 1, **given}))
         return made[-1]
 
@@ -43,26 +42,6 @@ def random_actions(count: int, steps: int, seed: int = 1) -> np.ndarray:
 
 def copied(arrays: dict[str, Any]) -> dict[str, Any]:
     return {name: np.array(array) for name, array in arrays.items()}
-
-
-@pytest.fixture
-def peer() -> Iterator[Any]:
-    made = gymnasium.make("Hopper-v5", terminate_when_unhealthy=False, max_episode_steps=2000)
-    made.reset(seed=0)
-    yield made
-    made.close()
-
-
-def test_the_physics_are_gymnasiums(batch: MakeBatch, peer: Any) -> None:
-    env = batch(AS_GYMNASIUM, 1, staggered=False)
-    actions = random_actions(1, 1000)[:, 0]
-    for t, action in enumerate(actions):
-        if t % 100 == 0:  # or rounding errors grow, as falling and bouncing is chaotic
-            peer.unwrapped.set_state(env.states[0, 1:7], env.states[0, 7:13])
-        env.step(action[None])
-        expected = peer.step(np.clip(action, -1, 1))[0]
-        ours = AS_GYMNASIUM.standard_observe(env.states[:, 1:7], env.states[:, 7:13])[0]
-        assert ours == pytest.approx(expected, abs=1e-6), t
 
 
 def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
@@ -164,7 +143,7 @@ def rolled_out(env: MujocoBatch, steps: int, break_at: int) -> Collected:
             env.states[1] = np.nan
         return np.zeros((env.count, 3), np.float32), np.zeros(env.count, np.float32)
 
-    cutter = SegmentCutter(env.count, 5, env.sizes, np.zeros(env.count, np.int64))
+    cutter = SegmentCutter(env, 5, np.zeros(env.count, np.int64))
     *_, collected = collect(env, cutter, act, steps, 0)
     assert collected is not None
     return collected
@@ -212,9 +191,9 @@ def test_the_foot_is_where_the_kinematics_put_it(batch: MakeBatch) -> None:
     lowest = []
     for action in random_actions(2, 60):
         env.step(action)
-        sensed_at = env._trail[:, -2]  # sensors tell of the start of the last physics step
+        sensed_at = env.stepper._trail[:, -2]  # sensors tell of the start of the last physics step
         expected = [lowest_points(env.model, state) for state in sensed_at]
-        assert env._physics(action).heights == pytest.approx(np.array(expected), abs=1e-9)
+        assert env.heights == pytest.approx(np.array(expected), abs=1e-9)
         lowest.append(np.min(expected))
     assert min(lowest) < 0.01 < 0.05 < max(lowest)  # it stood and it hopped
 
@@ -223,9 +202,8 @@ def test_a_standing_robots_foot_touches_the_floor(batch: MakeBatch) -> None:
     env = batch(staggered=False)
     for _ in range(4):
         env.step(np.zeros((4, 3), np.float32))
-    heights = env._physics(np.zeros((4, 3), np.float32)).heights
-    assert heights.shape == (4, 2)
-    assert (np.abs(heights.min(axis=1)) < 0.01).all()
+    assert env.heights.shape == (4, 2)
+    assert (np.abs(env.heights.min(axis=1)) < 0.01).all()
 
 
 def test_observations_are_what_the_networks_take(batch: MakeBatch) -> None:
@@ -244,7 +222,7 @@ def test_a_task_without_true_reward_gives_none(batch: MakeBatch) -> None:
 def test_the_true_reward_is_that_of_the_observation_before_and_the_clipped_action(batch: MakeBatch) -> None:
     env = batch(staggered=False)
     for action in random_actions(4, 10):
-        before = HOPPER.standard_observe(env.states[:, 1:7], env.states[:, 7:13])
+        before = HOPPER.standard_observe(env.states[:, 1:7], env.states[:, 7:13], np.zeros((4, 0)))
         rewards = env.step(action).true_rewards
     o, a = before, np.clip(action, -1, 1)
     bracket = 1 + 0.3 * o[:, 0] + 0.1 * (a * o[:, 8:11]).sum(1) - 0.05 * o[:, 5]

@@ -10,8 +10,19 @@ from tests.core.builders import segment
 SIZES = (2, 1, 3)
 
 
+class Batch:
+    """What a cutter asks of the environments whose steps it cuts."""
+
+    sizes = SIZES
+
+    def __init__(self, count: int, askable: tuple[bool, ...] = (), kind: type = np.float64) -> None:
+        self.count = count
+        self.states = np.zeros((count, SIZES[2]), kind)
+        self.askable = np.array(askable or (True,) * count)
+
+
 def new_cutter(environments: int = 2, length: int = 3, stagger: tuple[int, ...] = ()) -> SegmentCutter:
-    return SegmentCutter(environments, length, SIZES, np.array(stagger or (0,) * environments))
+    return SegmentCutter(Batch(environments), length, np.array(stagger or (0,) * environments))
 
 
 def feed(cutter: SegmentCutter, steps: range, ends: dict[int, int] | None = None) -> list[Segment]:
@@ -100,6 +111,18 @@ def test_a_restored_cutter_goes_on_in_the_middle_of_a_segment() -> None:
     found = feed(second, range(5, 6))
     assert [marks(one) for one in found] == [[3, 4, 5], [103, 104, 105]]
     assert [one.id for one in found] == [3, 4]
+
+
+def test_where_not_all_may_be_asked_about_only_those_are_cut_even_after_an_end() -> None:
+    cutter = SegmentCutter(Batch(2, (False, True)), 3, np.zeros(2, np.int64))
+    found = feed(cutter, range(20), ends={4: 0, 9: 1})
+    assert found and all(marks(one)[0] >= 100 for one in found)
+
+
+def test_pictures_stay_bytes() -> None:
+    cutter = SegmentCutter(Batch(1, kind=np.uint8), 1, np.zeros(1, np.int64))
+    (one,) = feed(cutter, range(1))
+    assert one.states.dtype == np.uint8
 
 
 @pytest.mark.parametrize(("added", "kept"), [(2, [0, 1]), (3, [0, 1, 2]), (7, [4, 5, 6])])

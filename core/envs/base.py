@@ -1,0 +1,62 @@
+"""What every kind of environment is to the rest of the program: N copies of one task, stepped together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from core.records import Float32
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step of the batch gave.
+
+    observations (N, o) float32: what the networks see next; after an end, of the fresh episode
+    true_rewards (N,) float32, nan where the task has none
+    ended (N,) bool: the episode reached its length
+    end_observations (count of ends, o): what was seen at those ends, before the reset
+    finished: (true return, measure) of each ended episode
+    """
+
+    observations: Float32
+    true_rewards: Float32
+    ended: npt.NDArray[np.bool_]
+    end_observations: Float32
+    finished: list[tuple[float, dict[str, float]]]
+
+
+class Environment(Protocol):
+    """N environments. Episodes have a fixed length and never end early: an end would tell of the task (A.1).
+
+    An action is a row of floats: for continuous actions from -1 to 1 (beyond that clipped), the environment's own
+    bounds; for discrete ones, one-hot, of which the environment takes the largest.
+    """
+
+    count: int
+    discrete: bool
+    observations: Float32
+    """(N, o) what the networks see now."""
+    states: npt.NDArray[Any]
+    """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in place."""
+    askable: npt.NDArray[np.bool_]
+    """(N,) whose segments may be asked about: where they can't be drawn later, only those that are filmed."""
+    blow_ups: int
+    """How often a simulation failed and was started anew."""
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Of an observation, an action and a row of states."""
+        ...
+
+    def step(self, actions: Float32) -> Step: ...
+    def close(self) -> None: ...
+    def get_state(self) -> dict[str, Any]:
+        """Arrays from which set_state goes on, exactly where the simulator allows it."""
+        ...
+
+    def set_state(self, arrays: Mapping[str, Any]) -> None: ...

@@ -1,0 +1,202 @@
+"""Any Gymnasium environment with a flat Box observation, through its vector API.
+
+Episodes have a fixed length here too, and the learner sees no other end (A.1). Where the environment itself ends an
+attempt, it is held still for a moment: the last observation stays, whatever is done, and the reward is 0; then the
+next attempt begins, within the same episode. So what ended well or badly is seen in a clip, and an end costs as many
+steps of reward, or spares as many steps of cost, without anybody choosing a penalty.
+
+Simulations of this kind can't be saved: at a resume their episodes start anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from core import pictures
+from core.envs.base import Step
+from core.errors import UserError
+from core.records import Float32
+from core.tasks.gymnasium import GymTask
+
+Mask = npt.NDArray[np.bool_]
+_SEEDS = 2**31 - 1
+
+
+class GymBatch:
+    """N environments of one id. `states` (N, ROW) are pictures of the first `filmed`; (N, 0) where none are."""
+
+    def __init__(
+        self,
+        task: GymTask,
+        environments: int,
+        rng: np.random.Generator,
+        staggered: bool = True,
+        filmed: int = 0,
+    ) -> None:
+        self.task = task
+        self.count = environments
+        self.blow_ups = 0
+        self._filmed = min(filmed, environments)
+        self._rng = rng
+        self._envs = _made(task, environments, filmed > 0)
+        _check(task, self._envs)
+        action_space = self._envs.single_action_space
+        self.discrete = isinstance(action_space, Discrete)
+        self._acted = int(action_space.n if isinstance(action_space, Discrete) else np.prod(action_space.shape or ()))
+        self.askable = np.arange(environments) < (self._filmed or environments)
+        self._steps = 0
+        self._ages = np.zeros(environments, np.int64)
+        if staggered:
+            self._ages[:] = rng.permutation(np.arange(environments) * task.episode_steps // environments)
+        self._begin()
+
+    def _begin(self) -> None:
+        """All attempts start anew, at the ages that the episodes have."""
+        with self._told():
+            seed = (int(self._rng.integers(_SEEDS)) + self._steps) % _SEEDS
+            observations, _ = self._envs.reset(seed=[(seed + i) % _SEEDS for i in range(self.count)])
+        self.observations = observations.astype(np.float32)
+        self._first = self._ages > 0
+        self._resting = np.zeros(self.count, np.int64)
+        self._attempts, self._returns = np.ones(self.count), np.zeros(self.count)
+        self.states = np.zeros((self.count, pictures.ROW if self._filmed else 0), np.uint8)
+        self._film(np.ones(self.count, np.bool_))
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Of an observation, an action and a picture."""
+        return self.observations.shape[1], self._acted, self.states.shape[1]
+
+    def close(self) -> None:
+        self._envs.close()
+
+    def step(self, actions: Float32) -> Step:
+        """actions (N, a): from -1 to 1 for a Box, scaled to its bounds; for a Discrete, the largest is taken."""
+        with self._told():
+            observations, rewards, stopped, cut, _ = self._envs.step(self._own(actions))
+        over = stopped | cut
+        resting = self._resting > 0
+        observations = np.where(resting[:, None], self.observations, observations).astype(np.float32)
+        rewards = np.where(resting, 0.0, rewards)
+        self._mend_blow_ups(observations, rewards)
+        self._film(~resting)
+        self._resting[resting] -= 1
+        self._resting[over & ~resting] = self.task.rest_steps
+        self._returns += rewards
+        self._ages += 1
+        self._steps += self.count
+        ended = self._ages >= self.task.episode_steps
+        end_observations = observations[ended]
+        finished = [self._finish(int(index)) for index in np.flatnonzero(ended) if not self._first[index]]
+        self._restart(observations, ended, ended | (resting & (self._resting == 0)), over)
+        self.observations = observations
+        return Step(observations, rewards.astype(np.float32), ended, end_observations, finished)
+
+    def _own(self, actions: Float32) -> npt.NDArray[Any]:
+        """The actions as the environment takes them."""
+        space = self._envs.single_action_space
+        if isinstance(space, Discrete):
+            return space.start + actions.argmax(axis=1)
+        assert isinstance(space, Box)
+        scaled = space.low + (space.high - space.low) * (np.clip(actions, -1, 1) + 1) / 2
+        return np.clip(scaled, space.low, space.high).astype(space.dtype)
+
+    def _mend_blow_ups(self, observations: Float32, rewards: npt.NDArray[np.float64]) -> None:
+        """What is no longer finite ends its episode here, unreported and counted."""
+        blown = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
+        if blown.any():
+            self.blow_ups += int(blown.sum())
+            observations[blown], rewards[blown] = self.observations[blown], 0.0
+            self._ages[blown] = self.task.episode_steps
+            self._first[blown] = True
+
+    def _restart(self, observations: Float32, ended: Mask, seen: Mask, over: Mask) -> None:
+        """Starts new attempts where one is over; the learner sees those of the rows `seen`."""
+        fresh = seen | over
+        if not fresh.any():
+            return
+        with self._told():
+            started, _ = self._envs.reset(options={"reset_mask": fresh})
+        observations[seen] = started[seen]
+        self._resting[seen] = 0
+        self._attempts[seen] += 1
+        self._attempts[ended], self._returns[ended], self._ages[ended] = 1, 0.0, 0
+        self._first[ended] = False
+        self._film(seen)
+
+    def _film(self, rows: Mask) -> None:
+        """Takes a picture of each of the filmed among these rows, as they are now."""
+        if not self._filmed:
+            return
+        self.states = self.states.copy()
+        for row in np.flatnonzero(rows[: self._filmed]):
+            with self._told():
+                frame = self._envs.envs[row].render()
+            if not isinstance(frame, np.ndarray) or frame.ndim != 3:
+                raise UserError(f"{self.task.name} draws no pictures (rgb_array) to make clips of.")
+            self.states[row] = pictures.encoded(frame)
+
+    def _finish(self, index: int) -> tuple[float, dict[str, float]]:
+        total = float(self._returns[index])
+        return total, {"return_per_episode": total, "attempts_per_episode": float(self._attempts[index])}
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What goes wrong inside somebody's environment is told in a sentence, with its own words."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
+
+    def get_state(self) -> dict[str, Any]:
+        return {"ages": self._ages, "steps": np.array(self._steps)}
+
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
+        """Episodes start anew; their ages stay, so that ends stay spread over time."""
+        self._ages[:] = arrays["ages"]
+        self._steps = int(arrays["steps"])
+        self._begin()
+
+
+def _made(task: GymTask, environments: int, pictured: bool) -> SyncVectorEnv[Any, Any]:
+    """The vector environment; UserError where there is none of that id, or it can't be made."""
+    options: dict[str, Any] = {"render_mode": "rgb_array"} if pictured else {}
+    try:
+        spec = copy.deepcopy(gymnasium.spec(task.env_id))
+        spec.max_episode_steps = None  # episodes have our own length
+        spec.disable_env_checker = True
+        manual = {"autoreset_mode": AutoresetMode.DISABLED}
+        made = gymnasium.make_vec(spec, environments, vectorization_mode="sync", vector_kwargs=manual, **options)
+    except Exception as error:
+        raise UserError(f"{task.name} can't be made: {_one_line(error)}") from error
+    assert isinstance(made, SyncVectorEnv)
+    return made
+
+
+def _check(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
+    """UserError where observations or actions are of a kind that the networks don't take."""
+    seen, done = envs.single_observation_space, envs.single_action_space
+    if not isinstance(seen, Box) or len(seen.shape) != 1:
+        envs.close()
+        kind = f"pictures or tables of shape {seen.shape}" if isinstance(seen, Box) else f"a {type(seen).__name__}"
+        raise UserError(f"{task.name} is observed as {kind}: only a flat Box of numbers can be taught.")
+    flat = isinstance(done, Box) and len(done.shape) == 1 and np.isfinite([done.low, done.high]).all()
+    if not flat and not isinstance(done, Discrete):
+        envs.close()
+        raise UserError(f"{task.name} takes {done} as actions: only a flat, bounded Box or a Discrete can be taught.")
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if text.endswith((".", "!", "?")) else f"{text}."

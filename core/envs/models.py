@@ -1,0 +1,134 @@
+"""The robots' models: Gymnasium's, with sensors where a task needs them, and easier to look at."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from core.tasks.base import Camera, RobotTask
+
+log = logging.getLogger(__name__)
+mujoco.set_mju_user_warning(log.info)  # else MuJoCo writes a file MUJOCO_LOG.TXT into whatever folder is current
+_TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
+CAMERA = "clip"
+"""The camera that clips are drawn from."""
+_INTEGRATORS = {
+    "euler": mujoco.mjtIntegrator.mjINT_EULER,
+    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
+    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+}
+_FLOOR_METRES = 400.0
+_FLOOR = ((0.36, 0.42, 0.48), (0.62, 0.68, 0.72))
+_FLOOR_TINT = (0.8, 0.9, 0.8, 1.0)
+_SKY = ((0.75, 0.82, 0.88), (0.45, 0.55, 0.66))
+
+
+def load_model(task: RobotTask) -> mujoco.MjModel:
+    """The task's robot, with a frame sensor at each end of the capsules that may touch the floor."""
+    assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+    text, total_mass = _without_total_mass((assets / task.model).read_text())
+    spec = mujoco.MjSpec.from_string(text)
+    spec.option.timestep = task.timestep
+    spec.option.integrator = _INTEGRATORS[task.integrator]
+    for number, (geom_name, end) in enumerate(task.touch_points):
+        _add_touch_point(spec, f"touch_{number}", geom_name, end)
+    if total_mass:
+        _settle_mass(spec, total_mass)
+    _add_camera(spec, task.camera)
+    _restyle(spec, task)
+    return spec.compile()
+
+
+def _without_total_mass(text: str) -> tuple[str, float]:
+    """The model without its settotalmass, which MuJoCo is about to drop and complains of, and the mass in kg or 0."""
+    found = _TOTAL_MASS.search(text)
+    return (_TOTAL_MASS.sub("", text), float(found[1])) if found else (text, 0.0)
+
+
+def _settle_mass(spec: mujoco.MjSpec, total: float) -> None:
+    """Gives the robot this mass in kg by scaling every density."""
+    scale = total / spec.compile().body_mass.sum()
+    for geom in spec.geoms:
+        geom.density *= scale
+
+
+def _add_touch_point(spec: mujoco.MjSpec, name: str, geom_name: str, end: float) -> None:
+    geom = spec.geom(geom_name)
+    centre, half_axis = _capsule(geom)
+    site = geom.parent.add_site(name=name, pos=centre + end * half_axis)
+    spec.add_sensor(
+        name=name, type=mujoco.mjtSensor.mjSENS_FRAMEPOS, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site.name
+    )
+
+
+def _capsule(geom: mujoco.MjsGeom) -> tuple[np.ndarray, np.ndarray]:
+    """Centre, and the way from there to its +1 end, in the body's frame; models write capsules in three ways."""
+    ends = np.array(geom.fromto)
+    if np.isfinite(ends).all():
+        return (ends[:3] + ends[3:]) / 2, (ends[:3] - ends[3:]) / 2
+    quaternion, axis = np.array(geom.quat), np.zeros(3)
+    if geom.alt.type == mujoco.mjtOrientation.mjORIENTATION_AXISANGLE:
+        *turned_about, angle = geom.alt.axisangle
+        mujoco.mju_axisAngle2Quat(quaternion, np.array(turned_about), angle)
+    mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), quaternion)
+    return np.array(geom.pos), geom.size[1] * axis
+
+
+def _add_camera(spec: mujoco.MjSpec, camera: Camera) -> None:
+    place, follows = spec.worldbody, mujoco.mjtCamLight.mjCAMLIGHT_FIXED
+    if camera.follows:
+        place, follows = spec.body(camera.follows), mujoco.mjtCamLight.mjCAMLIGHT_TRACKCOM
+    back = np.subtract(camera.position, camera.target)
+    back = back / np.linalg.norm(back)
+    right = np.cross((0.0, 0.0, 1.0), back)
+    right /= np.linalg.norm(right)
+    turned = np.zeros(4)
+    mujoco.mju_mat2Quat(turned, np.stack([right, np.cross(back, right), back], axis=1).ravel())
+    place.add_camera(name=CAMERA, mode=follows, pos=camera.position, quat=turned, fovy=camera.field)
+
+
+def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
+    """Brighter, and all on the same calm chequered floor, for whoever looks at clips for an hour."""
+    spec.visual.headlight.ambient[:] = 0.35
+    if not spec.lights:
+        directional = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
+        spec.worldbody.add_light(
+            type=directional, dir=[0, 0, -1], pos=[0, 0, 1.3], diffuse=[0.5] * 3, specular=[0.1] * 3
+        )
+    for name, colour in task.colours.items():
+        spec.geom(name).rgba = [*colour, 1.0]
+    planes = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
+    floor = planes[0] if planes else _drawn_floor(spec, task.floor_height)
+    floor.size = [_FLOOR_METRES, _FLOOR_METRES, floor.size[2]]  # drawn so far; as an obstacle a plane has no end
+    if not floor.material:
+        _add_floor_material(spec)
+        floor.material, floor.rgba = "MatPlane", _FLOOR_TINT
+    spec.material(floor.material).texrepeat[:] = 2 * _FLOOR_METRES / task.floor_pattern
+    for texture in spec.textures:
+        if texture.name == "texplane":
+            texture.rgb1, texture.rgb2 = _FLOOR
+        if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX:
+            texture.rgb1, texture.rgb2 = _SKY
+
+
+def _drawn_floor(spec: mujoco.MjSpec, height: float) -> mujoco.MjsGeom:
+    """A floor that nothing touches."""
+    plane = mujoco.mjtGeom.mjGEOM_PLANE
+    return spec.worldbody.add_geom(
+        name="floor", type=plane, pos=[0, 0, height], size=[1, 1, 1], contype=0, conaffinity=0
+    )
+
+
+def _add_floor_material(spec: mujoco.MjSpec) -> None:
+    """As the other models have it, and their sky."""
+    checker, flat = mujoco.mjtBuiltin.mjBUILTIN_CHECKER, mujoco.mjtTexture.mjTEXTURE_2D
+    spec.add_texture(name="texplane", type=flat, builtin=checker, width=100, height=100)
+    material = spec.add_material(name="MatPlane", reflectance=0.5, shininess=1, specular=1)
+    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "texplane"
+    gradient, sky = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, mujoco.mjtTexture.mjTEXTURE_SKYBOX
+    spec.add_texture(name="sky", type=sky, builtin=gradient, width=100, height=100)

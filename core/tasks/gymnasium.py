@@ -1,0 +1,49 @@
+"""Any other Gymnasium environment, as the task gym:ENV_ID.
+
+Nothing is looked up here, as Gymnasium is too heavy for the window: what the environment is like, and whether there is
+one, is found out by whoever makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.tasks.base import Task
+
+PREFIX = "gym:"
+_STEPS_A_SECOND = 20
+"""At which clips are played, whatever the environment's own clock: 30 steps are then the paper's 1.5 s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GymTask(Task):
+    """An environment of Gymnasium's registry, with a Box observation in one dimension."""
+
+    env_id: str
+    rest_steps: int
+    """How long an attempt that the environment has ended is held still before the next one starts."""
+
+    @property
+    def step_seconds(self) -> float:
+        return 1 / _STEPS_A_SECOND
+
+    @property
+    def has_true_reward(self) -> bool:
+        return True
+
+
+def gym_task(name: str) -> GymTask:
+    """The task gym:ENV_ID."""
+    env_id = name.removeprefix(PREFIX)
+    return GymTask(
+        name=name,
+        title=env_id,
+        instruction="Choose the clip in which it does better at what you want to teach it.",
+        env_id=env_id,
+        segment_steps=30,
+        episode_steps=300,
+        rest_steps=15,
+        measure_name="return_per_episode",
+        measure_title="Return an episode",
+        presets={"steps": 300_000, "rollout.environments": 16, "rollout.steps": 256, "query.pool": 256},
+    )

@@ -1,0 +1,98 @@
+"""Reacher: an arm with two joints in a plane, and a target that is elsewhere in each episode.
+
+Gymnasium's physics at 10 Hz, so that a clip of 15 steps is 1.5 s of real time (A.1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.records import Float64
+from core.tasks.base import Camera, Physics, RobotTask, averages
+
+_INNER, _OUTER = 0.1, 0.11
+"""Metres from joint to joint, and from there to the fingertip."""
+_TARGET_RADIUS = 0.2
+_START_JOINTS, _START_SPEEDS = 0.1, 5e-3
+"""Starting joint angles are spread over a wider range than speeds."""
+_FRAME, _ARM = (0.45, 0.48, 0.55), (0.15, 0.4, 0.75)
+_COLOURS = {
+    **dict.fromkeys(("sideN", "sideE", "sideS", "sideW", "root"), _FRAME),
+    **dict.fromkeys(("link0", "link1"), _ARM),
+    "fingertip": (0.1, 0.75, 0.15),
+    "target": (0.95, 0.1, 0.1),
+}
+_FINGERTIP, _TARGET = 9, 12
+"""Where the positions of both begin among those of the bodies: world, two links, fingertip, target."""
+
+
+def fingertip_to_target(positions: Float64) -> Float64:
+    """(N, 2) vector in m, from the target to the fingertip."""
+    first, both = positions[:, 0], positions[:, 0] + positions[:, 1]
+    x = _INNER * np.cos(first) + _OUTER * np.cos(both)
+    y = _INNER * np.sin(first) + _OUTER * np.sin(both)
+    return np.stack([x, y], axis=1) - positions[:, 2:4]
+
+
+def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
+    """Gymnasium's: cosines and sines of both joints, the target, joint speeds, and the way to the target.
+
+    The way is that of Gymnasium too: from where the last stage of the last physics step had put the bodies.
+    """
+    joints = positions[:, :2]
+    way = extras[:, _FINGERTIP : _FINGERTIP + 2] - extras[:, _TARGET : _TARGET + 2]
+    return np.concatenate([np.cos(joints), np.sin(joints), positions[:, 2:], velocities[:, :2], way], axis=1)
+
+
+def distance(physics: Physics) -> Float64:
+    return np.linalg.norm(fingertip_to_target(physics.positions), axis=1)
+
+
+def reacher_reward(physics: Physics) -> Float64:
+    """Minus the distance to the target in m; no torque cost (A.1)."""
+    return -distance(physics)
+
+
+def place_target(rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
+    """Evenly over the disc that the arm reaches; the target itself lies still."""
+    radius = _TARGET_RADIUS * np.sqrt(rng.uniform(size=len(positions)))
+    angle = rng.uniform(-np.pi, np.pi, len(positions))
+    positions[:, 2], positions[:, 3] = radius * np.cos(angle), radius * np.sin(angle)
+    velocities[:, 2:] = 0
+    positions[:, :2] *= _START_JOINTS / _START_SPEEDS
+
+
+REACHER = RobotTask(
+    name="reacher",
+    title="Reacher",
+    instruction=(
+        "Choose the clip in which the tip of the arm (green) is nearer to the red dot. Near for a while and far for a "
+        "while is worse than a middling distance all the time."
+    ),
+    model="reacher.xml",
+    timestep=0.01,
+    integrator="rk4",
+    frame_skip=10,
+    segment_steps=15,
+    episode_steps=50,
+    observe=observation,
+    standard_observe=observation,
+    extras=("xpos",),
+    true_reward=reacher_reward,
+    measure=averages(mean_distance=distance),
+    measure_name="mean_distance",
+    measure_title="Distance to the target (m)",
+    reset_noise=_START_SPEEDS,
+    place=place_target,
+    camera=Camera((0.0, -0.2, 0.92), (0.0, 0.0, 0.0)),
+    floor_pattern=0.2,
+    colours=_COLOURS,
+    # At 10 Hz a full push turns the arm by a radian within a step: noise of that size, or a bonus for keeping it, hides
+    # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon.
+    presets={
+        "steps": 600_000,
+        "policy.initial_std": 0.1,
+        "policy.entropy_bonus": 0.0,
+        "policy.discount": 0.9,
+    },
+)

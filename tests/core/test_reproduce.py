@@ -1,0 +1,162 @@
+"""The paper's figure 2 as one command that goes on where it was stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from core import reproduce
+from core.chart import Curve, draw
+from core.config import Config
+from core.errors import UserError
+from core.events import Event, PolicyUpdated
+from core.reproduce import Run, curves, figure_2, share, tabulated
+
+SETTINGS = {
+    "rollout.environments": 8,
+    "rollout.steps": 32,
+    "rollout.threads": 1,
+    "reward.hidden": 16,
+    "reward.epochs_first": 3,
+    "reward.epochs": 1,
+    "policy.hidden": 16,
+    "policy.epochs": 1,
+    "policy.minibatch": 128,
+}
+STEPS = 8 * 32 * 30
+
+
+class Shown:
+    """What the runs show, until an event at which somebody presses Ctrl+C."""
+
+    def __init__(self, stop_after: int = -1) -> None:
+        self.titles: list[str] = []
+        self.updates = 0
+        self._stop_after = stop_after
+
+    @contextmanager
+    def __call__(self, title: str, config: Config) -> Iterator[Any]:
+        self.titles.append(title)
+        yield self.take
+
+    def take(self, event: Event) -> None:
+        if isinstance(event, PolicyUpdated):
+            self.updates += 1
+            if self.updates == self._stop_after:
+                raise KeyboardInterrupt
+
+
+def reproduced(out: Path, shown: Shown, seeds: tuple[int, ...] = (0,), settings: Any = SETTINGS) -> str:
+    return figure_2(["pendulum"], [4, 6], seeds, STEPS, settings, out, shown)
+
+
+def results(out: Path) -> dict[str, Any]:
+    return {path.stem: json.loads(path.read_bytes()) for path in sorted((out / "runs").iterdir())}
+
+
+def test_each_run_is_carried_out_once_and_told_of(tmp_path: Path) -> None:
+    shown = Shown()
+    table = reproduced(tmp_path / "out", shown)
+    assert [title.split("] ")[1] for title in shown.titles] == [
+        "pendulum, true reward, seed 0",
+        "pendulum, 4 labels, seed 0",
+        "pendulum, 6 labels, seed 0",
+    ]
+    found = results(tmp_path / "out")
+    assert [r["labels"] for r in found.values()] == [4, 6, 0]
+    assert all(r["env_steps"] == STEPS and r["curve"][-1][0] == STEPS for r in found.values())
+    assert len({r["random_return"] for r in found.values()}) == 1  # the same untrained policy
+    assert (tmp_path / "out" / "table.md").read_text() == table and table.count("\n") == 3
+    assert not list((tmp_path / "out" / "sessions").iterdir())
+    again = Shown()
+    assert reproduced(tmp_path / "out", again) == table and again.titles == []
+
+
+def test_a_run_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        reproduced(tmp_path / "stopped", Shown(stop_after=45))
+    assert [path.stem for path in (tmp_path / "stopped" / "runs").iterdir()] == ["pendulum-true-0"]
+    rest, whole = Shown(), Shown()
+    assert reproduced(tmp_path / "stopped", rest) == reproduced(tmp_path / "whole", whole)
+    assert len(rest.titles) == 2 and rest.updates < whole.updates - 30
+    assert results(tmp_path / "stopped") == results(tmp_path / "whole")
+
+
+def test_results_of_other_settings_are_refused(tmp_path: Path) -> None:
+    reproduced(tmp_path / "out", Shown())
+    with pytest.raises(UserError, match="other settings"):
+        reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, "policy.discount": 0.9})
+
+
+def test_a_session_under_way_with_other_settings_is_refused_and_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        reproduced(tmp_path / "out", Shown(stop_after=2))
+    with pytest.raises(UserError, match="other settings"):
+        reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, "policy.discount": 0.9})
+    reproduced(tmp_path / "out", Shown())  # it is not locked
+
+
+def test_a_place_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="file"):
+        reproduced(tmp_path / "file", Shown())
+
+
+def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> dict[str, Any]:
+    curve = [[100, value / 2], [200, value]]
+    return {"task": "ant", "kind": kind, "seed": seed, "true_return": value, "random_return": random, "curve": curve}
+
+
+def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
+    made = [made_up("true reward", 110, seed=0), made_up("true reward", 90, seed=1)]
+    made += [made_up("700 labels", 50, seed=0), made_up("700 labels", 60, seed=1)]
+    head, _, line = tabulated(made).splitlines()
+    assert head == "| task | seeds | random | true reward | 700 labels | share |"
+    assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
+
+
+def test_where_the_true_reward_gains_nothing_there_is_no_share() -> None:
+    assert np.isnan(share([5.0], [3.0], [3.0]))
+
+
+def test_curves_are_means_over_the_seeds_from_the_random_policy_on() -> None:
+    made = [made_up("true reward", 110), made_up("true reward", 90, seed=1)]
+    line, random = curves(made, "ant")
+    assert (line.label, random.label) == ("true reward", "random")
+    assert line.x[[0, -1]].tolist() == [0, 200]
+    assert line.y[[0, -1]].tolist() == [10, 100] and line.spread[[0, -1]].tolist() == [0, 10]
+    assert (random.y == 10).all()
+
+
+def test_a_chart_shows_a_rising_curve_in_its_colour(tmp_path: Path) -> None:
+    x = np.linspace(0, 100, 50)
+    draw(tmp_path / "chart.png", "Ant", [Curve("true reward", x, 3 * x, np.zeros(50))])
+    image = cv2.imread(str(tmp_path / "chart.png"))
+    assert image is not None
+    plain = (image[90:520, 120:920] == (0, 120, 230)).all(axis=2)
+    rows, columns = np.nonzero(plain[60:])  # below the legend
+    assert np.corrcoef(rows, columns)[0, 1] < -0.99
+
+
+def test_a_chart_without_curves_is_only_its_title(tmp_path: Path) -> None:
+    draw(tmp_path / "chart.png", "Ant", [])
+    image = cv2.imread(str(tmp_path / "chart.png"))
+    assert image is not None and (image[100:] == 255).all() and image.min() < 100
+
+
+def test_what_was_reported_twice_counts_as_it_was_last(tmp_path: Path) -> None:
+    (tmp_path / "curve").write_text("[10, 1.0]\n[20, 2.0]\n[20, 5.0]\n[30, 6.0]\n")
+    assert reproduce._curve(tmp_path / "curve") == [(10, 1.0), (20, 5.0), (30, 6.0)]
+
+
+def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
+    preferred, true = (Run("ant", labels, 3).config(500, {}).to_dict() for labels in (700, 0))
+    assert {name for name in true if true[name] != preferred[name]} == {"teacher", "labels"}
+    assert true["seed"] == 3 and true["steps"] == 500
