@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -34,6 +35,7 @@ from core.session import JOBS, Session, deliver
 from core.tasks import find
 from core.tasks.base import Task
 
+log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
 _RANDOM_EPISODES = 32
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
@@ -105,6 +107,7 @@ class HeadlessRun:
 
     def save(self) -> None:
         self._checkpoint += 1
+        log.info("checkpoint %d, %d answers", self._checkpoint, self._store.count())
         self._session.save(self._checkpoint, {name: port.job.get_state() for name, port in self._ports.items()})
 
     def close(self) -> None:
