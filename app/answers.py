@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from core.preferences import PreferenceStore
 from core.records import Choice, Query
 from core.session import Port, deliver
 
+log = logging.getLogger(__name__)
 _Request = Callable[[PreferenceStore], None]
 
 
@@ -62,8 +64,10 @@ class AnswerWorker(QThread):
                 store = store or self._open_store()  # anew at each request until it opens: the disk may be mended
                 request(store)
             except UserError as error:
+                log.warning("%s", error)
                 self.answer_refused.emit(str(error))
             except Exception as error:  # the boundary of the thread
+                log.exception("An answer could not be kept.")
                 self.answer_refused.emit(f"The answer could not be kept ({type(error).__name__}: {error}): try again.")
         if store:
             store.close()

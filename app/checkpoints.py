@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -14,7 +16,7 @@ from core.session import JOBS, Session
 
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
-_LOAD, _SAVE = "load", "save"
+_LOAD, _SAVE, _ERRAND = "load", "save", "errand"
 _DONE = {_LOAD: "loaded", _SAVE: "saved"}
 
 
@@ -26,12 +28,14 @@ class Checkpointer(QObject):
         saved(): a checkpoint is on disk.
         refused(str): loading or saving failed; one sentence.
         damage_found(str): the newest checkpoint was damaged and gave way to the one before; one sentence.
+        errand_ended(str): what `run` was given is done, or could not be; one sentence.
     """
 
     loaded = Signal(object)
     saved = Signal()
     refused = Signal(str)
     damage_found = Signal(str)
+    errand_ended = Signal(str)
 
     def __init__(self, session: Session, crew: Crew, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -75,9 +79,22 @@ class Checkpointer(QObject):
             self._states = {}
             self._disk.do(lambda: self._session.save(number, states), _SAVE)
 
-    def _on_done(self, name: str, result: tuple[int, dict[str, JobState]] | None) -> None:
+    def run(self, errand: Callable[[], None], done: str) -> None:
+        """Does something else with the session's files, while no checkpoint is being written; then tells `done`."""
+
+        def carry_out() -> str:
+            errand()
+            return done
+
+        self._disk.do(carry_out, _ERRAND)
+
+    def _on_done(self, name: str, result: Any) -> None:
+        if name == _ERRAND:
+            self.errand_ended.emit(result)
+            return
         if name == _SAVE:
             self.saved_at = time.time()
+            log.info("checkpoint %d", self._number)
             self.saved.emit()
             return
         number, states = result or (0, {})
@@ -85,6 +102,9 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
+        if name == _ERRAND:
+            self.errand_ended.emit(sentence)
+            return
         if "checkpoint" not in sentence:  # what was not foreseen says only what, not of what
             sentence = f"The checkpoint could not be {_DONE[name]}: {sentence.rstrip('.')}."
         self.refused.emit(sentence)

@@ -6,6 +6,7 @@ import itertools
 import logging
 import time
 from enum import StrEnum
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -17,7 +18,9 @@ from app.progress import Progress
 from app.recorder import record
 from app.remedies import Remedy, remedy
 from app.worker import MakeProcess
+from core.archive import export_session
 from core.config import Config, replaced
+from core.diagnostics import collect
 from core.events import (
     ClipsRendered,
     ClipsRequested,
@@ -77,7 +80,7 @@ class Controller(QObject):
         state_changed(str): one of State.
         job_failed(str, str): a stage has failed or died, the others are paused; what happened and what was kept, and
             what `restart` would do about it, in a word or two.
-        trouble_arose(str): something else went wrong that stops nothing; one sentence.
+        trouble_arose(str): something else is to be told, mostly that it went wrong; it stops nothing. One sentence.
         demonstration_drawn(object): the newest Demonstration for the live view.
         stopped(): no child is left, and what could be saved is saved.
     """
@@ -113,6 +116,7 @@ class Controller(QObject):
         self.checkpoints.saved.connect(self._on_saved)
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
+        self.checkpoints.errand_ended.connect(self.trouble_arose)
         self.labelling.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
@@ -163,7 +167,15 @@ class Controller(QObject):
         self.checkpoints.close()
         self.session.close()
 
+    def export(self, target: Path) -> None:
+        """Writes the session as one file, as it is on disk."""
+        self.checkpoints.run(lambda: export_session(self.session, target), f"{target.name} is written.")
+
+    def collect_diagnostics(self, target: Path) -> None:
+        self.checkpoints.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
+
     def _enter(self, state: State) -> None:
+        log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         self.checkpoints.keep_saving(state == State.RUNNING)
         self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))

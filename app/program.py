@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import argparse
 import signal
 import sys
 
@@ -13,14 +13,21 @@ from app import theme
 from app.controller import Controller
 from app.opening import opened, parsed
 from app.windows.main import MainWindow
+from core.journal import session_log, warnings_to_stderr
 from core.processes import JobProcess
+from core.session import Session
 
 
 def run(arguments: list[str]) -> int:
     """Opens the window and blocks until it is closed. UserError where there is no window to tell it in yet."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    warnings_to_stderr("%(levelname)s %(name)s: %(message)s")
     options = parsed(arguments)
     session = opened(options)
+    with session_log(session.folder):
+        return _run(session, options)
+
+
+def _run(session: Session, options: argparse.Namespace) -> int:
     app = QApplication(sys.argv[:1])
     app.setApplicationName("Somersault")
     app.setQuitOnLastWindowClosed(False)  # the children end first; the window says when

@@ -12,7 +12,7 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QThread, Signal
 
 from core.errors import lack, summary
-from core.events import Event, Failed
+from core.events import Event, Failed, Logged
 from core.processes import JobDiedError, JobSpec
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,9 @@ class JobWorker(QThread):
             if self._error:
                 raise self._error
             event = self._process.receive(_LOOK_SECONDS)
-            if event is not None and self._relay(event):
+            if isinstance(event, Logged):
+                logging.getLogger(f"core.jobs.{event.job}").log(event.level, "%s", event.text)
+            elif event is not None and self._relay(event):
                 self.event_arrived.emit(event)
             if isinstance(event, Failed):
                 return "failed"

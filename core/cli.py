@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import logging
 import math
 import sys
 import time
@@ -21,6 +20,7 @@ from core.ablations import ABLATIONS
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
+from core.journal import session_log, warnings_to_stderr
 from core.policy.presets import presets
 from core.session import Session
 from core.tasks import CATALOGUE, PAPER_ROBOTS, find
@@ -31,7 +31,7 @@ _STRIP_FRAMES = 9
 
 
 def run_command(args: argparse.Namespace) -> int:
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    warnings_to_stderr("%(message)s")
     commands = {
         "tasks": _tasks,
         "teach": _teach,
@@ -40,6 +40,7 @@ def run_command(args: argparse.Namespace) -> int:
         "reproduce": _reproduce,
         "export": sharing.export,
         "import": sharing.bring_in,
+        "preferences": sharing.preferences,
     }
     commands[args.command](args)
     return 0
@@ -70,7 +71,11 @@ def _teach(args: argparse.Namespace) -> None:
     session = _resumed(args) if args.resume else _new_session(args)
     try:
         untrained = random_return(session.config)
-        with _Progress(session.config) as progress, closing(HeadlessRun(session, progress.show)) as run:
+        with (
+            session_log(session.folder),
+            _Progress(session.config) as progress,
+            closing(HeadlessRun(session, progress.show)) as run,
+        ):
             outcome = run.run()
         config = session.config
         result = {

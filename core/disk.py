@@ -1,4 +1,4 @@
-"""Files that are the old one or the new one after a crash, and are read only when their size is believable."""
+"""Files: written so that a crash leaves the old one or the new one, and read without believing what they claim."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 from core.errors import UserError
 
@@ -65,3 +66,10 @@ def read_small(path: Path, limit: int) -> bytes:
     if len(content) > limit:
         raise ValueError(f"it has more than {limit} bytes")
     return content
+
+
+def whole(value: Any) -> int:
+    """A value from a file that must be a count or a number of something; ValueError where it is not."""
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError(f"{value!r:.40} is no whole number")
+    return value

@@ -217,3 +217,12 @@ class Failed(Event):
     text: str
     lack: Lack = Lack.NOTHING
     """Of what there was not enough, if that was why: the job can be started again with less."""
+
+
+@dataclass(frozen=True)
+class Logged(Event):
+    """A child logged something; level as in the logging module."""
+
+    job: str
+    level: int
+    text: str

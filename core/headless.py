@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 from core import oracle
 from core.config import Config
 from core.envs import make
+from core.envs.base import Film
 from core.events import (
     AnswersReplayed,
     Event,
@@ -33,6 +35,7 @@ from core.session import JOBS, Session, deliver
 from core.tasks import find
 from core.tasks.base import Task
 
+log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
 _RANDOM_EPISODES = 32
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
@@ -104,6 +107,7 @@ class HeadlessRun:
 
     def save(self) -> None:
         self._checkpoint += 1
+        log.info("checkpoint %d, %d answers", self._checkpoint, self._store.count())
         self._session.save(self._checkpoint, {name: port.job.get_state() for name, port in self._ports.items()})
 
     def close(self) -> None:
@@ -165,7 +169,7 @@ def evaluate(
     actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
-    env = make(task, count, rng, threads, staggered=False, filmed=int(filmed))
+    env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
     finished, states = run_episodes(env, actor, task.episode_steps * -(-episodes // count))
     env.close()
     finished = finished[:episodes]

@@ -30,7 +30,7 @@ def load_optimiser(optimiser: torch.optim.Optimizer, arrays: Mapping[str, np.nda
 def _require_fit(optimiser: torch.optim.Optimizer, state: Mapping[int, Mapping[str, Tensor]]) -> None:
     """ValueError where it is another network's. PyTorch's fused step doesn't look, and writes past the end."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
-    if state and set(state) != set(range(len(parameters))) or len({frozenset(s) for s in state.values()}) > 1:
+    if not set(state) <= set(range(len(parameters))) or len({frozenset(s) for s in state.values()}) > 1:
         raise ValueError("the optimiser's state lacks something")
     for index, moments in state.items():
         for name, values in moments.items():

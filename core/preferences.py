@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,26 +60,37 @@ _COLUMNS = (
 )
 
 
+@dataclass(frozen=True)
+class Kept:
+    """An answer as it is on disk, and whether it was taken back."""
+
+    preference: Preference
+    withdrawn: bool
+
+
 class PreferenceStore:
     """The answers of one session. Use from the thread that made it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, damaged: bool = False) -> None:
+        """damaged: only to `salvage` from; nothing is written to it."""
         self._path = path
         with self._plain_errors():
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
-                self._take_up()
+                self._take_up(damaged)
             except BaseException:
                 self._db.close()
                 raise
 
-    def _take_up(self) -> None:
+    def _take_up(self, damaged: bool) -> None:
         """Looks before it writes anything: the file may be another program's, or come from another person."""
         seals.distrust(self._db)
         ours = seals.require_ours(self._db, self._path)
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, 1, _VERSION):
             raise UserError(f"{self._path} was written by a newer Somersault: open it with that version.")
+        if damaged:
+            return
         if ours:
             seals.require_whole(self._db, self._path)
         if ours and version == 1:
@@ -104,16 +116,20 @@ class PreferenceStore:
         """
         now = time.time()
         with self._transaction():
-            left, right = (self._keep(segment) for segment in (query.left, query.right))
-            disagreement = None if np.isnan(query.disagreement) else query.disagreement
-            pool = query.pool_returns
-            extent = (None, None) if pool is None else (pool.worst, pool.mean)
-            row = (left, right, query.id, disagreement, str(choice), labeller, now, *(returns or (None, None)), *extent)
-            marks = ", ".join("?" * len(row))
-            cursor = self._db.execute(f"INSERT INTO preferences ({_COLUMNS}) VALUES ({marks})", row)
-            assert cursor.lastrowid is not None
-            seals.seal(self._db, cursor.lastrowid)
-        return Preference(cursor.lastrowid, query, choice, labeller, now, returns)
+            sides = self._keep(query.left), self._keep(query.right)
+            key = self._insert(Kept(Preference(0, query, choice, labeller, now, returns), False), sides, None)
+            seals.seal(self._db, key)
+        return Preference(key, query, choice, labeller, now, returns)
+
+    def restore(self, history: Sequence[Kept]) -> None:
+        """Puts answers into a store that has none, with the numbers and times that they had."""
+        segments = {s.id: s for kept in history for s in (kept.preference.query.left, kept.preference.query.right)}
+        with self._transaction():
+            for segment in segments.values():
+                self._keep(segment, segment.id)
+            for kept in history:
+                query = kept.preference.query
+                seals.seal(self._db, self._insert(kept, (query.left.id, query.right.id), kept.preference.id))
 
     def withdraw_last(self) -> Preference | None:
         """Takes back the latest answer that still stands, or returns None."""
@@ -127,8 +143,30 @@ class PreferenceStore:
 
     def all(self) -> list[Preference]:
         """Every answer that stands, in the order given."""
-        self._read("WHERE withdrawn != 0")  # one that seems to be taken back may have a flipped bit
-        return self._read("WHERE withdrawn = 0 ORDER BY id")
+        return [kept.preference for kept in self.history() if not kept.withdrawn]
+
+    def history(self) -> list[Kept]:
+        """Every answer, those taken back too, in the order given."""
+        return self._history("ORDER BY id")
+
+    def salvage(self) -> tuple[list[Kept], int]:
+        """Every answer that is whole, and how many are not. UserError where not even their numbers can be read."""
+        with self._plain_errors():
+            highest = self._db.execute("SELECT MAX(preference) FROM seals").fetchone()[0] or 0
+        found: list[Kept] = []
+        lost = 0
+        for key in range(1, highest + 1):
+            try:
+                found += self._history("WHERE id = ?", key)
+            except UserError:
+                lost += 1
+        return found, lost
+
+    def _history(self, condition: str, *values: int) -> list[Kept]:
+        with self._plain_errors():
+            rows = self._db.execute(f"SELECT id, withdrawn FROM preferences {condition}", values).fetchall()
+            taken_back = {key for key, withdrawn in rows if withdrawn}
+            return [Kept(found, found.id in taken_back) for found in self._read(condition, *values)]
 
     def count(self) -> int:
         with self._plain_errors():
@@ -141,18 +179,32 @@ class PreferenceStore:
             self._db.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
 
-    def _keep(self, segment: Segment) -> int:
+    def _keep(self, segment: Segment, key: int | None = None) -> int:
         arrays = {"observations": segment.observations, "actions": segment.actions, "states": segment.states}
         if segment.true_rewards is not None:
             arrays["true_rewards"] = segment.true_rewards
         blob = save({name: np.ascontiguousarray(values) for name, values in arrays.items()})
-        cursor = self._db.execute("INSERT INTO segments (env_steps, arrays) VALUES (?, ?)", (segment.env_steps, blob))
+        row = (key, segment.env_steps, blob)
+        cursor = self._db.execute("INSERT INTO segments (id, env_steps, arrays) VALUES (?, ?, ?)", row)
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def _read(self, condition: str) -> list[Preference]:
+    def _insert(self, kept: Kept, sides: tuple[int, int], key: int | None) -> int:
+        """key: the number that it had; None for the next one."""
+        preference, query = kept.preference, kept.preference.query
+        disagreement = None if np.isnan(query.disagreement) else query.disagreement
+        returns, pool = preference.returns or (None, None), query.pool_returns
+        extent = (None, None) if pool is None else (pool.worst, pool.mean)
+        told = (str(preference.choice), preference.labeller, preference.answered_at)
+        row = (key, kept.withdrawn, *sides, query.id, disagreement, *told, *returns, *extent)
+        marks = ", ".join("?" * len(row))
+        cursor = self._db.execute(f"INSERT INTO preferences (id, withdrawn, {_COLUMNS}) VALUES ({marks})", row)
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def _read(self, condition: str, *values: int) -> list[Preference]:
         with self._plain_errors():
-            rows = self._db.execute(f"SELECT id, {_COLUMNS} FROM preferences {condition}").fetchall()
+            rows = self._db.execute(f"SELECT id, {_COLUMNS} FROM preferences {condition}", values).fetchall()
             return [self._checked(row[0], self._preference(row)) for row in rows]
 
     def _checked(self, key: int, preference: Preference) -> Preference:

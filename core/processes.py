@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import multiprocessing
 import os
 import pickle
@@ -18,6 +19,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import deque
 from dataclasses import dataclass
 from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
@@ -25,12 +27,14 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from core.errors import lack, summary
-from core.events import Event, Failed, Job, JobSpec, Paused, StateRequested, StateSaved, Waited
+from core.events import Event, Failed, Job, JobSpec, Logged, Paused, StateRequested, StateSaved, Waited
 
 _SMALL = 1 << 14
 """Arrays below this many bytes stay in the pickle; a block of their own would cost more."""
 _IDLE_SECONDS = 0.25
 """How long an idle job sleeps before it looks again, unless an event wakes it."""
+_NOTES = 100
+"""Log messages that may wait to be sent."""
 _NICE = 10
 """The window keeps the processor when it needs it."""
 _NICE_CLIPS = 3
@@ -234,8 +238,24 @@ def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
             return
 
 
+class _Notes(logging.Handler):
+    """What is logged in a child, to be sent to the parent at the next boundary: it alone writes the session's log."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(logging.WARNING)
+        self._job = job
+        self.taken: deque[Logged] = deque(maxlen=_NOTES)
+        logging.getLogger().addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.taken.append(Logged(self._job, record.levelno, self.format(record)))
+
+
 def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
+    notes = _Notes(name)
     for event in job.run():
+        while notes.taken:
+            pipe.send(encode(notes.taken.popleft()))
         if event is not None:
             pipe.send(encode(event))
         if not _serve(job, name, pipe, inbox, idle=isinstance(event, Waited)):

@@ -23,6 +23,7 @@ from app.controller import Controller, State
 from app.keys import Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
+from app.menus import add_menus
 from app.pairs import Pair
 from app.waiting import explanation
 from app.widgets.banner import Banner
@@ -62,6 +63,7 @@ class MainWindow(QMainWindow):
         self._make_centre()
         self._make_dock()
         self._make_toolbar()
+        add_menus(self, controller, self._on_about_requested)
         self._make_keys()
         self._connect()
         self._timer = QTimer(self, interval=_REFRESH_MS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from core.errors import UserError, lack
 
@@ -21,10 +20,3 @@ def checkpoint_must_fit(job: str) -> Iterator[None]:
             f"The checkpoint does not fit the {job} stage of this session ({type(error).__name__}: {error}): delete"
             " the session's folder checkpoints, and training starts anew with every answer."
         ) from error
-
-
-def counter(value: Any) -> int:
-    """A value from a checkpoint that must be a count."""
-    if type(value) is not int or not 0 <= value < 1 << 62:
-        raise ValueError(f"{value!r:.40} is no count")
-    return value

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Iterator
 
 from core.config import Config
+from core.disk import whole
 from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
 from core.jobs.acting import untrained_policy
-from core.jobs.fitting import counter
 from core.policy.base import UpdateReport
 from core.policy.factory import policy_optimiser
 from core.seeding import generator, restored, saved
@@ -60,5 +60,5 @@ class PolicyJob:
 
     def set_state(self, state: JobState) -> None:
         self._optimiser.set_state(state.arrays)
-        self._version = counter(state.values["version"])
+        self._version = whole(state.values["version"])
         restored(self._rng, state.values["rng"])

@@ -10,6 +10,7 @@ import torch
 
 from core.config import Config
 from core.devices import device_for
+from core.disk import whole
 from core.errors import NotFiniteError
 from core.events import (
     AnswersReplayed,
@@ -23,7 +24,7 @@ from core.events import (
     Waited,
 )
 from core.jobs.acting import sizes
-from core.jobs.fitting import checkpoint_must_fit, counter
+from core.jobs.fitting import checkpoint_must_fit
 from core.queries import first_labels
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import FitReport, RewardFit
@@ -107,7 +108,7 @@ class RewardJob:
     def set_state(self, state: JobState) -> None:
         """Goes on from there once the answers, which come from the store, have been replayed."""
         self._awaiting_answers = state
-        self._generation = counter(state.values["generation"])
+        self._generation = whole(state.values["generation"])
 
     def _take_up(self) -> None:
         state, self._awaiting_answers = self._awaiting_answers, None

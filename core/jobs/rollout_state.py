@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.disk import whole
 from core.events import JobState
-from core.jobs.fitting import counter
 from core.records import Segment
 from core.seeding import restored, saved
 
@@ -34,7 +34,7 @@ def pack(job: RolloutJob) -> JobState:
 def unpack(job: RolloutJob, state: JobState) -> None:
     job.env.set_state(_under("env_", state))
     drawable = job.env.sizes[2]
-    next_id = counter(state.values["next_id"])
+    next_id = whole(state.values["next_id"])
     cut = _under("cutter_", state)
     if cut["states"].shape[2] == drawable:  # else it was taught without a window, and there are no pictures to show
         job.cutter.set_state(cut, next_id)
@@ -45,7 +45,7 @@ def unpack(job: RolloutJob, state: JobState) -> None:
     if reward := _under("reward_", state):
         job.load_reward(reward)
     for name in _COUNTERS:
-        setattr(job, name, counter(state.values[name]))
+        setattr(job, name, whole(state.values[name]))
     for name in _RNGS:
         restored(getattr(job, name), state.values[name])
     job.episodes.extend((float(total), dict(figures)) for total, figures in state.values["episodes"])

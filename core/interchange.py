@@ -1,0 +1,146 @@
+"""Answers in an open form, for other programs: a folder with a JSON table and a safetensors file.
+
+preferences.json: {"format": "somersault-preferences", "version": 1, "task", "segments": [{"id", "env_steps"}],
+    "preferences": [{"id", "left", "right", "query", "disagreement", "choice", "labeller", "answered_at", "withdrawn",
+    "returns", "pool_returns"}]}, in the order given. left and right are ids of segments, choice is one of "left",
+    "right", "tie" and "can't tell", answered_at is in seconds since 1970; null stands for what is not known.
+segments.safetensors: for each segment N the arrays observations.N (k, o), actions.N (k, a), states.N (k, s) and, where
+    the task has one, true_rewards.N (k,), bit for bit as they were recorded.
+config.json: the session's settings, from which a new session with these answers can be made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from core import disk
+from core.errors import UserError
+from core.preferences import Kept, PreferenceStore
+from core.records import Choice, PoolReturns, Preference, Query, Segment
+from core.session import Session, read_config
+
+_FORMAT, _VERSION = "somersault-preferences", 1
+_TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
+_MAX_TABLE, _MAX_ARRAYS = 256 << 20, 4 << 30
+_NAMES = ("observations", "actions", "states", "true_rewards")
+_DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
+
+
+def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
+    """Writes all answers, those taken back too, into a new folder. Returns how many, and how many were damaged.
+
+    From a damaged store it takes what is whole. UserError where nothing can be read, or the folder can't be written.
+    """
+    if folder.exists():
+        raise UserError(f"{folder} is there already: name a new one.")
+    kept, lost = _all_that_is_whole(session)
+    segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
+    table = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "task": session.config.task,
+        "segments": [{"id": segment.id, "env_steps": segment.env_steps} for segment in segments.values()],
+        "preferences": [_row(entry) for entry in kept],
+    }
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise UserError(f"{folder} can't be made ({disk.reason(error)}): {disk.remedy(error)}.") from error
+    disk.write_atomically(folder / _ARRAYS, save(_arrays(segments.values())))
+    disk.write_atomically(folder / _CONFIG, json.dumps(session.config.to_dict(), indent=1).encode())
+    disk.write_atomically(folder / _TABLE, json.dumps(table, indent=1, allow_nan=False).encode())
+    return len(kept), lost
+
+
+def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
+    try:
+        with closing(session.store()) as store:
+            return store.history(), 0
+    except UserError:
+        with closing(PreferenceStore(session.folder / "preferences.sqlite", damaged=True)) as store:
+            return store.salvage()
+
+
+def _arrays(segments: Iterable[Segment]) -> dict[str, np.ndarray]:
+    found = {f"{name}.{s.id}": getattr(s, name) for s in segments for name in _NAMES}
+    return {name: np.ascontiguousarray(array) for name, array in found.items() if array is not None}
+
+
+def _row(entry: Kept) -> dict[str, Any]:
+    preference, query = entry.preference, entry.preference.query
+    pool = query.pool_returns
+    return {
+        "id": preference.id,
+        "left": query.left.id,
+        "right": query.right.id,
+        "query": query.id,
+        "disagreement": None if np.isnan(query.disagreement) else query.disagreement,
+        "choice": str(preference.choice),
+        "labeller": preference.labeller,
+        "answered_at": preference.answered_at,
+        "withdrawn": entry.withdrawn,
+        "returns": preference.returns,
+        "pool_returns": None if pool is None else [pool.worst, pool.mean],
+    }
+
+
+def import_preferences(source: Path, folder: Path) -> int:
+    """Makes a new session in `folder` with the answers that were exported to `source`; returns how many.
+
+    It is trained from the start. UserError says in one sentence what is wrong, and there is no session then.
+    """
+    config = read_config(source)
+    try:
+        kept = _read(source)
+    except OSError as error:
+        raise UserError(f"{source} can't be read ({disk.reason(error)}): name a folder that export wrote.") from error
+    except _DAMAGE as error:
+        raise UserError(f"{source} holds no exported answers, or they are damaged ({error}).") from error
+    session = Session.create(folder, config)
+    try:
+        with closing(session.store()) as store:
+            store.restore(kept)
+    finally:
+        session.close()
+    return len(kept)
+
+
+def _read(source: Path) -> list[Kept]:
+    table = json.loads(disk.read_small(source / _TABLE, _MAX_TABLE))
+    if table["format"] != _FORMAT:
+        raise ValueError("it has another format")
+    if table["version"] != _VERSION:
+        raise UserError(f"{source} was written by another version of Somersault: import it with that one.")
+    arrays = load(disk.read_small(source / _ARRAYS, _MAX_ARRAYS))
+    segments = {entry["id"]: _segment(entry, arrays) for entry in table["segments"]}
+    kept = [_entry(row, segments) for row in table["preferences"]]
+    if len({entry.preference.id for entry in kept}) < len(kept):
+        raise ValueError("an answer is there twice")
+    return kept
+
+
+def _segment(entry: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Segment:
+    key = disk.whole(entry["id"])
+    found = [arrays.get(f"{name}.{key}") for name in _NAMES]
+    observations, actions, states, rewards = found
+    if observations is None or actions is None or states is None or len(observations) != len(actions):
+        raise ValueError(f"segment {key} is not whole")
+    return Segment(key, observations, actions, states, rewards, disk.whole(entry["env_steps"]))
+
+
+def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
+    pool = None if row["pool_returns"] is None else PoolReturns(*map(float, row["pool_returns"]))
+    disagreement = np.nan if row["disagreement"] is None else float(row["disagreement"])
+    query = Query(disk.whole(row["query"]), segments[row["left"]], segments[row["right"]], disagreement, pool)
+    returns = None if row["returns"] is None else (float(row["returns"][0]), float(row["returns"][1]))
+    labeller, answered_at = str(row["labeller"]), float(row["answered_at"])
+    preference = Preference(disk.whole(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
+    return Kept(preference, row["withdrawn"] is True)

@@ -1,0 +1,167 @@
+"""What a session has learned, for other programs: its policy as a callable and its reward as a Gymnasium wrapper.
+
+    from core.taught import LearnedReward, environment, policy
+    act = policy("sessions/flip")
+    env = LearnedReward(environment("sessions/flip"), "sessions/flip")
+
+Both are of the newest checkpoint, act on the CPU, and change nothing in the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from core.checkpoint import load_newest
+from core.config import Config
+from core.envs import make
+from core.errors import UserError
+from core.events import JobState
+from core.jobs.acting import Actor, Spaces, spaces
+from core.jobs.fitting import checkpoint_must_fit
+from core.jobs.reward import untrained_ensemble
+from core.networks import CPU
+from core.records import Float32
+from core.reward.ensemble import RewardEnsemble
+from core.seeding import generator
+from core.session import read_config
+from core.tasks import find
+
+Action = Any
+"""A row of floats from -1 to 1, or for a discrete task a whole number."""
+
+
+def policy(folder: str | Path) -> Callable[[Any], Action]:
+    """The session's policy without noise: an observation (o,) -> an action. UserError where nothing was learned."""
+    config, states = _learned(Path(folder))
+    actor, kinds = Actor(config, None), spaces(config)
+    with checkpoint_must_fit("policy"):
+        actor.load(states["policy"].arrays)
+
+    def act(observation: Any) -> Action:
+        row = actor(np.asarray(observation, np.float32).reshape(1, kinds.observations))[0][0]
+        return int(row.argmax()) if kinds.discrete else np.clip(row, -1, 1)
+
+    return act
+
+
+def environment(folder: str | Path, seed: int = 0) -> TaskEnvironment:
+    """The session's task as a Gymnasium environment, as the policy and the predicted reward know it."""
+    return TaskEnvironment(read_config(Path(folder)), seed)
+
+
+class TaskEnvironment(gymnasium.Env[Float32, Any]):
+    """One environment of a task. Its reward is the task's true one, and 0 where it has none.
+
+    An episode has the task's fixed length, and is truncated then; none is terminated, as Appendix A asks.
+    """
+
+    def __init__(self, config: Config, seed: int = 0) -> None:
+        self._task = find(config.task)
+        self._kinds = spaces(config)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._kinds.observations,), np.float32)
+        self.action_space = _action_space(self._kinds)
+        self._rng = generator(seed, "environment")
+        self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Float32, dict[str, Any]]:
+        super().reset(seed=seed)
+        if seed is not None:
+            self._rng = generator(seed, "environment")
+        self._env.close()
+        self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
+        return self._env.observations[0].copy(), {}
+
+    def step(self, action: Action) -> tuple[Float32, float, bool, bool, dict[str, Any]]:
+        step = self._env.step(_row(action, self._kinds)[None])
+        ended = bool(step.ended[0])
+        observation = step.end_observations[0] if ended else step.observations[0]
+        return observation.copy(), float(np.nan_to_num(step.true_rewards[0])), False, ended, {}
+
+    def close(self) -> None:
+        self._env.close()
+
+
+class LearnedReward(gymnasium.Wrapper[Float32, Any, Float32, Any]):
+    """Puts the session's predicted reward in place of the environment's own, which is then in info["true_reward"].
+
+    The environment must show what the session's task shows and take its actions: that of `environment`, or one that a
+    session was made for by its Gymnasium id. The reward is the mean of the members, each to mean 0 and standard
+    deviation 1 over the segments of the checkpoint; that mean too (paper 2.2.3). UserError where none was fitted yet,
+    or the environment is another.
+    """
+
+    def __init__(self, env: gymnasium.Env[Float32, Any], folder: str | Path) -> None:
+        super().__init__(env)
+        config, states = _learned(Path(folder))
+        self._kinds = spaces(config)
+        if env.observation_space.shape != (self._kinds.observations,):
+            raise UserError(f"This environment does not show what {config.task} shows: use core.taught.environment.")
+        self._ensemble = _ensemble(config, states["reward"])
+        self._scale = _Scale(self._ensemble, states["rollout"], config.reward.std)
+        self._observation = np.zeros(self._kinds.observations, np.float32)
+
+    def reset(self, **options: Any) -> tuple[Float32, dict[str, Any]]:
+        self._observation, info = self.env.reset(**options)
+        return self._observation, info
+
+    def step(self, action: Action) -> tuple[Float32, float, bool, bool, dict[str, Any]]:
+        raw = self._ensemble.predict(np.asarray(self._observation, np.float32), _row(action, self._kinds))
+        self._observation, true, terminated, truncated, info = self.env.step(action)
+        return self._observation, self._scale(raw), terminated, truncated, {**info, "true_reward": true}
+
+
+class _Scale:
+    """Raw predictions of the members -> one reward, by what they predict for the segments of the checkpoint."""
+
+    def __init__(self, ensemble: RewardEnsemble, rollout: JobState, std: float) -> None:
+        with checkpoint_must_fit("rollout"):
+            raw = ensemble.predict(rollout.arrays["pool_observations"], rollout.arrays["pool_actions"])
+        raw = raw.reshape(ensemble.members, -1)
+        self._means, self._deviations = raw.mean(1), np.maximum(raw.std(1), 1e-8)
+        total = self._standard(raw.T)
+        self._mean, self._factor = float(total.mean()), std / max(float(total.std()), 1e-8)
+
+    def _standard(self, raw: Float32) -> Float32:
+        """(..., M) -> (...)"""
+        mean: Float32 = ((raw - self._means) / self._deviations).mean(-1)
+        return mean
+
+    def __call__(self, raw: Float32) -> float:
+        return (float(self._standard(raw)) - self._mean) * self._factor
+
+
+def _learned(folder: Path) -> tuple[Config, dict[str, JobState]]:
+    config = read_config(folder)
+    loaded = load_newest(folder / "checkpoints")
+    if loaded is None:
+        raise UserError(f"{folder} has no checkpoint yet: teach for a minute first.")
+    return config, loaded[1]
+
+
+def _ensemble(config: Config, state: JobState) -> RewardEnsemble:
+    if not state.values.get("generation"):
+        raise UserError("No reward has been fitted in this session yet: give it its first answers.")
+    ensemble = untrained_ensemble(config, CPU)
+    with checkpoint_must_fit("reward"):
+        ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in state.arrays.items() if "ensemble_" in n})
+    for parameter in ensemble.network.parameters:
+        parameter.requires_grad_(False)
+    return ensemble
+
+
+def _action_space(kinds: Spaces) -> gymnasium.spaces.Space[Any]:
+    if kinds.discrete:
+        return gymnasium.spaces.Discrete(kinds.actions)
+    return gymnasium.spaces.Box(-1.0, 1.0, (kinds.actions,), np.float32)
+
+
+def _row(action: Action, kinds: Spaces) -> Float32:
+    """(a,) as the networks know it: clipped, or one-hot."""
+    if kinds.discrete:
+        return np.eye(kinds.actions, dtype=np.float32)[int(action)]
+    return np.clip(np.asarray(action, np.float32), -1, 1)

@@ -1,0 +1,183 @@
+"""Answers as a table and arrays: out and back without a bit lost, and readable by other programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from core.__main__ import main
+from core.errors import UserError
+from core.interchange import export_preferences, import_preferences
+from core.preferences import Kept, PreferenceStore
+from core.records import Choice, PoolReturns, Segment
+from core.session import Session
+from tests.core.builders import query, segment, tiny
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """With one answer of each kind, one taken back, an unknown disagreement, true rewards and returns."""
+    made = Session.create(tmp_path / "s", tiny(seed=3))
+    with closing(made.store()) as store:
+        odd = query(7, segment(1, 3, [0.1, -2.5, 1e-7]), segment(2, 3), disagreement=1 / 3)
+        store.add(dataclasses.replace(odd, pool_returns=PoolReturns(-1.5, 0.1)), Choice.LEFT, "oracle", (0.1, 1e-30))
+        store.add(query(8, disagreement=float("nan")), Choice.RIGHT, "human")
+        store.add(query(9), Choice.TIE, "human")
+        store.withdraw_last()
+        store.add(query(10), Choice.CANT_TELL, "human")
+    yield made
+    made.close()
+
+
+def history(session: Session) -> list[Kept]:
+    with closing(session.store()) as store:
+        return store.history()
+
+
+def fingerprint(value: Any) -> Any:
+    """Everything in it, arrays bit for bit."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Segment | Kept) or dataclasses.is_dataclass(value):
+        return type(value).__name__, [fingerprint(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    return repr(value)
+
+
+def test_the_round_trip_is_exact(session: Session, tmp_path: Path) -> None:
+    assert export_preferences(session, tmp_path / "out") == (4, 0)
+    assert import_preferences(tmp_path / "out", tmp_path / "back") == 4
+    again = Session.open(tmp_path / "back")
+    assert again.config == session.config
+    assert [fingerprint(kept) for kept in history(again)] == [fingerprint(kept) for kept in history(session)]
+    with closing(again.store()) as store:
+        assert store.add(query(11), Choice.LEFT, "human").id == 5
+    export_preferences(again, tmp_path / "twice")
+    again.close()
+
+
+def test_exported_twice_it_is_the_same(session: Session, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        export_preferences(session, tmp_path / name)
+    for file in ("preferences.json", "config.json", "segments.safetensors"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_another_program_can_read_it(session: Session, tmp_path: Path) -> None:
+    export_preferences(session, tmp_path / "out")
+    table = json.loads((tmp_path / "out" / "preferences.json").read_text())
+    arrays = load_file(tmp_path / "out" / "segments.safetensors")
+    assert [row["choice"] for row in table["preferences"]] == ["left", "right", "tie", "can't tell"]
+    assert [row["withdrawn"] for row in table["preferences"]] == [False, False, True, False]
+    assert table["preferences"][1]["disagreement"] is None
+    assert table["preferences"][0]["returns"] == [0.1, 1e-30]
+    left = table["preferences"][0]["left"]
+    assert (arrays[f"states.{left}"] == segment(1, 3).states).all()
+    assert f"true_rewards.{left}" in arrays and f"true_rewards.{table['preferences'][1]['left']}" not in arrays
+
+
+def test_from_a_damaged_store_what_is_whole_is_saved(session: Session, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(session.folder / "preferences.sqlite")) as vandal:
+        vandal.execute("UPDATE segments SET arrays = x'00' WHERE id = 1")
+        vandal.execute("UPDATE preferences SET choice = 'tie' WHERE id = 4")
+        vandal.commit()
+    with pytest.raises(UserError, match="preferences export"):
+        history(session)
+    assert export_preferences(session, tmp_path / "out") == (2, 2)
+    assert import_preferences(tmp_path / "out", tmp_path / "back") == 2
+
+
+def test_a_page_of_zeros_costs_only_the_answers_on_it(tmp_path: Path) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    with closing(session.store()) as store:
+        for number in range(30):
+            store.add(query(number, segment(number, 40), segment(number, 40)), Choice.LEFT, "human")
+    path = session.folder / "preferences.sqlite"
+    content = bytearray(path.read_bytes())
+    content[40 * 4096 : 41 * 4096] = bytes(4096)
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="damaged|can't be read"):
+        history(session)
+    count, lost = export_preferences(session, tmp_path / "out")
+    session.close()
+    assert count + lost == 30 and count >= 20
+
+
+def altered(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    table = json.loads((folder / "preferences.json").read_text())
+    change(table)
+    (folder / "preferences.json").write_text(json.dumps(table))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.update(format="recipes"),
+        lambda table: table.update(version=99),
+        lambda table: table.pop("segments"),
+        lambda table: table["preferences"].append(table["preferences"][0]),
+        lambda table: table["preferences"][0].update(left=10**6),
+        lambda table: table["preferences"][0].update(id="1; DROP TABLE preferences"),
+        lambda table: table["preferences"][0].update(id=-1),
+        lambda table: table["preferences"][0].update(choice="maybe"),
+        lambda table: table["preferences"][0].update(answered_at="yesterday"),
+        lambda table: table["segments"][0].update(env_steps=10**30),
+        lambda table: table["segments"].append({"id": 77, "env_steps": 1}),
+    ],
+)
+def test_a_table_that_makes_no_sense_is_refused_and_nothing_is_made(
+    session: Session, tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    export_preferences(session, tmp_path / "out")
+    altered(tmp_path / "out", change)
+    with pytest.raises(UserError) as told:
+        import_preferences(tmp_path / "out", tmp_path / "back")
+    assert "\n" not in str(told.value) and str(told.value).endswith(".")
+    assert not (tmp_path / "back").exists()
+
+
+def test_arrays_that_make_no_sense_are_refused(session: Session, tmp_path: Path) -> None:
+    export_preferences(session, tmp_path / "out")
+    path = tmp_path / "out" / "segments.safetensors"
+    for arrays in ({}, {**load_file(path), "actions.1": np.zeros((1, 3), np.float32)}):
+        save_file(arrays, path)
+        with pytest.raises(UserError, match="not whole"):
+            import_preferences(tmp_path / "out", tmp_path / "back")
+    path.write_bytes(b"x" * 100)
+    with pytest.raises(UserError, match="damaged"):
+        import_preferences(tmp_path / "out", tmp_path / "back")
+
+
+def test_words_of_another_program_are_values_not_commands(session: Session, tmp_path: Path) -> None:
+    export_preferences(session, tmp_path / "out")
+    labeller = "x'); DROP TABLE preferences; --"
+    altered(tmp_path / "out", lambda table: table["preferences"][0].update(labeller=labeller))
+    import_preferences(tmp_path / "out", tmp_path / "back")
+    with closing(PreferenceStore(tmp_path / "back" / "preferences.sqlite")) as store:
+        assert store.all()[0].labeller == labeller
+
+
+def test_on_the_command_line(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session.close()
+
+    def status(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["core", "preferences", *words])
+        return main()
+
+    assert status("export", "s", "out") == 0 and "4 answers" in capsys.readouterr().err
+    assert status("import", "out", "back") == 0
+    for words in (("export", "s", "out"), ("import", "out", "back"), ("import", "s", "new"), ("import", "no", "new")):
+        capsys.readouterr()
+        assert status(*words) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,132 @@
+"""A session's log, and what is given away with it."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import logging
+import os
+import queue
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import journal, processes
+from core.diagnostics import collect, without_names
+from core.errors import UserError
+from core.events import Event, JobState, Logged, Waited
+from core.journal import session_log
+from core.session import Session
+from tests.core.builders import tiny
+
+log = logging.getLogger("core.something")
+
+
+def test_what_is_logged_is_in_the_sessions_folder_until_it_is_closed(tmp_path: Path) -> None:
+    with session_log(tmp_path):
+        log.info("a fit took %d s", 3)
+        log.debug("too much")
+    log.error("later")
+    text = (tmp_path / "log.txt").read_text()
+    assert "INFO    core.something: a fit took 3 s" in text
+    assert "too much" not in text and "later" not in text
+    assert log.getEffectiveLevel() != logging.INFO
+
+
+def test_it_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_BYTES", 2000)
+    with session_log(tmp_path):
+        for number in range(200):
+            log.info("message %d", number)
+    files = sorted(tmp_path.iterdir())
+    assert [path.name for path in files] == ["log.txt", "log.txt.1", "log.txt.2"]
+    assert all(path.stat().st_size <= 2000 for path in files)
+    assert "message 199" in files[0].read_text()
+
+
+def test_a_disk_that_takes_no_log_stops_nothing_and_is_told_of_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log.txt").mkdir()
+    with session_log(tmp_path):
+        for _ in range(3):
+            log.error("it goes on")
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1 and "log can't be written" in told[0]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_stops_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.symlink("/dev/full", tmp_path / "log.txt")
+    with session_log(tmp_path):
+        log.error("it goes on")
+    assert "No space left" in capsys.readouterr().err
+
+
+class Talkative:
+    """A job that logs and then waits."""
+
+    def run(self) -> Any:
+        log.warning("the simulation blew up")
+        log.info("not worth sending")
+        yield Waited("rollout", "it waits")
+        yield Waited("rollout", "it waits")
+
+    def receive(self, event: Event) -> None: ...
+    def get_state(self) -> JobState:
+        return JobState({}, {})
+
+    def set_state(self, state: JobState) -> None: ...
+
+
+def test_what_a_child_logs_goes_to_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Event] = []
+    pipe: Any = type("Pipe", (), {"send": lambda self, envelope: sent.append(processes.decode(envelope))})()
+    handlers = list(logging.getLogger().handlers)
+    monkeypatch.setattr(processes, "_IDLE_SECONDS", 0.0)
+    processes._work(Talkative(), "rollout", pipe, queue.SimpleQueue())
+    for handler in set(logging.getLogger().handlers) - set(handlers):
+        logging.getLogger().removeHandler(handler)
+    assert [event for event in sent if isinstance(event, Logged)] == [
+        Logged("rollout", logging.WARNING, "the simulation blew up")
+    ]
+
+
+def test_the_diagnostics_name_neither_the_person_nor_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home" / "jane.doe"
+    home.mkdir(parents=True)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    for name in ("LOGNAME", "USER", "USERNAME"):
+        monkeypatch.setenv(name, "jane.doe")
+    assert getpass.getuser() == "jane.doe"
+    session = Session.create(home / "secret project" / "s", tiny())
+    with session_log(session.folder):
+        log.error("%s can't be written by jane.doe, see %s", session.folder / "config.json", home / "notes")
+        log.error("/mnt/JANE.DOE/x and C:\\Users\\jane.doe\\y, but janet and doe stay")
+    collect(session.folder, tmp_path / "out.zip")
+    session.close()
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        content = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert set(content) == {"log.txt", "config.json", "about.json"}
+    everything = "".join(content.values())
+    for word in ("jane.doe", "JANE.DOE", "secret project", str(tmp_path / "home")):
+        assert word not in everything
+    assert "<session>/config.json can't be written" in content["log.txt"].replace("\\", "/")
+    assert "janet and doe stay" in content["log.txt"]
+    about = json.loads(content["about.json"])
+    assert about["packages"]["numpy"] and about["files"]["config.json"] > 0
+
+
+def test_a_short_or_common_name_is_no_reason_to_spoil_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "al")
+    assert without_names("al fine", tmp_path) == "al fine"
+
+
+def test_diagnostics_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    with pytest.raises(UserError, match="can't be written"):
+        collect(session.folder, tmp_path / "nowhere" / "out.zip")
+    session.close()

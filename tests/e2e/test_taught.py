@@ -1,0 +1,116 @@
+"""What was learned, in other programs' hands; and the README's snippets, as they stand there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from core.errors import UserError
+from core.headless import HeadlessRun, evaluate
+from core.interchange import export_preferences
+from core.reward.ensemble import normalised
+from core.seeding import generator
+from core.session import Session
+from core.taught import LearnedReward, environment, policy
+from tests.core.builders import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A session that has learned a little, and its answers."""
+    torch.set_num_threads(1)
+    place = tmp_path_factory.mktemp("taught")
+    session = Session.create(place / "DIR", tiny())
+    run = HeadlessRun(session, lambda event: None, threads=1)
+    for _ in range(8):
+        run.cycle()
+    run.save()
+    run.close()
+    export_preferences(session, place / "answers")
+    session.close()
+    yield place
+
+
+def test_the_snippets_of_the_readme_run_as_they_stand(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snippets = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(), re.S | re.M)
+    assert [len(re.findall(r"^.+$", snippet, re.M)) for snippet in snippets] == [5, 3, 3]
+    monkeypatch.chdir(taught)
+    names: dict[str, Any] = {"observation": environment("DIR").reset()[0]}
+    for snippet in snippets:
+        exec(snippet, names)
+    assert len(names["table"]["preferences"]) > 0 and "states.1" in names["arrays"]
+    assert names["action"].shape == (3,)
+    assert np.isfinite(names["env"].step(names["action"])[1])
+
+
+def test_the_policy_acts_as_the_engine_lets_it(taught: Path) -> None:
+    session = Session.open(taught / "DIR")
+    expected = evaluate(session, 1, seed=5)["true_return"]
+    session.close()
+    act, total = policy(taught / "DIR"), 0.0
+    env = environment(taught / "DIR")
+    env._rng = generator(5, "evaluation")
+    observation, _ = env.reset()
+    truncated = False
+    while not truncated:
+        observation, reward, terminated, truncated, _ = env.step(act(observation))
+        total += reward
+        assert not terminated
+    env.close()
+    assert total == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_reward_ranks_as_the_ensemble_does(taught: Path) -> None:
+    env = LearnedReward(environment(taught / "DIR"), taught / "DIR")
+    session = Session.open(taught / "DIR")
+    loaded = session.load()
+    session.close()
+    assert loaded
+    pool = loaded[1]["rollout"].arrays
+    observations, actions = pool["pool_observations"], pool["pool_actions"]
+    expected = normalised(env._ensemble.predict(observations, actions), 1.0).ravel()
+    raw = env._ensemble.predict(observations, actions).reshape(env._ensemble.members, -1)
+    given = np.array([env._scale(raw[:, i]) for i in range(raw.shape[1])])
+    assert given == pytest.approx(expected, abs=1e-4)
+    env.close()
+
+
+def test_it_is_an_environment_as_gymnasium_has_them(taught: Path) -> None:
+    env = environment(taught / "DIR")
+    one, _ = env.reset(seed=3)
+    other, _ = env.reset(seed=3)
+    assert (one == other).all() and not (env.reset()[0] == one).all()
+    assert env.observation_space.contains(one) and env.action_space.contains(env.action_space.sample())
+    env.close()
+
+
+def test_the_reward_is_of_the_step_that_was_taken(taught: Path) -> None:
+    env = LearnedReward(environment(taught / "DIR"), taught / "DIR")
+    observation, _ = env.reset(seed=1)
+    action = np.array([5.0, -0.5, 0.0])
+    expected = env._scale(env._ensemble.predict(observation, np.array([1.0, -0.5, 0.0], np.float32)))
+    _, reward, _, _, info = env.step(action)
+    assert reward == pytest.approx(expected) and np.isfinite(info["true_reward"]) and info["true_reward"] != reward
+    env.close()
+
+
+def test_what_was_not_taught_or_is_another_environment_is_told_of(taught: Path, tmp_path: Path) -> None:
+    Session.create(tmp_path / "new", tiny()).close()
+    for load in (policy, lambda folder: LearnedReward(environment(folder), folder)):
+        with pytest.raises(UserError, match="no checkpoint"):
+            load(tmp_path / "new")
+    with pytest.raises(UserError, match="not a session"):
+        policy(tmp_path / "nothing")
+    other = gymnasium.make("CartPole-v1")
+    with pytest.raises(UserError, match="does not show"):
+        LearnedReward(other, taught / "DIR")
+    other.close()
