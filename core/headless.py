@@ -14,6 +14,7 @@ import numpy as np
 from core import oracle
 from core.config import Config
 from core.envs import make
+from core.envs.base import Film
 from core.events import (
     AnswersReplayed,
     Event,
@@ -168,7 +169,7 @@ def evaluate(
     actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
-    env = make(task, count, rng, threads, staggered=False, filmed=int(filmed))
+    env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
     finished, states = run_episodes(env, actor, task.episode_steps * -(-episodes // count))
     env.close()
     finished = finished[:episodes]

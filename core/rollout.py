@@ -55,7 +55,7 @@ def collect(
     segments: list[Segment] = []
     finished: list[tuple[float, dict[str, float]]] = []
     for t in range(steps):
-        before, states = env.observations, env.states
+        before, states, askable = env.observations, env.states, env.askable
         observations[t] = before
         actions[t], log_probs[t] = act(before)
         step = env.step(actions[t])
@@ -63,7 +63,8 @@ def collect(
         end_observations.append(step.end_observations)
         finished += step.finished
         carried_out: Float32 = np.clip(actions[t], -1, 1)
-        segments += cutter.add(before, carried_out, states, step.true_rewards, step.ended, env_steps + t * n)
+        taken = env_steps + t * n
+        segments += cutter.add(before, carried_out, states, step.true_rewards, step.ended, askable, taken)
         if t % _BREATH == _BREATH - 1:
             yield None
     yield Collected(

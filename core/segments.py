@@ -11,16 +11,12 @@ import numpy.typing as npt
 
 from core.records import Float32, Segment
 
-_NEVER = -(2**62)
-"""Steps until an environment whose segments may not be asked about starts on one."""
-
 
 class Cuttable(Protocol):
     """What of a batch of environments (core.envs.base.Environment) decides how segments are kept."""
 
     count: int
     states: npt.NDArray[Any]
-    askable: npt.NDArray[np.bool_]
 
     @property
     def sizes(self) -> tuple[int, int, int]: ...
@@ -33,8 +29,6 @@ class SegmentCutter:
         """stagger (N,): steps each environment skips at first."""
         self._length = length
         self._filled = -stagger.astype(np.int64)
-        self._left_out = ~env.askable
-        self._filled[self._left_out] = _NEVER
         n, k, sizes = env.count, length, env.sizes
         self._observations = np.zeros((n, k, sizes[0]), np.float32)
         self._actions = np.zeros((n, k, sizes[1]), np.float32)
@@ -49,20 +43,21 @@ class SegmentCutter:
         states: npt.NDArray[Any],
         true_rewards: Float32,
         ended: np.ndarray,
+        askable: np.ndarray,
         env_steps: int,
     ) -> Iterator[Segment]:
-        """Takes one step of all environments; yields the segments that it completes."""
-        rows = np.flatnonzero(self._filled >= 0)
+        """Takes one step of all environments; yields the segments that it completes, all of whose steps are askable."""
+        self._filled[~askable & (self._filled > 0)] = 0
+        rows = np.flatnonzero(askable & (self._filled >= 0))
         at = self._filled[rows]
         self._observations[rows, at], self._actions[rows, at] = observations[rows], actions[rows]
         self._states[rows, at], self._rewards[rows, at] = states[rows], true_rewards[rows]
-        self._filled += 1
+        self._filled += askable | (self._filled < 0)
         full = np.flatnonzero(self._filled == self._length)
         for row in full:
             yield self._cut(int(row), env_steps)
         self._filled[full] = 0
         self._filled[ended] = 0
-        self._filled[self._left_out] = _NEVER
 
     def _cut(self, row: int, env_steps: int) -> Segment:
         self.next_id += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.envs.base import Environment
+from core.envs.base import Environment, Film
 from core.tasks.base import RobotTask, Task
 from core.tasks.gymnasium import GymTask
 
@@ -15,14 +15,14 @@ def make(
     rng: np.random.Generator,
     threads: int = 0,
     staggered: bool = True,
-    filmed: int = 0,
+    film: Film | None = None,
 ) -> Environment:
     """The task's environments. Close them when done.
 
     rng: what resets draw from
     threads: how many step physics; 0 for one a core
     staggered: they start at different ages, so that ends are spread over time
-    filmed: how many keep pictures of their steps, where there is no simulator's state to draw clips from later
+    film: what keeps pictures of its steps where a simulator can't draw clips later; None for none
     """
     if isinstance(task, RobotTask):
         from core.envs.mujoco import MujocoBatch
@@ -31,5 +31,5 @@ def make(
     if isinstance(task, GymTask):
         from core.envs.gymnasium import GymBatch
 
-        return GymBatch(task, environments, rng, staggered, filmed)
+        return GymBatch(task, environments, rng, staggered, film)
     raise ValueError(f"no environment for {task!r}")

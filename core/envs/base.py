@@ -30,6 +30,25 @@ class Step:
     finished: list[tuple[float, dict[str, float]]]
 
 
+@dataclass(frozen=True)
+class Film:
+    """Which environments keep pictures of their steps, where there is no simulator's state to draw clips from later.
+
+    Drawing takes longer than stepping, so it is the first `environments` alone, and of every `one_in` stretches of
+    `steps` steps just one, each environment's in turn.
+    """
+
+    environments: int
+    steps: int
+    one_in: int = 1
+
+    def rows(self, time: int, count: int) -> npt.NDArray[np.bool_]:
+        """(count,) which have their picture taken before step number `time`."""
+        row = np.arange(count)
+        turn: npt.NDArray[np.bool_] = (time // self.steps + row) % self.one_in == 0
+        return turn & (row < self.environments)
+
+
 class Environment(Protocol):
     """N environments. Episodes have a fixed length and never end early: an end would tell of the task (A.1).
 
@@ -44,7 +63,7 @@ class Environment(Protocol):
     states: npt.NDArray[Any]
     """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in place."""
     askable: npt.NDArray[np.bool_]
-    """(N,) whose segments may be asked about: where they can't be drawn later, only those that are filmed."""
+    """(N,) whose present step may be in a segment: where it can't be drawn later, only those that are filmed now."""
     blow_ups: int
     """How often a simulation failed and was started anew."""
 

@@ -22,17 +22,19 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from core import pictures
-from core.envs.base import Step
+from core.envs.base import Film, Step
 from core.errors import UserError
 from core.records import Float32
 from core.tasks.gymnasium import GymTask
 
 Mask = npt.NDArray[np.bool_]
 _SEEDS = 2**31 - 1
+_MUJOCO_PIXELS = 240
+"""Gymnasium draws its robots four times as large unless told, which takes four times as long without a GPU."""
 
 
 class GymBatch:
-    """N environments of one id. `states` (N, ROW) are pictures of the first `filmed`; (N, 0) where none are."""
+    """N environments of one id. `states` (N, ROW) are pictures of those filmed now; (N, 0) where none ever are."""
 
     def __init__(
         self,
@@ -40,20 +42,19 @@ class GymBatch:
         environments: int,
         rng: np.random.Generator,
         staggered: bool = True,
-        filmed: int = 0,
+        film: Film | None = None,
     ) -> None:
         self.task = task
         self.count = environments
         self.blow_ups = 0
-        self._filmed = min(filmed, environments)
+        self._film = film
         self._rng = rng
-        self._envs = _made(task, environments, filmed > 0)
+        self._envs = _made(task, environments, film is not None)
         _check(task, self._envs)
         action_space = self._envs.single_action_space
         self.discrete = isinstance(action_space, Discrete)
         self._acted = int(action_space.n if isinstance(action_space, Discrete) else np.prod(action_space.shape or ()))
-        self.askable = np.arange(environments) < (self._filmed or environments)
-        self._steps = 0
+        self._time = 0
         self._ages = np.zeros(environments, np.int64)
         if staggered:
             self._ages[:] = rng.permutation(np.arange(environments) * task.episode_steps // environments)
@@ -62,14 +63,15 @@ class GymBatch:
     def _begin(self) -> None:
         """All attempts start anew, at the ages that the episodes have."""
         with self._told():
-            seed = (int(self._rng.integers(_SEEDS)) + self._steps) % _SEEDS
+            seed = (int(self._rng.integers(_SEEDS)) + self._time) % _SEEDS
             observations, _ = self._envs.reset(seed=[(seed + i) % _SEEDS for i in range(self.count)])
         self.observations = observations.astype(np.float32)
         self._first = self._ages > 0
         self._resting = np.zeros(self.count, np.int64)
         self._attempts, self._returns = np.ones(self.count), np.zeros(self.count)
-        self.states = np.zeros((self.count, pictures.ROW if self._filmed else 0), np.uint8)
-        self._film(np.ones(self.count, np.bool_))
+        self.states = np.zeros((self.count, pictures.ROW if self._film else 0), np.uint8)
+        self.askable = np.ones(self.count, np.bool_)
+        self._take_pictures(np.ones(self.count, np.bool_))
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -88,12 +90,12 @@ class GymBatch:
         observations = np.where(resting[:, None], self.observations, observations).astype(np.float32)
         rewards = np.where(resting, 0.0, rewards)
         self._mend_blow_ups(observations, rewards)
-        self._film(~resting)
+        self._time += 1
+        self._take_pictures(~resting)
         self._resting[resting] -= 1
         self._resting[over & ~resting] = self.task.rest_steps
         self._returns += rewards
         self._ages += 1
-        self._steps += self.count
         ended = self._ages >= self.task.episode_steps
         end_observations = observations[ended]
         finished = [self._finish(int(index)) for index in np.flatnonzero(ended) if not self._first[index]]
@@ -131,14 +133,15 @@ class GymBatch:
         self._attempts[seen] += 1
         self._attempts[ended], self._returns[ended], self._ages[ended] = 1, 0.0, 0
         self._first[ended] = False
-        self._film(seen)
+        self._take_pictures(seen)
 
-    def _film(self, rows: Mask) -> None:
-        """Takes a picture of each of the filmed among these rows, as they are now."""
-        if not self._filmed:
+    def _take_pictures(self, changed: Mask) -> None:
+        """Of each that is filmed now, if it has changed or has no picture; those that are not lose theirs."""
+        if self._film is None:
             return
-        self.states = self.states.copy()
-        for row in np.flatnonzero(rows[: self._filmed]):
+        self.askable = self._film.rows(self._time, self.count)
+        self.states = np.where(self.askable[:, None], self.states, np.uint8(0))
+        for row in np.flatnonzero(self.askable & (changed | ~self.states[:, 0].astype(np.bool_))):
             with self._told():
                 frame = self._envs.envs[row].render()
             if not isinstance(frame, np.ndarray) or frame.ndim != 3:
@@ -154,18 +157,18 @@ class GymBatch:
         """What goes wrong inside somebody's environment is told in a sentence, with its own words."""
         try:
             yield
-        except UserError:
+        except (UserError, MemoryError):
             raise
         except Exception as error:
             raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
 
     def get_state(self) -> dict[str, Any]:
-        return {"ages": self._ages, "steps": np.array(self._steps)}
+        return {"ages": self._ages, "time": np.array(self._time)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Episodes start anew; their ages stay, so that ends stay spread over time."""
         self._ages[:] = arrays["ages"]
-        self._steps = int(arrays["steps"])
+        self._time = int(arrays["time"])
         self._begin()
 
 
@@ -174,6 +177,8 @@ def _made(task: GymTask, environments: int, pictured: bool) -> SyncVectorEnv[Any
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictured else {}
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))
+        if pictured and str(spec.entry_point).startswith("gymnasium.envs.mujoco"):
+            options |= {"width": _MUJOCO_PIXELS, "height": _MUJOCO_PIXELS}
         spec.max_episode_steps = None  # episodes have our own length
         spec.disable_env_checker = True
         manual = {"autoreset_mode": AutoresetMode.DISABLED}

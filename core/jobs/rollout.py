@@ -12,6 +12,7 @@ import torch
 
 from core.config import Config
 from core.envs import make
+from core.envs.base import Film
 from core.errors import NotFiniteError
 from core.events import (
     BatchCollected,
@@ -42,6 +43,8 @@ _EPISODES = 100
 """Finished episodes that the reported means run over."""
 _SEGMENTS_PER_QUERY = 4
 """Segments to choose from, for each query of the untrained policy."""
+_FILM_ONE_IN = 4
+"""Where segments must be filmed: of so many in a row one is, so that training isn't spent on drawing."""
 _NAN = float("nan")
 
 
@@ -52,12 +55,13 @@ class RolloutJob:
         self.config = config
         self.task = find(config.task)
         rng = generator(config.seed, "environments")
+        length = config.query.segment_steps or self.task.segment_steps
         acting = config.rollout
-        self.env = make(self.task, acting.environments, rng, acting.threads, filmed=acting.filmed)
+        film = Film(acting.filmed, length, _FILM_ONE_IN) if acting.filmed else None
+        self.env = make(self.task, acting.environments, rng, acting.threads, film=film)
         self.env_rng = rng
         self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
-        length = config.query.segment_steps or self.task.segment_steps
         stagger = self.query_rng.integers(0, length, self.env.count)
         self.cutter = SegmentCutter(self.env, length, stagger)
         self.pool = SegmentPool(config.query.pool)
@@ -193,7 +197,7 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""
-        env = make(self.task, 1, self.demonstration_rng, threads=1, filmed=1)
+        env = make(self.task, 1, self.demonstration_rng, threads=1, film=Film(1, self.task.episode_steps))
         cutter = SegmentCutter(env, self.task.episode_steps - 1, np.zeros(1, np.int64))
         collected: Collected | None = None
         for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):

@@ -111,7 +111,7 @@ HOPPER_BACKFLIP = RobotTask(
     touch_points=(("foot_geom", 1.0), ("foot_geom", -1.0)),
     camera=Camera((0.0, -3.0, -0.25), (0.0, 0.0, -0.25), follows="torso"),
     presets={
-        "steps": 1_200_000,
+        "steps": 2_000_000,
         # A reward from 30 answers about an untrained policy is a poor one, and a policy that settles on it shows
         # nothing new to ask about. Rewarding what the members disagree about moves it on.
         "reward.bonus": 8.0,

@@ -16,69 +16,34 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from run import PYTHON, ROOT, SetupError, call, install, torch_index
+from run import PYTHON, SetupError, install
+from tests.benchmarks.peers import Peer, Result, RunError, last_line
 
 _TASK = "hopper-backflip"
-_VENV = ROOT / ".venv-imitation"
-PEER_PYTHON = _VENV / PYTHON.relative_to(PYTHON.parents[1])
-_STAMP = _VENV / "installed.txt"
-_TORCH = "torch==2.13.0"
-_PACKAGES = (
-    "imitation==1.0.1",
-    "mujoco<3.2",  # what the peer's Gymnasium can load
-    "numpy<2",
-    "pandas<2.3",
-    "datasets<3",
-    "setuptools>=77.0.3,<81",  # what torch asks for; a newer one lacks pkg_resources, which the peer's sacred imports
-    "imageio",  # imported by Gymnasium's MuJoCo tasks
+PEER = Peer(
+    ".venv-imitation",
+    pythons=((3, 11), (3, 12)),
+    packages=(
+        "imitation==1.0.1",
+        "mujoco<3.2",  # what the peer's Gymnasium can load
+        "numpy<2",
+        "pandas<2.3",
+        "datasets<3",
+        "setuptools>=77.0.3,<81",  # as torch asks; a newer one lacks pkg_resources, which the peer's sacred imports
+        "imageio",  # imported by Gymnasium's MuJoCo tasks
+    ),
 )
-_PYTHONS = ((3, 11), (3, 12))
 _THREADS_HELP = "torch threads of the peer; 0 for torch's own choice, one a core"
 _COLUMNS = ("steps", "trained_steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
-
-Result = dict[str, Any]
-
-
-class RunError(Exception):
-    """One of the two sides failed, in one sentence."""
-
-
-def install_peer() -> None:
-    digest = hashlib.sha256("\n".join((_TORCH, *_PACKAGES)).encode()).hexdigest()
-    if PEER_PYTHON.exists() and _STAMP.exists() and _STAMP.read_text(encoding="utf-8") == digest:
-        return
-    if sys.version_info[:2] not in _PYTHONS:
-        raise SetupError(f"The peer needs Python 3.11 or 3.12, and this is {sys.version.split()[0]}.")
-    print(f"Setting up {_VENV}; the first time takes some minutes.", file=sys.stderr, flush=True)
-    call([sys.executable, "-m", "venv", "--clear", str(_VENV)], f"Python could not make {_VENV}")
-    pip = [str(PEER_PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-    failure = "pip could not install the peer's packages"
-    call([*pip, _TORCH, *torch_index(dict(os.environ), gpu=False)], failure)
-    call([*pip, _TORCH, *_PACKAGES], failure)  # torch once more, or pip may exchange it for another
-    _STAMP.write_text(digest, encoding="utf-8")
-
-
-def last_line(command: list[str], folder: str) -> Any:
-    """The JSON on the last line that the command prints; what it leaves behind lands in `folder`."""
-    environ = {**os.environ, "TMPDIR": folder, "TEMP": folder}
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(done.stderr[-4000:], file=sys.stderr)
-        raise RunError(f"{Path(command[0]).parents[1].name} failed with exit code {done.returncode}; see above.")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def lengths() -> tuple[int, int]:
@@ -97,7 +62,7 @@ def run_peer(options: argparse.Namespace, seed: int) -> Result:
     flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     script = Path(__file__).with_name("imitation_peer.py")
     with tempfile.TemporaryDirectory() as folder:
-        return last_line([str(PEER_PYTHON), "-P", str(script), *flags], folder)
+        return last_line([str(PEER.python), "-P", str(script), *flags], folder)
 
 
 def run_ours(options: argparse.Namespace, seed: int) -> Result:
@@ -169,7 +134,7 @@ def main(args: list[str]) -> None:
     options = parse(args)
     with contextlib.redirect_stdout(sys.stderr):
         install(())
-    install_peer()
+    PEER.install()
     rounds = [run_round(number, options) for number in range(options.rounds)]
     medians = {name: statistics.median(entry[name] for entry in rounds) for name in ("ratio", "trained_ratio")}
     print(table(rounds, medians), file=sys.stderr if options.json else sys.stdout, flush=True)

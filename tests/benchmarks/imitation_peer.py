@@ -1,8 +1,7 @@
 """The peer's side of imitation_pair.py: preference comparisons of the `imitation` library on the same backflip.
 
-It runs in an environment of its own, whose pins clash with the project's, so it can import nothing of core: the few
-formulas of core/tasks/hopper_backflip.py are repeated here. All settings but the marked ones are those of the
-library's own tutorial on preference comparisons. Prints one JSON line; everything else goes to stderr.
+It runs in an environment of its own, whose pins clash with the project's. All settings but the marked ones are those of
+the library's own tutorial on preference comparisons. Prints one JSON line; everything else goes to stderr.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 import torch
 from imitation.algorithms import preference_comparisons as pc
@@ -28,13 +26,11 @@ from imitation.util.util import make_vec_env
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.benchmarks.backflip_env import PHYSICS, HopperBackflip
+
 _TASK = "HopperBackflip-v0"
-_PHYSICS = {
-    "gymnasium": (mujoco.mjtIntegrator.mjINT_RK4, 0.002, 12),
-    "ours": (mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 0.005, 5),
-}
-"""Integrator, seconds of a physics step, and physics steps of an environment step: 41.7 or 40 Hz."""
-_RESET_NOISE = 5e-3
 _ENVIRONMENTS = 8
 _MEMBERS = 3
 _REPORTED_EPISODES = 20
@@ -47,67 +43,14 @@ class Tally:
     backflips: deque[int] = deque(maxlen=_REPORTED_EPISODES)
 
 
-def load_model(physics: str) -> mujoco.MjModel:
-    """Gymnasium's Hopper; as core.envs.mujoco.load_model, but for the sensors, which reward and count don't need."""
-    assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
-    model = mujoco.MjModel.from_xml_path(str(assets / "hopper.xml"))
-    model.opt.integrator, model.opt.timestep, _ = _PHYSICS[physics]
-    return model
-
-
-class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
-    """One Hopper. Its length is set by gymnasium.register; it never ends early."""
-
-    def __init__(self, physics: str) -> None:
-        self._model = load_model(physics)
-        self._frame_skip = _PHYSICS[physics][2]
-        self._data = mujoco.MjData(self._model)
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (12,), np.float32)
-        self.action_space = gymnasium.spaces.Box(-1, 1, (3,), np.float32)
-        self._length = 0
-        self._backflips = 0
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
-        super().reset(seed=seed)
-        mujoco.mj_resetData(self._model, self._data)
-        self._data.qpos[:] += self.np_random.uniform(-_RESET_NOISE, _RESET_NOISE, self._model.nq)
-        self._data.qvel[:] = self.np_random.uniform(-_RESET_NOISE, _RESET_NOISE, self._model.nv)
-        self._backflips = 0
-        return self._observation(), {}
-
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
-        action = np.clip(action, -1, 1)
-        reward = self._reward(action)
-        self._data.ctrl[:] = action
-        mujoco.mj_step(self._model, self._data, nstep=self._frame_skip)
-        self._count()
-        return self._observation(), reward, False, False, {}
-
-    def _observation(self) -> np.ndarray:
-        """As core's `observation`: the angle as sine and cosine, so that after a full turn it is where it was."""
-        position, velocity = self._data.qpos, np.clip(self._data.qvel, -10, 10)
-        turn = [np.sin(position[2]), np.cos(position[2])]
-        return np.concatenate([position[1:2], turn, position[3:], velocity]).astype(np.float32)
-
-    def _reward(self, a: np.ndarray) -> float:
-        """As core's `backflip_reward`: OpenAI's, on Gymnasium's standard observation before the step."""
-        o = np.concatenate([self._data.qpos[1:], np.clip(self._data.qvel, -10, 10)])
-        push = a[0] * o[8] + a[1] * o[9] + a[2] * o[10]
-        return float(-o[7] * (1 + 0.3 * o[0] + 0.1 * push + 0.05 * -o[5]))
-
-    def _count(self) -> None:
-        """As core's BackflipCounter: a full turn backward since the last one counted, or since the start."""
-        self._backflips += int(self._data.qpos[2] <= -2 * np.pi * (self._backflips + 1))
-        Tally.steps += 1
-
-
 class Reporter(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
     """Outside the time limit, so that it sees the end of an episode."""
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict]:
         result = self.env.step(action)
+        Tally.steps += 1
         if result[3]:
-            Tally.backflips.append(self.unwrapped._backflips)
+            Tally.backflips.append(self.unwrapped.backflips)
         return result
 
 
@@ -179,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("steps", "labels", "segment", "episode", "iterations", "seed", "threads"):
         parser.add_argument(f"--{name}", type=int, required=True)
-    parser.add_argument("--physics", choices=tuple(_PHYSICS), required=True)
+    parser.add_argument("--physics", choices=tuple(PHYSICS), required=True)
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)

@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from run import PYTHON, ROOT, SetupError, install
-from tests.benchmarks.imitation_pair import PEER_PYTHON, install_peer
+from tests.benchmarks.imitation_pair import PEER
 
 _ERROR_RATE = 0.1
 _STEPS = 40
@@ -69,7 +69,7 @@ def peers(rewards: Path) -> list[float]:
     return [float(model.probability(left, right)) for left, right in pairs]
 
 
-_SIDES = {"somersault": (PYTHON, ours), "imitation": (PEER_PYTHON, peers)}
+_SIDES = {"somersault": (PYTHON, ours), "imitation": (PEER.python, peers)}
 
 
 def chances_of(side: str, rewards: Path) -> list[float]:
@@ -85,7 +85,7 @@ def chances_of(side: str, rewards: Path) -> list[float]:
 def compare(pairs: int, seed: int) -> int:
     with contextlib.redirect_stdout(sys.stderr):
         install(())
-    install_peer()
+    PEER.install()
     with tempfile.TemporaryDirectory() as folder:
         rewards = Path(folder) / "rewards"
         write_rewards(rewards, pairs, seed)

@@ -22,9 +22,9 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from backflip_env import HopperBackflip
+from tests.benchmarks.backflip_env import PHYSICS, HopperBackflip
 
 _TASK = "HopperBackflip-v0"
 _EPISODES = 100
@@ -67,10 +67,12 @@ def main() -> None:
     parser.add_argument("--algorithm", choices=sorted(_CLASSES), required=True)
     for name in ("steps", "seed", "episode", "threads"):
         parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("--physics", choices=tuple(PHYSICS), required=True)
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
-    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode)
+    kwargs = {"physics": options.physics}
+    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode, kwargs=kwargs)
     print(json.dumps(measure(options.algorithm, options.steps, options.seed)))
 
 

@@ -14,6 +14,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 from core.clips import renderer_for
 from core.config import Config, replaced
 from core.envs import make
+from core.envs.base import Film
 from core.envs.gymnasium import GymBatch
 from core.errors import UserError
 from core.events import QueryOffered, RolloutReported
@@ -24,6 +25,8 @@ from core.tasks import find
 from core.tasks.gymnasium import GymTask
 from tests.core.builders import tiny
 
+STEADY = Film(1, 10**6)
+"""The first environment, all the time."""
 NUMBERS = Box(-10, 10, (2,), np.float64)
 
 
@@ -79,11 +82,13 @@ def registered(**given: Any) -> None:
 def batch() -> Iterator[Callable[..., GymBatch]]:
     made: list[GymBatch] = []
 
-    def build(name: str = "gym:Walk-v0", count: int = 2, seed: int = 0, filmed: int = 0, **given: Any) -> GymBatch:
+    def build(
+        name: str = "gym:Walk-v0", count: int = 2, seed: int = 0, film: Film | None = None, **given: Any
+    ) -> GymBatch:
         task = find(name)
         assert isinstance(task, GymTask)
         rng = np.random.default_rng(seed)
-        env = make(task, count, rng, filmed=filmed, **{"staggered": False, **given})
+        env = make(task, count, rng, film=film, **{"staggered": False, **given})
         assert isinstance(env, GymBatch)
         made.append(env)
         return env
@@ -171,7 +176,7 @@ def test_a_number_that_is_none_ends_the_episode_unreported(batch: MakeBatch) -> 
 
 
 def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBatch) -> None:
-    env = batch(count=3, filmed=1)
+    env = batch(count=3, film=STEADY)
     assert env.sizes[2] == ROW and env.askable.tolist() == [True, False, False]
     states = []
     for _ in range(10):
@@ -185,9 +190,22 @@ def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBat
     assert (frames.pixels[-1, 0] == 0).all() and (frames.pixels[-1, 32] > 0).all()  # as wide as it fits
 
 
+def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -> None:
+    env = batch(count=4, film=Film(2, 5, 4))
+    seen, pictured = [env.askable], [env.states[:, 0] > 0]
+    for _ in range(39):
+        forward(env, 1)
+        seen.append(env.askable)
+        pictured.append(env.states[:, 0] > 0)
+    stretches = np.stack(seen)[::5]
+    assert [np.flatnonzero(column).tolist() for column in stretches.T] == [[0, 4], [3, 7], [], []]
+    assert (np.repeat(stretches, 5, axis=0) == np.stack(seen)).all()
+    assert (np.stack(pictured) == np.stack(seen)).all()
+
+
 def test_a_picture_of_an_ended_attempt_shows_its_end(batch: MakeBatch) -> None:
     registered(life=3)
-    env = batch(count=1, filmed=1)
+    env = batch(count=1, film=STEADY)
     forward(env, 5)
     with renderer_for(env.task) as renderer:
         assert renderer.render(env.states, 32, 20.0).pixels[0, 16, 16, 0] == 30
@@ -242,7 +260,7 @@ def test_an_environment_that_is_not_there_is_told_of(batch: MakeBatch, env_id: s
 def test_an_environment_without_pictures_is_told_of(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Walk, "render", lambda self: None)
     with pytest.raises(UserError, match="no pictures"):
-        batch(filmed=1)
+        batch(film=STEADY)
 
 
 def taught(folder: Path, config: Config) -> tuple[list[Any], Any]:
@@ -267,15 +285,15 @@ def test_gymnasiums_own_are_taught_from_start_to_end(tmp_path: Path, name: str) 
 
 
 def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(tmp_path: Path) -> None:
-    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 8, rollout__filmed=2)
+    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 40, rollout__filmed=2)
     events, _ = taught(tmp_path / "s", config)
     segments = [s for e in events if isinstance(e, QueryOffered) for s in (e.query.left, e.query.right)]
     assert len(segments) == 8 and all(segment.states[:, 0].all() for segment in segments)
     session = Session.open(tmp_path / "s")
     assert evaluate(session, 2, filmed=True)["states"].shape == (300, ROW)
-    longer = Session(session.folder, replaced(config, steps=8 * 32 * 12), session._lock)
+    longer = Session(session.folder, replaced(config, steps=8 * 32 * 44), session._lock)
     run = HeadlessRun(longer, lambda event: None)
-    assert run.run().env_steps == 8 * 32 * 12
+    assert run.run().env_steps == 8 * 32 * 44
     run.close()
     session.close()
 
@@ -284,7 +302,7 @@ def test_what_was_taught_without_pictures_goes_on_with_them(tmp_path: Path) -> N
     config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 8)
     taught(tmp_path / "s", config)
     session = Session.open(tmp_path / "s")
-    watched = Session(session.folder, replaced(config, labels=6, steps=8 * 32 * 20, rollout__filmed=2), session._lock)
+    watched = Session(session.folder, replaced(config, labels=6, steps=8 * 32 * 40, rollout__filmed=2), session._lock)
     events: list[Any] = []
     run = HeadlessRun(watched, events.append)
     run.run()

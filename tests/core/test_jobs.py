@@ -91,6 +91,21 @@ def test_after_a_restart_of_the_policy_the_rollout_waits_for_no_lost_batch() -> 
     assert len(of(BatchCollected, rollout.turn(published(rollout, 2)))) == 1
 
 
+@pytest.mark.parametrize("algorithm", ["ppo", "trpo", "a2c"])
+def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm: str) -> None:
+    rollout, policy = Played("rollout"), Played("policy", policy__algorithm=algorithm)
+    (batch,) = of(BatchCollected, rollout.turn(*of(PolicyPublished, policy.turn()), rewarded(rollout)))
+    (learned,) = of(PolicyPublished, policy.turn(batch))
+    assert learned.version == 1
+    assert all(np.isfinite(array).all() for array in learned.weights.values())
+    batch.log_probs[0, 0] = np.nan
+    said: list[Event] = []
+    with pytest.raises(NotFiniteError, match="policy"):
+        said += policy.turn(batch)
+    assert said == []
+    assert policy.job.get_state().values["version"] == 1
+
+
 def test_a_restarted_rollout_waits_for_the_policy_it_acted_by() -> None:
     rollout = Played("rollout")
     rollout.turn(published(rollout, 7), rewarded(rollout))

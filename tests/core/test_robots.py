@@ -21,7 +21,7 @@ from core.tasks.pendulums import tip
 from core.tasks.reacher import fingertip_to_target
 
 PEERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "reacher": ("Reacher-v5", {"frame_skip": 2}),
+    "reacher": ("Reacher-v5", {"timestep": 0.01, "frame_skip": 2}),
     "pendulum": ("InvertedPendulum-v5", {"timestep": 0.02, "frame_skip": 2}),
     "double-pendulum": ("InvertedDoublePendulum-v5", {}),
     "swimmer": ("Swimmer-v5", {"timestep": 0.01, "frame_skip": 4}),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -15,26 +17,34 @@ class Batch:
 
     sizes = SIZES
 
-    def __init__(self, count: int, askable: tuple[bool, ...] = (), kind: type = np.float64) -> None:
+    def __init__(self, count: int, kind: type = np.float64) -> None:
         self.count = count
         self.states = np.zeros((count, SIZES[2]), kind)
-        self.askable = np.array(askable or (True,) * count)
 
 
 def new_cutter(environments: int = 2, length: int = 3, stagger: tuple[int, ...] = ()) -> SegmentCutter:
     return SegmentCutter(Batch(environments), length, np.array(stagger or (0,) * environments))
 
 
-def feed(cutter: SegmentCutter, steps: range, ends: dict[int, int] | None = None) -> list[Segment]:
-    """Step t of environment n is 100 n + t in every number; `ends`: step -> environment whose episode ends with it."""
+def feed(
+    cutter: SegmentCutter,
+    steps: range,
+    ends: dict[int, int] | None = None,
+    askable: Callable[[int], tuple[bool, ...]] | None = None,
+) -> list[Segment]:
+    """Step t of environment n is 100 n + t in every number; `ends`: step -> environment whose episode ends with it.
+
+    askable: step -> which environments may be asked about it; else all.
+    """
     n = cutter.get_state()["filled"].size
     found: list[Segment] = []
     for t in steps:
         marks = 100.0 * np.arange(n) + t
         rows = [np.repeat(marks[:, None], size, axis=1) for size in SIZES]
+        asked = np.array(askable(t) if askable else (True,) * n)
         ended = np.arange(n) == (ends or {}).get(t, -1)
         observations, actions = (row.astype(np.float32) for row in rows[:2])
-        found += cutter.add(observations, actions, rows[2], marks.astype(np.float32), ended, 1000 + t)
+        found += cutter.add(observations, actions, rows[2], marks.astype(np.float32), ended, asked, 1000 + t)
     return found
 
 
@@ -100,7 +110,9 @@ def test_a_segment_does_not_change_when_more_is_cut() -> None:
 def test_without_a_true_reward_a_segment_has_none() -> None:
     cutter = new_cutter(1, 1)
     zeros = [np.zeros((1, size), np.float32) for size in SIZES]
-    (one,) = cutter.add(zeros[0], zeros[1], zeros[2].astype(np.float64), np.array([np.nan]), np.array([False]), 0)
+    (one,) = cutter.add(
+        zeros[0], zeros[1], zeros[2].astype(np.float64), np.array([np.nan]), np.array([False]), np.array([True]), 0
+    )
     assert one.true_rewards is None
 
 
@@ -114,9 +126,14 @@ def test_a_restored_cutter_goes_on_in_the_middle_of_a_segment() -> None:
 
 
 def test_where_not_all_may_be_asked_about_only_those_are_cut_even_after_an_end() -> None:
-    cutter = SegmentCutter(Batch(2, (False, True)), 3, np.zeros(2, np.int64))
-    found = feed(cutter, range(20), ends={4: 0, 9: 1})
+    found = feed(new_cutter(), range(20), ends={4: 0, 9: 1}, askable=lambda t: (False, True))
     assert found and all(marks(one)[0] >= 100 for one in found)
+
+
+def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
+    cutter = new_cutter(1, 3, stagger=(1,))
+    found = feed(cutter, range(20), askable=lambda t: (t % 7 < 4,))
+    assert [marks(one) for one in found] == [[1, 2, 3], [7, 8, 9], [14, 15, 16]]
 
 
 def test_pictures_stay_bytes() -> None:

@@ -95,6 +95,16 @@ def test_stopped_and_resumed_is_as_never_stopped(teach: Teach, cycles: int) -> N
     assert outcome.labels == expected.labels == 12
 
 
+@pytest.mark.parametrize("algorithm", ["trpo", "a2c"])
+def test_every_algorithm_resumes_as_if_it_had_not_stopped(teach: Teach, algorithm: str) -> None:
+    chosen = {"policy__algorithm": algorithm, "policy__decay": 0.5}
+    whole = teach("whole", **chosen)
+    whole.finished()
+    resumed, outcome = stopped_and_resumed(teach, 7, **chosen)
+    assert 0 < outcome.steps_taken < outcome.env_steps
+    assert same(whole, resumed)
+
+
 def test_a_resumed_rollout_acts_as_the_policy_that_was_saved(teach: Teach) -> None:
     """Not as the untrained one, which it is built with."""
     resumed, _ = stopped_and_resumed(teach, 10)

@@ -1,0 +1,182 @@
+"""This program's policy optimisers beside those of stable-baselines3 and sb3-contrib, on the same backflip, in turn.
+
+    python3 tests/benchmarks/optimisers_pair.py --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
+
+Standard library only. The peers get an environment of their own, `.venv-sb3`; the first time takes some minutes. Both
+sides learn from the true reward. Prints a table and one JSON object: the mean return of the last 100 episodes of each
+training, its mean and standard deviation over the seeds, and steps a second. With `--results FILE` each run is
+written down when it is done, and what is there already is not run again, so that the algorithms may be run one by one.
+Run it with nothing else on the machine; it asserts nothing.
+
+By default both sides have our physics, so that returns compare. `--peer-physics gymnasium` gives the peers Gymnasium's,
+as their users have it: their speed then compares, and their returns nearly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from run import PYTHON, SetupError, install
+from tests.benchmarks.peers import Peer, Result, RunError, last_line
+
+_TASK = "hopper-backflip"
+PEER = Peer(
+    ".venv-sb3",
+    pythons=((3, 11), (3, 12), (3, 13)),
+    packages=("stable-baselines3==2.9.2", "sb3-contrib==2.9.2", "gymnasium[mujoco]>=1.2,<2", "mujoco>=4,<5"),
+)
+_ALGORITHMS = ("ppo", "trpo", "a2c")
+_SIDES = ("sb3", "somersault")
+_ASKED = ("side", "algorithm", "seed", "steps", "threads", "peer_threads", "peer_physics")
+"""What names a run in a file of results."""
+
+
+def episode_steps() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = last_line([str(PYTHON), "-m", "core", "tasks", "--json"], folder)
+    return next(task["episode_steps"] for task in tasks if task["name"] == _TASK)
+
+
+def run_peer(asked: Result, episode: int) -> Result:
+    given = {name: asked[name] for name in ("algorithm", "steps", "seed")}
+    given |= {"threads": asked["peer_threads"], "physics": asked["peer_physics"], "episode": episode}
+    flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    script = Path(__file__).with_name("optimisers_peer.py")
+    with tempfile.TemporaryDirectory() as folder:
+        return last_line([str(PEER.python), "-P", str(script), *flags], folder)
+
+
+def run_ours(asked: Result) -> Result:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "none", "--session", f"{folder}/session"]
+        for name in ("algorithm", "steps", "seed"):
+            command += [f"--{name}", str(asked[name])]
+        command += ["--set", f"rollout.threads={asked['threads']}", "--json"]
+        outcome = last_line(command, folder)
+    steps, rate = outcome["env_steps"], outcome["steps_per_second"]
+    return {"steps": steps, "steps_per_second": rate, "true_return": outcome["true_return"]}
+
+
+class Kept:
+    """Results by what was asked, in memory and, if there is a path, in a file with a line of JSON for each."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
+        self._runs: list[Result] = [json.loads(line) for line in lines]
+
+    def find(self, asked: Result) -> Result | None:
+        return next((run for run in self._runs if run["asked"] == asked), None)
+
+    def add(self, run: Result) -> None:
+        self._runs.append(run)
+        if self._path is not None:
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(run) + "\n")
+
+
+def run_all(options: argparse.Namespace) -> list[Result]:
+    """Both sides in turn, seed after seed, algorithm after algorithm."""
+    kept, episode, runs = Kept(options.results), episode_steps(), []
+    for algorithm in options.algorithms:
+        for seed in options.seeds:
+            for side in _SIDES:
+                given = {**vars(options), "side": side, "algorithm": algorithm, "seed": seed}
+                asked = {name: given[name] for name in _ASKED}
+                run = kept.find(asked)
+                if run is None:
+                    print(f"{algorithm}, seed {seed}: {side}", file=sys.stderr, flush=True)
+                    result = run_peer(asked, episode) if side == "sb3" else run_ours(asked)
+                    run = {"asked": asked, **result}
+                    kept.add(run)
+                runs.append(run)
+    return runs
+
+
+def summary(runs: list[Result]) -> dict[str, Result]:
+    """By algorithm: means, the spread of the returns, and how many times the peer's steps a second ours are."""
+    found: dict[str, Result] = {}
+    for algorithm in dict.fromkeys(run["asked"]["algorithm"] for run in runs):
+        sides: Result = {}
+        for side in _SIDES:
+            mine = [run for run in runs if (run["asked"]["algorithm"], run["asked"]["side"]) == (algorithm, side)]
+            returns = [run["true_return"] for run in mine if run["true_return"] is not None]
+            sides[side] = {
+                "true_return": round(statistics.fmean(returns), 1) if returns else None,
+                "spread": round(statistics.stdev(returns), 1) if len(returns) > 1 else None,
+                "steps_per_second": round(statistics.median(run["steps_per_second"] for run in mine), 1),
+            }
+        rates = [sides[side]["steps_per_second"] for side in _SIDES]
+        found[algorithm] = {**sides, "ratio": round(rates[1] / rates[0], 2)}
+    return found
+
+
+def table(runs: list[Result], means: dict[str, Result]) -> str:
+    lines = [f"{'algorithm':10}{'seed':>5}  {'':12}{'return':>10}{'spread':>9}{'steps/s':>10}{'ratio':>8}"]
+    for run in runs:
+        asked, rate = run["asked"], run["steps_per_second"]
+        head = f"{asked['algorithm']:10}{asked['seed']:>5}  {asked['side']:12}"
+        lines.append(f"{head}{_cell(run['true_return']):>10}{'':9}{rate:>10.0f}")
+    for algorithm, sides in means.items():
+        for side in _SIDES:
+            found = sides[side]
+            ratio = f"{sides['ratio']:>8.2f}" if side == "somersault" else ""
+            cells = f"{_cell(found['true_return']):>10}{_cell(found['spread']):>9}{found['steps_per_second']:>10.0f}"
+            lines.append(f"{algorithm:10}{'mean':>5}  {side:12}{cells}{ratio}")
+    return "\n".join(lines)
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def parse(args: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=500_000, help="environment steps of each run, at least")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS))
+    parser.add_argument(
+        "--results", type=Path, metavar="FILE", help="keep each run here, and don't repeat what is there"
+    )
+    parser.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one a core")
+    parser.add_argument(
+        "--peer-threads", type=int, default=1, help="torch threads of the peer; 0 for torch's own choice"
+    )
+    parser.add_argument("--peer-physics", choices=("ours", "gymnasium"), default="ours")
+    parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
+    options = parser.parse_args(args)
+    if options.steps < 1 or min([*options.seeds, options.threads, options.peer_threads]) < 0:
+        parser.error("give at least one step, and no negative seed or threads")
+    return options
+
+
+def main(args: list[str]) -> None:
+    options = parse(args)
+    with contextlib.redirect_stdout(sys.stderr):
+        install(())
+    PEER.install()
+    runs = run_all(options)
+    means = summary(runs)
+    print(table(runs, means), file=sys.stderr if options.json else sys.stdout, flush=True)
+    print(json.dumps({"runs": runs, "algorithms": means}))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (SetupError, OSError, json.JSONDecodeError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except RunError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
