@@ -15,8 +15,9 @@ import pytest
 from core.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
-_LATEST = {"window": 9.0, "headless": 5.0}
-"""Seconds after its start within which a program is killed: from before it has opened the session to well at work."""
+_STARTING_SECONDS, _WORKING_SECONDS = 4.0, 3.0
+_WHILE_STARTING = 0.2
+"""Share of the kills that come while the program starts; the others when it has shown its first answer."""
 _PATIENCE_SECONDS = 60
 
 
@@ -26,11 +27,22 @@ def start(kind: str, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
 
 
-def kill(program: subprocess.Popen[str]) -> list[str]:
-    """Kills it; what it had said in whole lines. None of its children lives on."""
+def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
+    """Until a random moment, from before it has opened the session to well at work; what it has said by then."""
+    assert program.stdout
+    starting = rng.random() < _WHILE_STARTING
+    said = "" if starting else program.stdout.readline()
+    time.sleep(rng.uniform(0, _STARTING_SECONDS if starting else _WORKING_SECONDS))
+    return said
+
+
+def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
+    """Kills it; what it had said in whole lines, `said` first. None of its children lives on."""
+    assert program.stdout
     family = psutil.Process(program.pid).children(recursive=True)
     program.kill()
-    said, _ = program.communicate()
+    with program:
+        said += program.stdout.read()
     _, alive = psutil.wait_procs(family, timeout=_PATIENCE_SECONDS)
     assert not alive
     return said[: said.rfind("\n") + 1].splitlines()
@@ -55,11 +67,12 @@ def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Rand
     shown: list[str] = []
     for number in range(times):
         program = start(kind, folder)
-        time.sleep(rng.uniform(0, _LATEST[kind]))
+        said = wait(program, rng)
         assert program.poll() is None, f"start {number} ended by itself"
-        shown += kill(program)
+        shown += kill(program, said)
         there = kept(folder)
         assert set(shown) <= set(there), f"kill {number}: lost {set(shown) - set(there)}"
+        print(f"{kind}: kill {number + 1}, {len(shown)} answers shown, {len(there)} on disk", flush=True)
         assert len(there) <= len(shown) + number + 1  # one a kill may be on disk that could not be told of any more
     return len(shown)
 
