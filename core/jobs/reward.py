@@ -34,6 +34,7 @@ from core.seeding import generator, restored, saved, seed_for
 class RewardJob:
     """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
 
+    Where batches are small (A2C's have 80 steps) it is a round for each few policies: config.reward.interval.
     The first round is a long one and comes when the untrained policy's share of the labels is there (A). Answers that
     come while a round runs join it; the fit is never started over.
     """
@@ -47,6 +48,9 @@ class RewardJob:
         self._first = max(1, first_labels(config.labels, config.query))
         self._generation = 0
         self._owed = False
+        batch = config.rollout.environments * config.rollout.steps
+        self._versions = max(1, config.reward.interval // batch)
+        self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
 
     def receive(self, event: Event) -> None:
@@ -59,8 +63,10 @@ class RewardJob:
             case PreferenceWithdrawn(preference_id):
                 self._fit.remove(preference_id)
                 self._owed = True
-            case PolicyPublished():
-                self._owed = True
+            case PolicyPublished(version):
+                self._version = version
+                if abs(version - self._fitted_for) >= self._versions:
+                    self._owed = True
 
     def run(self) -> Iterator[Event | None]:
         while True:
@@ -72,7 +78,7 @@ class RewardJob:
             elif not self._owed:
                 yield Waited("reward", "the reward is fitted to all answers")
             else:
-                self._owed = False
+                self._owed, self._fitted_for = False, self._version
                 yield from self._round()
 
     def _round(self) -> Iterator[Event | None]:
@@ -103,6 +109,7 @@ class RewardJob:
 
     def get_state(self) -> JobState:
         values = {"generation": self._generation, "owed": self._owed, "rng": saved(self._rng)}
+        values |= {"version": self._version, "fitted_for": self._fitted_for}
         return JobState(self._fit.get_state(), values)
 
     def set_state(self, state: JobState) -> None:
@@ -118,6 +125,7 @@ class RewardJob:
             self._fit.set_state(state.arrays)
             self._owed = state.values["owed"] or self._fit.count != len(state.arrays["ids"])
             restored(self._rng, state.values["rng"])
+            self._version, self._fitted_for = (whole(state.values[name]) for name in ("version", "fitted_for"))
 
 
 def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble:

@@ -223,6 +223,15 @@ def test_the_first_fit_is_a_long_one() -> None:
     assert epochs == [2 * 200, 2 * 3]  # after the only gradient step of an epoch, and at its end
 
 
+def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
+    reward = Played("reward", labels=4, reward__interval=700, rollout__environments=16, rollout__steps=20)
+    reward.turn(AnswersReplayed())
+    for number in (1, 2, 3, 4):
+        reward.turn(PreferenceAdded(preference(number)))
+    rounds = [bool(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) for version in range(1, 7)]
+    assert rounds == [False, True, False, True, False, True]
+
+
 def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
     reward = trained_reward()
     fit = reward.job._fit  # type: ignore[attr-defined]

@@ -30,7 +30,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "an oracle that is mistaken": {"oracle.mistakes": 0.4},
     "that skips and sees ties": {"oracle.skip": 1.0, "oracle.equal": 0.2},
     "that is stochastic": {"oracle.beta": 0.001},
-    "that is myopic": {"oracle.myopia": 0.8},
+    "that is myopic": {"oracle.myopia": 0.3},
 }
 
 
