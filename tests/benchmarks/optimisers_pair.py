@@ -9,8 +9,10 @@ written down when it is done, and what is there already is not run again, so tha
 Run it with nothing else on the machine; it asserts nothing.
 
 By default both sides have our physics, so that returns compare. `--peer-physics gymnasium` gives the peers Gymnasium's,
-as their users have it: their speed then compares, and their returns nearly. Our PPO's own batches have 12,288 steps, for
-a reward that is learned on the way; with the true reward smaller ones, like the peer's, learn faster:
+as their users have it: their speed then compares, and their returns nearly.
+
+Our PPO has batches of 12,288 steps, for a reward that is learned on the way; with the true reward smaller ones, like
+the peer's, learn faster:
 `--algorithms ppo --ours rollout.environments=64 rollout.steps=32 policy.minibatch=256`.
 """
 
