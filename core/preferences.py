@@ -75,6 +75,7 @@ class PreferenceStore:
         """damaged: only to `salvage` from; nothing is written to it."""
         self._path = path
         with self._plain_errors():
+            seals.require_no_journal(path)
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
                 self._take_up(damaged)

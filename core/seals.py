@@ -16,10 +16,25 @@ from core.errors import UserError
 _TABLES = {"segments": "env_steps", "preferences": "choice", "seals": "digest"}
 """Each with a column that it must have."""
 _EXPRESSIONS = ("VIRTUAL", "CHECK", "GENERATED", " AS ", " AS(", "COLLATE")
+_WRITE_AHEAD = b"\2"
+"""Byte 18 of a database file that is written through a write-ahead log."""
 _LONGEST = 256 << 20
 """Bytes of a value or a row; a segment of Atari frames has some 3 MB."""
 _LOOKED_THROUGH = 256 << 20
 _SCHEMA = "CREATE TABLE IF NOT EXISTS seals (preference INTEGER PRIMARY KEY, digest INTEGER NOT NULL)"
+
+
+def require_no_journal(path: Path) -> None:
+    """A store of ours keeps a write-ahead log. Beside one, a rollback journal is another's: SQLite would undo what it
+    says, and delete a file that it names.
+    """
+    journal = path.with_name(path.name + "-journal")
+    if not path.is_file() or not journal.exists():
+        return
+    with open(path, "rb") as file:
+        logged = file.read(20)[18:19] == _WRITE_AHEAD
+    if logged:
+        raise UserError(f"{journal} is no part of a session and could undo answers: move it away, then open it again.")
 
 
 def distrust(db: sqlite3.Connection) -> None:

@@ -153,7 +153,7 @@ def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot
     assert not face.window.banner.isVisible()
     assert face.query is second
     qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
-    assert len(face.engine["rollout"].got(PreferenceAdded)) == 1
+    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PreferenceAdded)) == 1)
 
 
 def test_the_other_stages_are_paused_while_one_is_down(face: Face, qtbot: QtBot) -> None:

@@ -31,7 +31,7 @@ from core.processes import JobProcess
 from core.session import Session
 from core.tasks import find
 
-_PATIENCE_MS = 60_000
+_PATIENCE_MS = 300_000
 
 
 def wait(done: Callable[[], bool]) -> float:
