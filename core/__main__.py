@@ -84,14 +84,14 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("task", nargs="?", help="an entry of the catalogue")
-    teach.add_argument("--teacher", default="oracle", choices=("oracle", "none"))
+    teach.add_argument("--teacher", choices=("oracle", "none"), help="who answers; none: learn from the true reward")
     teach.add_argument("--algorithm", choices=tuple(PRESETS), help="policy optimiser (default: the task's)")
     teach.add_argument("--labels", type=int, help="answers in the whole run (default: the task's)")
     teach.add_argument("--steps", type=int, help="environment steps (default: the task's)")
-    teach.add_argument("--seed", type=int, default=0)
+    teach.add_argument("--seed", type=int, help="root of every random stream (default 0)")
     teach.add_argument("--session", help="a new folder for the session (default: one under sessions/)")
     teach.add_argument("--resume", metavar="DIR", help="go on with this session")
-    teach.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    teach.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where networks are trained (default auto)")
     teach.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="any setting of the config")
     teach.add_argument("--video", help="afterwards, write an episode of the taught policy to this .mp4")
     teach.add_argument("--json", action="store_true", help="print one JSON object as the last line of stdout")

@@ -100,10 +100,12 @@ def _teach(args: argparse.Namespace) -> None:
 
 
 def _resumed(args: argparse.Namespace) -> Session:
-    kept = (args.task, args.algorithm, args.labels, args.steps, args.session, args.set, args.ablations)
-    if any(value not in (None, []) for value in (*kept, *_oracle(args).values())):
+    kept = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
+    if any(value not in (None, []) for value in (*kept, args.ablations, *_oracle(args).values())):
         raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     session = Session.open(Path(args.resume))
+    if args.device:  # it may have been begun on another machine
+        session.config = replaced(session.config, device=args.device)
     if session.config.teacher == "human":
         session.close()
         raise UserError(f"{args.resume} is taught by a person: go on with python -m app --session {args.resume}.")
@@ -263,7 +265,7 @@ def _write_states(session: Session, states: Any, path: str) -> None:
 
 
 def _write_strip(session: Session, states: Any, path: str) -> None:
-    """One second from the middle of the episode."""
+    """A moment from the middle of the episode."""
     from core.clips import renderer_for
     from core.video import write_strip
 

@@ -65,7 +65,7 @@ class RewardConfig(_Checked):
     ratio_high: float = number(1.5, "above this validation/training loss the weight decay goes up", "2.2.3", 0)
     minibatch: int = number(64, "preferences in one gradient step of a member", "", 1)
     epochs_first: int = number(100, "epochs on the first labels, before the policy moves (Atari: 200)", "A", 1)
-    epochs: int = number(6, "epochs after each batch of rollouts", "", 1)
+    epochs: int = number(6, "epochs in each later round, for new answers or a new policy", "", 1)
     interval: int = number(1, "environment steps, at least, between two such rounds", "", 1)
     latest: int = number(0, "fit only to so many latest labels; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units left out of a gradient step (Atari: .5)", "2.2.3, A.2", 0, 0.9)
@@ -194,6 +194,11 @@ class Config(_Checked):
         yield (
             self.teacher != "none" and self.labels == 0,
             "With 0 labels nothing can be learned: give --labels, or --teacher none for true reward.",
+        )
+        pairs, first = self.query.pool * (self.query.pool - 1) // 2, math.ceil(self.query.first_share * self.labels)
+        yield (
+            self.teacher != "none" and pairs < (self.query.first_labels or first),
+            f"A pool of {self.query.pool} segments has too few pairs for the first labels: give a larger query.pool.",
         )
         batch = self.rollout.environments * self.rollout.steps
         yield batch > _MAX_BATCH, f"A batch of {batch:,} steps would not fit the memory: give at most {_MAX_BATCH:,}."

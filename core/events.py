@@ -35,7 +35,7 @@ class JobState:
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What a child needs to build its job: `name` is one of core.jobs.NAMES, `config` Config.to_dict()."""
+    """What a child needs to build its job: `name` is one of core.session.JOBS or 'clips', `config` Config.to_dict()."""
 
     name: str
     config: dict[str, Any]

@@ -27,6 +27,7 @@ from core.events import (
 )
 from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
+from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.rollout import mean_measure
 from core.preferences import PreferenceStore
 from core.rollout import run_episodes
@@ -166,7 +167,8 @@ def evaluate(
     config, task = session.config, task or find(session.config.task)
     actor = Actor(config, None)
     loaded = session.load()
-    actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
+    with checkpoint_must_fit("policy"):
+        actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)

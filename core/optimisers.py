@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def optimiser_arrays(optimiser: torch.optim.Optimizer) -> dict[str, np.ndarray]:
-    """Adam's moments and step counts as plain arrays."""
+    """The optimiser's moments and step counts (Adam's, RMSprop's) as plain arrays."""
     state = optimiser.state_dict()["state"]
     return {f"adam_{i}_{name}": value.cpu().numpy().copy() for i, s in state.items() for name, value in s.items()}
 

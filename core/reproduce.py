@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from core.chart import Curve, draw
-from core.checkpoint import write_atomically
 from core.config import Config, replaced
+from core.disk import write_atomically
 from core.errors import UserError
 from core.events import Event, RolloutReported
 from core.headless import HeadlessRun, random_return

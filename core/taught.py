@@ -89,8 +89,8 @@ class TaskEnvironment(gymnasium.Env[Float32, Any]):
 class LearnedReward(gymnasium.Wrapper[Float32, Any, Float32, Any]):
     """Puts the session's predicted reward in place of the environment's own, which is then in info["true_reward"].
 
-    The environment must show what the session's task shows and take its actions: that of `environment`, or one that a
-    session was made for by its Gymnasium id. The reward is the mean of the members, each to mean 0 and standard
+    The environment must show what the session's task shows and take its actions as the policy gives them, from -1 to 1:
+    that of `environment` does. The reward is the mean of the members, each to mean 0 and standard
     deviation 1 over the segments of the checkpoint; that mean too (paper 2.2.3). UserError where none was fitted yet,
     or the environment is another.
     """
@@ -99,8 +99,11 @@ class LearnedReward(gymnasium.Wrapper[Float32, Any, Float32, Any]):
         super().__init__(env)
         config, states = _learned(Path(folder))
         self._kinds = spaces(config)
-        if env.observation_space.shape != (self._kinds.observations,):
-            raise UserError(f"This environment does not show what {config.task} shows: use core.taught.environment.")
+        shown = env.observation_space.shape == (self._kinds.observations,)
+        if not shown or env.action_space != _action_space(self._kinds):
+            raise UserError(
+                f"This environment does not show and take what {config.task} does: use core.taught.environment."
+            )
         self._ensemble = _ensemble(config, states["reward"])
         self._scale = _Scale(self._ensemble, states["rollout"], config.reward.std)
         self._observation = np.zeros(self._kinds.observations, np.float32)

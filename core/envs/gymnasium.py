@@ -163,12 +163,12 @@ class GymBatch:
             raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
 
     def get_state(self) -> dict[str, Any]:
-        return {"ages": self._ages, "time": np.array(self._time)}
+        return {"ages": self._ages, "time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Episodes start anew; their ages stay, so that ends stay spread over time."""
         self._ages[:] = arrays["ages"]
-        self._time = int(arrays["time"])
+        self._time, self.blow_ups = int(arrays["time"]), int(arrays["blow_ups"])
         self._begin()
 
 

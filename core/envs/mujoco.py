@@ -160,11 +160,12 @@ class MujocoBatch:
         """Arrays from which set_state goes on exactly."""
         measure = {f"measure_{name}": values for name, values in self._measure.state().items()}
         plain = {"states": self.states, "ages": self._ages, "first": self._first, "returns": self._returns}
-        return {**plain, **measure, "extras": self.stepper.extras}
+        return {**plain, **measure, "extras": self.stepper.extras, "blow_ups": np.array(self.blow_ups)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         self.states[:], self._ages[:] = arrays["states"], arrays["ages"]
         self._first[:], self._returns[:] = arrays["first"], arrays["returns"]
         self.stepper.extras[:] = arrays["extras"]
+        self.blow_ups = int(arrays["blow_ups"])
         self._measure.restore({n.removeprefix("measure_"): a for n, a in arrays.items() if n.startswith("measure_")})
         self._look()

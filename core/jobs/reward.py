@@ -45,11 +45,11 @@ class RewardJob:
         self._fit = RewardFit(
             untrained_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config)
         )
-        self._first = max(1, first_labels(config.labels, config.query))
+        self._first = max(1, min(first_labels(config.labels, config.query), config.reward.latest or config.labels))
         self._generation = 0
-        self._owed = False
+        self._owed = self._under_way = False
         batch = config.rollout.environments * config.rollout.steps
-        self._versions = max(1, config.reward.interval // batch)
+        self._versions = -(-config.reward.interval // batch)
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
 
@@ -79,7 +79,9 @@ class RewardJob:
                 yield Waited("reward", "the reward is fitted to all answers")
             else:
                 self._owed, self._fitted_for = False, self._version
+                self._under_way = True
                 yield from self._round()
+                self._under_way = False
 
     def _round(self) -> Iterator[Event | None]:
         started = time.perf_counter()
@@ -89,6 +91,8 @@ class RewardJob:
             if report is not None:
                 reports.append(report)
             yield None
+        if not reports:
+            return  # the only answer was taken back
         weights = self._fit.ensemble.to_arrays()
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise NotFiniteError("reward fit", "a weight")
@@ -108,7 +112,8 @@ class RewardJob:
         )
 
     def get_state(self) -> JobState:
-        values = {"generation": self._generation, "owed": self._owed, "rng": saved(self._rng)}
+        owed = self._owed or self._under_way  # a round that is cut short here is made whole after a resume
+        values = {"generation": self._generation, "owed": owed, "rng": saved(self._rng)}
         values |= {"version": self._version, "fitted_for": self._fitted_for}
         return JobState(self._fit.get_state(), values)
 

@@ -127,8 +127,9 @@ class RolloutJob:
                 yield None
         assert collected is not None
         self._count(collected)
-        predicted = self._predicted(collected)
-        rewards = normalised(collected.true_rewards[None], 1.0) if self._on_true_reward else predicted
+        raw = self._raw(collected)
+        predicted = None if raw is None else normalised(raw, self.config.reward.std)
+        rewards = self._rewards(collected, predicted, raw)
         if rewards is not None:
             self.sent += 1
             yield self._batch_event(collected, rewards)
@@ -143,15 +144,21 @@ class RolloutJob:
         self.episodes += collected.finished
         self.episode_count += len(collected.finished)
 
-    def _predicted(self, collected: Collected) -> Float32 | None:
-        """(T, N) normalised predicted reward, None before the first snapshot."""
+    def _raw(self, collected: Collected) -> Float32 | None:
+        """(M, T, N) what each member predicts, None before the first snapshot."""
         if self.ensemble is None:
             return None
         raw = self.ensemble.predict(collected.observations, collected.carried_out)
         if not np.isfinite(raw).all():
             raise NotFiniteError("rollout", "the predicted reward")
-        reward, bonus = normalised(raw, self.config.reward.std), self._bonus()
-        return reward + bonus * spread(raw) if bonus else reward
+        return raw
+
+    def _rewards(self, collected: Collected, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
+        """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
+        if self._on_true_reward:
+            return normalised(collected.true_rewards[None], 1.0)
+        bonus = self._bonus()
+        return predicted + bonus * spread(raw) if bonus and raw is not None and predicted is not None else predicted
 
     def _bonus(self) -> float:
         """Weight of the members' disagreement in the reward: it fades as the answers come in."""

@@ -33,7 +33,7 @@ class TRPO(OnPolicyOptimiser):
     def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
         kl = self._move_policy(batch)
         with torch.no_grad():
-            entropy = float(self.network.entropy(self.network.parameters_of(batch.inputs[:1])))
+            entropy = float(self.network.entropy(self.network.parameters_of(batch.inputs)))
         yield UpdateReport(kl, entropy, float((batch.values - batch.returns).square().mean()) / 2)
         for _ in range(self._config.epochs):
             order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))

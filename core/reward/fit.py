@@ -129,8 +129,10 @@ class RewardFit:
                     self._in_epoch = False
                 validation, accuracy = self._validate(both)
                 self._adapt_l2(validation, train)
-                yield FitReport(train.numpy(), validation.numpy(), accuracy)
                 self._catch_up()
+                yield FitReport(train.numpy(), validation.numpy(), accuracy)
+                if not self.count:
+                    return
 
     def _catch_up(self) -> None:
         """Takes in what arrived during the epoch."""

@@ -204,3 +204,25 @@ def test_the_figures_do_not_depend_on_the_threads(dropout: float) -> None:
         finally:
             parallel.allow(1)
     assert same(*results)
+
+
+def test_an_answer_given_and_taken_back_during_an_epoch_is_not_trained_on() -> None:
+    fit = new_fit()
+    train(fit, toy_preferences(0, 100), 1)
+    running = fit.epochs(1)
+    assert next(running) is None
+    fit.add(toy_preferences(100, 1)[0])
+    to_report(running)
+    fit.remove(100)
+    assert list(running) == []
+    assert fit.get_state()["ids"].tolist() == [*range(100)]
+
+
+def test_taking_back_the_only_answer_ends_the_round() -> None:
+    fit = new_fit()
+    fit.add(toy_preferences(0, 1)[0])
+    running = fit.epochs(100)
+    next(running)
+    fit.remove(0)
+    assert sum(report is not None for report in running) == 1
+    assert fit.count == 0

@@ -23,6 +23,7 @@ from core.events import (
     QueryOffered,
     RewardFitted,
     RewardPublished,
+    RolloutReported,
     Waited,
 )
 from core.jobs import build
@@ -122,11 +123,15 @@ def test_a_person_always_has_some_pairs_ready() -> None:
     assert len(of(QueryOffered, rollout.turn(*answers))) == 2
 
 
-def rewards_after(answers: int, bonus: float) -> np.ndarray:
-    """The first batch's rewards, once so many of four labels are given."""
+def turn_after(answers: int, bonus: float) -> list[Event]:
+    """The rollout's first batch, once so many of four labels are given."""
     rollout = Played("rollout", labels=4, reward__bonus=bonus, reward__members=3)
     given = [PreferenceAdded(preference(number)) for number in range(answers)]
-    return of(BatchCollected, rollout.turn(*given, published(rollout, 0), rewarded(rollout)))[0].rewards
+    return rollout.turn(*given, published(rollout, 0), rewarded(rollout))
+
+
+def rewards_after(answers: int, bonus: float) -> np.ndarray:
+    return of(BatchCollected, turn_after(answers, bonus))[0].rewards
 
 
 @pytest.mark.parametrize("std", [1.0, 0.05])
@@ -143,6 +148,11 @@ def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
     assert gains[0].min() >= 0 and gains[0].max() > 0.5
     assert gains[1] == pytest.approx(gains[0] / 2, abs=1e-5)
     assert gains[2] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_reported_correlation_is_the_predictors_own() -> None:
+    plain, curious = (of(RolloutReported, turn_after(0, bonus))[0].correlation for bonus in (0.0, 50.0))
+    assert plain == curious != 0
 
 
 def test_cant_tell_is_asked_again_with_another_pair() -> None:
@@ -223,13 +233,38 @@ def test_the_first_fit_is_a_long_one() -> None:
     assert epochs == [2 * 200, 2 * 3]  # after the only gradient step of an epoch, and at its end
 
 
+@pytest.mark.parametrize("breaths", [1, 3, None])
+def test_a_reward_saved_amid_its_first_round_makes_it_anew(breaths: int | None) -> None:
+    """Else all would wait for ever: no reward, no rollouts, no new policy. None: between the last two of its events."""
+    reward = Played("reward", labels=4)
+    for number in (1, 2):
+        reward.job.receive(PreferenceAdded(preference(number)))
+    reward.job.receive(AnswersReplayed())
+    events = reward.job.run()
+    if breaths is None:
+        while not isinstance(next(events), RewardFitted):
+            pass
+    else:
+        list(itertools.islice(events, breaths))
+    restored = Played("reward", reward.job.get_state(), labels=4)
+    answers = [PreferenceAdded(preference(number)) for number in (1, 2)]
+    said = restored.turn(*answers, AnswersReplayed(), PolicyPublished(0, {}))
+    assert len(of(RewardPublished, said)) == 1
+
+
+def test_fewer_latest_than_first_answers_are_enough_for_the_first_round() -> None:
+    reward = Played("reward", labels=40, reward__latest=3)
+    answers = [PreferenceAdded(preference(number)) for number in range(10)]
+    assert len(of(RewardPublished, reward.turn(AnswersReplayed(), *answers))) == 1
+
+
 def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
     reward = Played("reward", labels=4, reward__interval=700, rollout__environments=16, rollout__steps=20)
     reward.turn(AnswersReplayed())
     for number in (1, 2, 3, 4):
         reward.turn(PreferenceAdded(preference(number)))
     rounds = [bool(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) for version in range(1, 7)]
-    assert rounds == [False, True, False, True, False, True]
+    assert rounds == [False, False, True, False, False, True]  # 700 steps are more than two batches of 320
 
 
 def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:

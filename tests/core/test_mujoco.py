@@ -47,7 +47,7 @@ def copied(arrays: dict[str, Any]) -> dict[str, Any]:
 def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
     both, actions = batch(environments=2, staggered=False), random_actions(2, 30)
     alone = batch(environments=1, staggered=False)
-    state = {name: array[1:] for name, array in copied(both.get_state()).items()}
+    state = {name: array[1:] if array.ndim else array for name, array in copied(both.get_state()).items()}
     alone.set_state(state)
     for action in actions:
         both.step(action)
