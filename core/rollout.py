@@ -39,11 +39,12 @@ class Collected:
 
 
 def collect(
-    env: Environment, cutter: SegmentCutter, act: Act, steps: int, env_steps: int
+    env: Environment, cutter: SegmentCutter | None, act: Act, steps: int, env_steps: int
 ) -> Iterator[Collected | None]:
     """Takes `steps` steps in each environment; yields None now and then, and the result last.
 
-    env_steps is the session's count at the start; segments are stamped with it.
+    cutter: None where nobody will be asked
+    env_steps: the session's count at the start; segments are stamped with it
     """
     n = env.count
     observed, acted, _ = env.sizes
@@ -62,9 +63,10 @@ def collect(
         rewards[t], ends[t] = step.true_rewards, step.ended
         end_observations.append(step.end_observations)
         finished += step.finished
-        carried_out: Float32 = np.clip(actions[t], -1, 1)
-        taken = env_steps + t * n
-        segments += cutter.add(before, carried_out, states, step.true_rewards, step.ended, askable, taken)
+        if cutter is not None:
+            carried_out: Float32 = np.clip(actions[t], -1, 1)
+            taken = env_steps + t * n
+            segments += cutter.add(before, carried_out, states, step.true_rewards, step.ended, askable, taken)
         if t % _BREATH == _BREATH - 1:
             yield None
     yield Collected(

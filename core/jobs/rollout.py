@@ -122,7 +122,8 @@ class RolloutJob:
     def _batch(self) -> Iterator[Event | None]:
         started = time.perf_counter()
         collected: Collected | None = None
-        for collected in collect(self.env, self.cutter, self.actor, self.config.rollout.steps, self.env_steps):
+        cutter = None if self._on_true_reward else self.cutter
+        for collected in collect(self.env, cutter, self.actor, self.config.rollout.steps, self.env_steps):
             if collected is None:
                 yield None
         assert collected is not None
