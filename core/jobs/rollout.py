@@ -95,7 +95,7 @@ class RolloutJob:
 
     def run(self) -> Iterator[Event | None]:
         if self.env_steps:
-            yield self._report(None, None, 0.0)  # a resumed session has figures before its next batch
+            yield self._report(None, None, None, 0.0)  # a resumed session has figures before its next batch
         while True:
             yield from self._offer()
             reason = self._reason_to_wait()
@@ -134,7 +134,7 @@ class RolloutJob:
         if rewards is not None:
             self.sent += 1
             yield self._batch_event(collected, rewards)
-        yield self._report(collected, predicted, time.perf_counter() - started)
+        yield self._report(collected, raw, predicted, time.perf_counter() - started)
         if self.config.rollout.demonstrate_every and self.sent % self.config.rollout.demonstrate_every == 0:
             yield from self._demonstrate()
 
@@ -179,10 +179,13 @@ class RolloutJob:
             collected.last_observations,
         )
 
-    def _report(self, collected: Collected | None, predicted: Float32 | None, seconds: float) -> RolloutReported:
+    def _report(
+        self, collected: Collected | None, raw: Float32 | None, predicted: Float32 | None, seconds: float
+    ) -> RolloutReported:
         correlation = predicted_return = _NAN
-        if collected is not None and predicted is not None:
-            predicted_return = self._raw_return(collected, self.task.episode_steps)
+        if collected is not None and raw is not None and predicted is not None:
+            # An episode at the newest step's reward, before normalisation, which makes every mean zero.
+            predicted_return = float(raw[:, -1].mean()) * self.task.episode_steps
             if predicted.std() > 0 and collected.true_rewards.std() > 0:
                 correlation = float(np.corrcoef(predicted.ravel(), collected.true_rewards.ravel())[0, 1])
         return RolloutReported(
@@ -196,12 +199,6 @@ class RolloutJob:
             correlation=correlation,
             blow_ups=self.env.blow_ups,
         )
-
-    def _raw_return(self, collected: Collected, length: int) -> float:
-        """Mean predicted return of an episode, before normalisation (which makes every mean zero)."""
-        assert self.ensemble is not None
-        newest = self.ensemble.predict(collected.observations[-1:], collected.carried_out[-1:])
-        return float(newest.mean()) * length
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward
 
 _WORLD = 6
 """Forces and torques on the first body, the world, that are left out."""
@@ -20,10 +20,6 @@ _FALLEN = 0.2
 def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
     """Gymnasium's: height, orientation, joints, all velocities, and the forces on each body, clipped to 1."""
     return np.concatenate([positions[:, 2:], velocities, np.clip(extras[:, _WORLD:], -1, 1)], axis=1)
-
-
-def forward(physics: Physics) -> Float64:
-    return physics.forward_speed
 
 
 def ant_reward(physics: Physics) -> Float64:

@@ -74,6 +74,11 @@ class Averages:
         self._sums[:], self._steps[:] = arrays["sums"], arrays["steps"]
 
 
+def forward(physics: Physics) -> Float64:
+    """(N,) speed to the right in m/s; as a reward without torque cost (A.1)."""
+    return physics.forward_speed
+
+
 def averages(**figures: Callable[[Physics], Float64]) -> Callable[[int, float], Measure]:
     """The measure that reports the episode's mean of each figure, under its name."""
     return lambda environments, _: Averages(figures, environments)

@@ -5,10 +5,12 @@ Gymnasium's physics are at 20 Hz already, which the authors played as they were:
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward
 
 _OFF_THE_FLOOR = 0.01
 """Metres: a point higher than this doesn't touch."""
@@ -23,11 +25,6 @@ _REST = tuple((geom, end) for geom in ("ffoot", "fshin", "torso", "head") for en
 def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
     """Gymnasium's: height, pitch, joints, and all velocities; x is left out."""
     return np.concatenate([positions[:, 1:], velocities], axis=1)
-
-
-def forward(physics: Physics) -> Float64:
-    """Speed to the right in m/s; no torque cost (A.1)."""
-    return physics.forward_speed
 
 
 def clearance(physics: Physics) -> Float64:
@@ -48,8 +45,6 @@ def on_one_leg(physics: Physics) -> Float64:
     return (clearance(physics) > _OFF_THE_FLOOR).astype(np.float64)
 
 
-_CAMERA = Camera((0.0, -3.7, 0.5), (0.0, 0.0, 0.0), follows="torso")
-
 HALF_CHEETAH = RobotTask(
     name="half-cheetah",
     title="Half-Cheetah",
@@ -68,32 +63,21 @@ HALF_CHEETAH = RobotTask(
     measure_title="Forward speed (m/s)",
     reset_noise=0.1,
     normal_speeds=True,
-    camera=_CAMERA,
+    camera=Camera((0.0, -3.7, 0.5), (0.0, 0.0, 0.0), follows="torso"),
     presets={"steps": 1_500_000},
 )
 
-HALF_CHEETAH_ONE_LEG = RobotTask(
+HALF_CHEETAH_ONE_LEG = replace(
+    HALF_CHEETAH,
     name="half-cheetah-one-leg",
     title="Half-Cheetah: on one leg",
     instruction=(
         "Choose the clip in which the robot moves to the right faster on its hind leg alone: its front foot (and its "
         "body) should stay off the ground. Standing on one leg is better than running on two."
     ),
-    model="half_cheetah.xml",
-    timestep=0.01,
-    integrator="euler",
-    frame_skip=5,
-    segment_steps=30,
-    episode_steps=200,
-    observe=observation,
-    standard_observe=observation,
     true_reward=one_leg_reward,
     measure=averages(share_on_one_leg=on_one_leg, forward_speed=forward),
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
     touch_points=(*_HIND, *_REST),
-    reset_noise=0.1,
-    normal_speeds=True,
-    camera=_CAMERA,
-    presets={"steps": 1_500_000},
 )

@@ -24,7 +24,7 @@ _CONTACT_HEIGHT = 0.01
 
 
 def standard_observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's Hopper: height, torso angle, three joints, then velocities clipped to 10; x is left out."""
+    """Gymnasium's Hopper and Walker: height, torso angle, joints, then velocities clipped to 10; x is left out."""
     return np.concatenate([positions[:, 1:], np.clip(velocities, -10, 10)], axis=1)
 
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages
+from core.tasks.base import Camera, RobotTask, averages, forward
 
 
 def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
     """Gymnasium's: the angle of the front link, both joints, and all velocities; where it swims is left out."""
     return np.concatenate([positions[:, 2:], velocities], axis=1)
-
-
-def forward(physics: Physics) -> Float64:
-    """Speed to the right in m/s; no torque cost (A.1)."""
-    return physics.forward_speed
 
 
 SWIMMER = RobotTask(

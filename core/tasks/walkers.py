@@ -10,22 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages
-from core.tasks.hopper_backflip import standard_observation as hopper_observation
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward
+from core.tasks.hopper_backflip import standard_observation
 
 _HEIGHT = 1
 """Index of the torso's height among the positions of both robots."""
 _HOPPER_FALLEN, _WALKER_FALLEN = 0.7, 0.8
 """Metres: below it Gymnasium calls them fallen."""
-
-
-def walker_observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's: height, torso angle, six joints, then velocities clipped to 10; x is left out."""
-    return hopper_observation(positions, velocities, extras)
-
-
-def forward(physics: Physics) -> Float64:
-    return physics.forward_speed
 
 
 def hopper_reward(physics: Physics) -> Float64:
@@ -59,8 +50,8 @@ HOPPER = RobotTask(
     frame_skip=5,
     segment_steps=60,
     episode_steps=320,
-    observe=hopper_observation,
-    standard_observe=hopper_observation,
+    observe=standard_observation,
+    standard_observe=standard_observation,
     true_reward=hopper_reward,
     measure=averages(forward_speed=forward, share_upright=hopper_upright),
     measure_name="forward_speed",
@@ -82,8 +73,8 @@ WALKER = RobotTask(
     frame_skip=6,
     segment_steps=45,
     episode_steps=300,
-    observe=walker_observation,
-    standard_observe=walker_observation,
+    observe=standard_observation,
+    standard_observe=standard_observation,
     true_reward=walker_reward,
     measure=averages(forward_speed=forward, share_upright=walker_upright),
     measure_name="forward_speed",

@@ -6,13 +6,16 @@ few formulas of core/tasks/hopper_backflip.py are repeated here.
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
+import torch
 
+TASK = "HopperBackflip-v0"
 PHYSICS = {
     "gymnasium": (mujoco.mjtIntegrator.mjINT_RK4, 0.002, 12),
     "ours": (mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 0.005, 5),
@@ -27,6 +30,23 @@ def load_model(physics: str) -> mujoco.MjModel:
     model = mujoco.MjModel.from_xml_path(str(assets / "hopper.xml"))
     model.opt.integrator, model.opt.timestep, _ = PHYSICS[physics]
     return model
+
+
+def parser(description: str | None, *numbers: str) -> argparse.ArgumentParser:
+    """Of a peer's side: these whole numbers, and what `prepare` wants."""
+    made = argparse.ArgumentParser(description=description)
+    for name in (*numbers, "steps", "episode", "seed", "threads"):
+        made.add_argument(f"--{name}", type=int, required=True)
+    made.add_argument("--physics", choices=tuple(PHYSICS), required=True)
+    return made
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """Registers the environment as TASK, and gives torch its threads (0: as many as it likes)."""
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    kwargs = {"physics": options.physics}
+    gymnasium.register(TASK, HopperBackflip, max_episode_steps=options.episode, kwargs=kwargs)
 
 
 class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):

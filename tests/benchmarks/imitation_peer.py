@@ -6,7 +6,6 @@ the library's own tutorial on preference comparisons. Prints one JSON line; ever
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import sys
@@ -17,7 +16,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import torch
 from imitation.algorithms import preference_comparisons as pc
 from imitation.policies.base import FeedForward32Policy, NormalizeFeaturesExtractor
 from imitation.rewards.reward_nets import BasicRewardNet, RewardEnsemble
@@ -28,9 +26,8 @@ from stable_baselines3.common.vec_env import VecEnv
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.backflip_env import PHYSICS, HopperBackflip
+from tests.benchmarks.backflip_env import TASK, parser, prepare
 
-_TASK = "HopperBackflip-v0"
 _ENVIRONMENTS = 8
 _MEMBERS = 3
 _REPORTED_EPISODES = 20
@@ -77,7 +74,7 @@ def build_agent(venv: VecEnv, seed: int) -> PPO:
 def build(segment: int, iterations: int, seed: int) -> pc.PreferenceComparisons:
     """Not the tutorial's: an ensemble (it has one network), the task, and the length of the fragments."""
     rng = np.random.default_rng(seed)
-    venv = make_vec_env(_TASK, rng=rng, n_envs=_ENVIRONMENTS, post_wrappers=[lambda env, _: Reporter(env)])
+    venv = make_vec_env(TASK, rng=rng, n_envs=_ENVIRONMENTS, post_wrappers=[lambda env, _: Reporter(env)])
     spaces = venv.observation_space, venv.action_space
     reward = RewardEnsemble(
         *spaces, [BasicRewardNet(*spaces, normalize_input_layer=RunningNorm) for _ in range(_MEMBERS)]
@@ -119,15 +116,8 @@ def measure(steps: int, labels: int, segment: int, iterations: int, seed: int) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("steps", "labels", "segment", "episode", "iterations", "seed", "threads"):
-        parser.add_argument(f"--{name}", type=int, required=True)
-    parser.add_argument("--physics", choices=tuple(PHYSICS), required=True)
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    kwargs = {"physics": options.physics}
-    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode, kwargs=kwargs)
+    options = parser(__doc__, "labels", "segment", "iterations").parse_args()
+    prepare(options)
     with contextlib.redirect_stdout(sys.stderr):
         result = measure(options.steps, options.labels, options.segment, options.iterations, options.seed)
     print(json.dumps(result))

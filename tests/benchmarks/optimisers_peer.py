@@ -7,15 +7,12 @@ are normalised as the libraries' own tuned settings for MuJoCo tasks have it. Pr
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 from pathlib import Path
 
-import gymnasium
 import numpy as np
-import torch
 from sb3_contrib import TRPO
 from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -24,9 +21,8 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.backflip_env import PHYSICS, HopperBackflip
+from tests.benchmarks.backflip_env import TASK, parser, prepare
 
-_TASK = "HopperBackflip-v0"
 _EPISODES = 100
 """Finished episodes that the return is a mean of, as in core."""
 _ENVIRONMENTS = {"ppo": 8, "trpo": 8, "a2c": 16}
@@ -36,7 +32,7 @@ _STEPS = {"ppo": 256, "trpo": 256, "a2c": 5}
 
 
 def build(algorithm: str, seed: int) -> BaseAlgorithm:
-    venv = VecNormalize(make_vec_env(_TASK, n_envs=_ENVIRONMENTS[algorithm], seed=seed))
+    venv = VecNormalize(make_vec_env(TASK, n_envs=_ENVIRONMENTS[algorithm], seed=seed))
     return _CLASSES[algorithm](
         "MlpPolicy",
         venv,
@@ -63,16 +59,10 @@ def measure(algorithm: str, steps: int, seed: int) -> dict[str, float | int | No
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--algorithm", choices=sorted(_CLASSES), required=True)
-    for name in ("steps", "seed", "episode", "threads"):
-        parser.add_argument(f"--{name}", type=int, required=True)
-    parser.add_argument("--physics", choices=tuple(PHYSICS), required=True)
-    options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    kwargs = {"physics": options.physics}
-    gymnasium.register(_TASK, HopperBackflip, max_episode_steps=options.episode, kwargs=kwargs)
+    made = parser(__doc__)
+    made.add_argument("--algorithm", choices=sorted(_CLASSES), required=True)
+    options = made.parse_args()
+    prepare(options)
     print(json.dumps(measure(options.algorithm, options.steps, options.seed)))
 
 
