@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from typing import Any
 
 import psutil
 import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app import theme
@@ -22,6 +25,24 @@ from tests.app.fakes import Face
 def style(qapp: Any) -> None:
     if not qapp.styleSheet():
         theme.apply(qapp)
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path: Path) -> None:
+    """No test reads or changes what the person at this machine has set."""
+    QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
+
+
+@pytest.fixture
+def picture() -> Callable[[QWidget, str], None]:
+    """Keeps a picture of a page, to be looked at: build/pictures/NAME.png, or where SOMERSAULT_PICTURES says."""
+    folder = Path(os.environ.get("SOMERSAULT_PICTURES", "build/pictures"))
+
+    def take(widget: QWidget, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        assert widget.grab().save(str(folder / f"{name}.png"))
+
+    return take
 
 
 @pytest.fixture(autouse=True)
