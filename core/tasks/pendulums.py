@@ -4,7 +4,7 @@ Gymnasium's models at 20 Hz with clips of 30 steps, 1.5 s of real time. The auth
 but a pole falls in a quarter of a second: at 10 Hz nothing can balance it, let alone two.
 
 An episode of the single pole is short, as the authors' was: it can't be swung up again, and of clips of poles that
-lie still nothing is learned. With episodes of 5 s, two thirds of all clips were such, and so were the pairs asked about.
+lie still nothing is learned. With episodes of 5 s, two thirds of all clips were such, and so were the pairs asked.
 """
 
 from __future__ import annotations
