@@ -81,6 +81,10 @@ class Query:
     """Variance of the members' predicted preference (2.2.4); nan where it was not computed."""
     pool_returns: PoolReturns | None = None
     """Filled where the oracle's thresholds need it."""
+    predicted: tuple[float, ...] = ()
+    """Each member's P[left preferred] when the pair was chosen (2.2.3, without the labeller's errors); () before the
+    first snapshot, and where no person answers. Not recorded with the answer, and never to be shown before it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
