@@ -33,6 +33,11 @@ class ClipPlayer(QWidget):
         return QSize(520, 520)
 
     @property
+    def index(self) -> int:
+        """The frame on screen, from 0."""
+        return self._index
+
+    @property
     def frames(self) -> Frames | None:
         return self._frames
 
