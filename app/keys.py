@@ -83,8 +83,10 @@ TABLE: dict[Meaning, Entry] = {
     Command.BIND_KEYS: Entry("&Keys…", (), "Chooses other keys"),
     Command.PAUSE: Entry("&Pause", ("Ctrl+P",), "Holds the training, or goes on with it; answers are taken meanwhile"),
     Command.STOP: Entry("&Stop", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
-    Command.HUMAN: Entry("&Human", ("F6",), "You answer", checkable=True),
-    Command.ORACLE: Entry("&Oracle", ("F7",), "The true reward answers, where the task has one", checkable=True),
+    Command.HUMAN: Entry("&Human", ("F6",), "The teacher: you answer", checkable=True),
+    Command.ORACLE: Entry(
+        "&Oracle", ("F7",), "The teacher: the true reward answers, where the task has one", checkable=True
+    ),
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
@@ -114,9 +116,9 @@ class KeyMap:
     meanings: Mapping[str, Meaning] = field(default_factory=lambda: dict(DEFAULTS))
 
     def __post_init__(self) -> None:
-        missing = [str(choice) for choice in Choice if choice not in self.meanings.values()]
+        missing = [f"“{TABLE[choice].words}”" for choice in Choice if choice not in self.meanings.values()]
         if missing:
-            raise UserError(f"No key is left for {', '.join(missing)}: give it one first.")
+            raise UserError(f"No key would be left for {', '.join(missing)}: give it another one first.")
 
     def meaning(self, key: str) -> Meaning | None:
         return self.meanings.get(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject
 
@@ -27,7 +28,7 @@ class Playback(QObject):
             Command.THOUGHTS: lambda: settings.keep(_THOUGHTS, self.tells_thoughts),
         }
         for command in SPEEDS:
-            self.handlers[command] = lambda wanted=command: self._choose_speed(wanted)
+            self.handlers[command] = partial(self._choose_speed, command)
         self._set_speed(_kept_speed())
         actions[Command.THOUGHTS].setChecked(settings.flag(_THOUGHTS, False))
 

@@ -29,7 +29,8 @@ class CrashDialog(QDialog):
         self._text = f"{log}\n\nThe whole log is in {log_file}." if log_file else log
         self.sentence = label("crash", _TEXT.format(sentence=sentence.rstrip(".")), wrap=True)
         self.sentence.setTextFormat(Qt.TextFormat.PlainText)
-        self.log = QPlainTextEdit(self._text, readOnly=True, tabChangesFocus=True, accessibleName="Log")
+        self.log = QPlainTextEdit(self._text, readOnly=True, tabChangesFocus=True)
+        self.log.setAccessibleName("Log")
         self.log.hide()
         column = QVBoxLayout(self)
         column.setSpacing(12)

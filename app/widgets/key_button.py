@@ -23,7 +23,9 @@ class KeyButton(QPushButton):
     key_chosen = Signal(str)
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent, checkable=True, autoDefault=False)
+        super().__init__(parent)
+        self.setCheckable(True)
+        self.setAutoDefault(False)
         self.setAccessibleName(name)
         self.setMinimumWidth(130)
         self.key = ""

@@ -44,7 +44,7 @@ class KeyDialog(QDialog):
         self.resize(620, 640)
 
     def _rows(self) -> QScrollArea:
-        page = QWidget(objectName="keyPage")
+        page = QWidget()
         grid = QGridLayout(page)
         grid.setColumnStretch(0, 1)
         for row, (meaning, entry) in enumerate(TABLE.items()):
@@ -52,7 +52,8 @@ class KeyDialog(QDialog):
             self.fields[meaning] = tuple(self._field(meaning, place) for place in range(_KEYS))
             for place, field in enumerate(self.fields[meaning]):
                 grid.addWidget(field, row, 1 + place)
-        area = QScrollArea(widgetResizable=True, focusPolicy=Qt.FocusPolicy.NoFocus)
+        area = QScrollArea(widgetResizable=True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(page)
         return area
 

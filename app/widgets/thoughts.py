@@ -8,15 +8,16 @@ from PySide6.QtWidgets import QWidget
 
 from app import theme
 
-_HEIGHT, _WIDEST, _BAR = 76, 460, 14
+_HEIGHT, _WIDEST, _BAR = 68, 460, 14
 _TITLE = "Of the pair you answered, the predictor expected"
 
 
 class Thoughts(QWidget):
     """A bar that is split between left and right at the ensemble's mean, with a tick for each member."""
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, over: QWidget) -> None:
+        super().__init__(over)
+        self._over = over
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAccessibleName("What the predictor expected")
         self.members: tuple[float, ...] = ()
@@ -42,7 +43,7 @@ class Thoughts(QWidget):
 
     def place(self) -> None:
         """At the foot of what it covers, in the middle."""
-        area = self.parentWidget().rect()
+        area = self._over.rect()
         width = min(_WIDEST, area.width())
         self.setGeometry((area.width() - width) // 2, area.height() - _HEIGHT - 16, width, _HEIGHT)
 

@@ -101,12 +101,14 @@ class MainWindow(QMainWindow):
         task = self._controller.task
         members = self._controller.session.config.reward.members
         self.live, self.plots = LiveView(), Plots(members, task.measure_name, task.measure_title)
+        self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
         split.addWidget(self.plots)
         split.setSizes([300, 560])
-        dock = QDockWidget("Progress", self, objectName="progress")
+        dock = QDockWidget("Progress", self)
+        dock.setObjectName("progress")
         dock.setTitleBarWidget(QWidget())
         dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
         dock.setWidget(split)
@@ -118,7 +120,8 @@ class MainWindow(QMainWindow):
         dock.visibilityChanged.connect(lambda: panel.setChecked(not dock.isHidden()))
 
     def _make_bars(self) -> None:
-        bar = QToolBar("Toolbar", movable=False, iconSize=QSize(18, 18), objectName="toolbar")
+        bar = QToolBar("Toolbar", movable=False, iconSize=QSize(18, 18))
+        bar.setObjectName("toolbar")
         bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.addToolBar(bar)
