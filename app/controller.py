@@ -17,6 +17,7 @@ from app.live import Demonstrations
 from app.progress import Progress
 from app.recorder import record
 from app.remedies import Remedy, remedy
+from app.starting import keep_start, usual_start
 from app.worker import MakeProcess
 from core.archive import export_session
 from core.config import Config, replaced
@@ -88,7 +89,8 @@ class Controller(QObject):
         super().__init__(parent)
         self.session, self.task = session, find(session.config.task)
         self.state = State.STOPPED
-        self.metrics, self.progress = Metrics(), Progress(session.config)
+        self.metrics = Metrics()
+        self.progress = Progress(session.config, usual_start=usual_start(self.task.name))
         self._waits: dict[str, tuple[str, float]] = {}
         self._failures: dict[str, Failed] = {}
         self._remedy = Remedy("Restart", _for_window(session.config))
@@ -111,6 +113,7 @@ class Controller(QObject):
         self.checkpoints.damage_found.connect(self.trouble_arose)
         self.checkpoints.errand_ended.connect(self.trouble_arose)
         self.labelling.clips_requested.connect(self._on_clips_requested)
+        self.labelling.pair_shown.connect(self._on_pair_shown)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
         self._last_checkpoint.timeout.connect(self._dismiss)
@@ -170,6 +173,10 @@ class Controller(QObject):
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
+        if state == State.STARTING:
+            self.progress.first_pair.begin()
+        elif state != State.RUNNING:
+            self.progress.first_pair.drop()
         self.checkpoints.keep_saving(state == State.RUNNING)
         self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
         self.state_changed.emit(state)
@@ -216,6 +223,10 @@ class Controller(QObject):
 
     def _on_clips_requested(self, event: ClipsRequested) -> None:
         self.crew.send(event, ("clips",))
+
+    def _on_pair_shown(self) -> None:
+        if seconds := self.progress.first_pair.end():
+            keep_start(self.task.name, seconds)
 
     def _on_job_ended(self, name: str, reason: str) -> None:
         if self.state == State.RESTARTING:

@@ -32,7 +32,7 @@ from core.jobs.acting import Actor
 from core.jobs.rollout_state import pack, unpack
 from core.networks import CPU
 from core.oracle import pool_returns
-from core.queries import QuerySelector, scheduled
+from core.queries import QuerySelector, predictions, scheduled
 from core.records import Float32
 from core.reward.ensemble import RewardEnsemble, normalised, spread
 from core.rollout import Collected, collect
@@ -234,9 +234,13 @@ class RolloutJob:
         sums = self.ensemble.segment_sums if self.ensemble else None
         pool = self.pool.all()
         returns = pool_returns(pool, self.config.oracle)
-        for query in self.selector.select(pool, missing, sums):
+        queries = self.selector.select(pool, missing, sums)
+        told: list[tuple[float, ...]] = [()] * len(queries)
+        if sums and self.config.teacher == "human":  # who may want to know afterwards
+            told = predictions(queries, sums)
+        for query, predicted in zip(queries, told, strict=True):
             self.outstanding.add(query.id)
-            yield QueryOffered(replace(query, pool_returns=returns))
+            yield QueryOffered(replace(query, pool_returns=returns, predicted=predicted))
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:

@@ -195,6 +195,27 @@ def test_the_oracle_is_told_of_the_pool_where_its_limits_need_it() -> None:
     assert {o.query.pool_returns for o in of(QueryOffered, plain.turn(published(plain, 0)))} == {None}
 
 
+def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
+    rollout = Played("rollout", teacher="human", query__ready=4, labels=100)
+    before = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    assert [o.query.predicted for o in before] == [()] * 4
+    ensemble = rewarded(rollout)
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(before)]
+    offered = of(QueryOffered, rollout.turn(ensemble, *answers))
+    assert len(offered) == 4
+    for query in (o.query for o in offered):
+        left, right = rollout.job.ensemble.segment_sums([query.left, query.right]).T  # type: ignore[attr-defined]
+        assert query.predicted == pytest.approx(1 / (1 + np.exp(right.astype(float) - left)))
+        assert query.disagreement == pytest.approx(np.var(query.predicted))
+
+
+def test_nothing_is_predicted_for_the_oracle() -> None:
+    rollout = Played("rollout")
+    rollout.turn(published(rollout, 0), rewarded(rollout))
+    offered = of(QueryOffered, rollout.turn(published(rollout, 1)))
+    assert {o.query.predicted for o in offered} == {()}
+
+
 def test_an_answer_taken_back_is_owed_again() -> None:
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
