@@ -178,6 +178,7 @@ class MainWindow(QMainWindow):
         self._on_teacher_changed(labelling.teacher)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
+        self._on_playback_changed()
         self.hints.meaning_requested.connect(self.carry_out)
         self.commands.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
