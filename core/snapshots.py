@@ -47,6 +47,27 @@ class Moment:
     seconds: float
     measure: float
 
+    @property
+    def told(self) -> str:
+        """In words: 'after 12 answers, 3 minutes'."""
+        if self.env_steps == 0:
+            return "untrained"
+        taught = counted(self.labels, "answer") if self.labels else f"{self.env_steps:,} steps"
+        return f"after {taught}, {lasting(self.seconds)}"
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def lasting(seconds: float) -> str:
+    """A time in words, in seconds up to a minute and a half, in hours from two."""
+    if seconds < 90:
+        return counted(round(seconds), "second")
+    if seconds < 2 * 3600:
+        return counted(round(seconds / 60), "minute")
+    return f"{seconds / 3600:.1f} hours"
+
 
 class Snapshots:
     """The snapshots of one session, by the environment steps that their policies had learned from.
