@@ -93,7 +93,7 @@ def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequ
     write(
         card, change, left, 0.36 * height, fitting(change, 0.15 * height, 0.95 * middle - left, bold=True), GREEN, True
     )
-    for number, line in enumerate(wrapped(last.told, 0.06 * height, 0.95 * middle - left)):
+    for number, line in enumerate(last.told.split(", ")):
         write(card, line, left, (0.52 + 0.08 * number) * height, 0.06 * height, TEXT, bold=True)
     write(card, facts, left, 0.92 * height, 0.036 * height, MUTED)
     box = middle + 0.05 * height, 0.14 * height, card.shape[1] - left, 0.72 * height
@@ -111,9 +111,9 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
     size = 0.078 * height
     for number, line in enumerate(_pieces(caption.told)):
         write(picture, line, left, (0.22 + 0.105 * number) * height, fitting(line, size, room, True), TEXT, bold=True)
-    write(picture, caption.figure, left, 0.58 * height, 0.14 * height, GREEN, bold=True)
+    write(picture, caption.figure, left, 0.59 * height, 0.14 * height, GREEN, bold=True)
     for number, line in enumerate(wrapped(caption.measure, 0.04 * height, room)[:2]):
-        write(picture, line, left, (0.645 + 0.052 * number) * height, 0.04 * height, MUTED)
+        write(picture, line, left, (0.655 + 0.052 * number) * height, 0.04 * height, MUTED)
     draw_curve(picture, (left, 0.76 * height, picture.shape[1] - 0.06 * height, 0.94 * height), curve, at)
     return picture
 

@@ -23,7 +23,7 @@ from core.jobs.acting import Actor
 from core.jobs.fitting import weights_must_fit
 from core.rollout import run_episodes
 from core.seeding import generator
-from core.snapshots import Moment, snapshots_of
+from core.snapshots import Moment, counted, lasting, snapshots_of
 from core.tasks import find
 from core.video import check_path, video_file
 
@@ -125,8 +125,7 @@ class FilmJob:
     def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
         task, last = self._task, scenes[-1]
         curve = [scene.figure for scene in scenes]
-        taught = "Taught by choosing the better of two clips" if last.moment.labels else "Taught by its true reward"
-        yield from _held(cards.title_card(height, task.title, task.instruction, f"{taught} {last.moment.told}"))
+        yield from _held(cards.title_card(height, task.title, task.instruction, _taught(last.moment)))
         for at, scene in enumerate(scenes):
             steps = self._steps(_LAST_SECONDS if scene is last else _SCENE_SECONDS)
             for clip in renderer.render(scene.states[:steps], height, _FPS).pixels:
@@ -147,11 +146,19 @@ class FilmJob:
         """Nothing outlives a film."""
 
 
+def _taught(moment: Moment) -> str:
+    by = "choosing the better of two clips" if moment.labels else "its true reward"
+    times = f", {counted(moment.labels, 'time')}" if moment.labels else ""
+    return f"Taught by {by}{times}, in {lasting(moment.seconds)}"
+
+
 def written(figure: float) -> str:
     """A measure as it is said: 5.3, 0.42, 1,204."""
     if not math.isfinite(figure):
         return "–"
-    return f"{figure:,.0f}" if abs(figure) >= 100 else f"{figure:.1f}" if abs(figure) >= 1 else f"{figure:.2g}"
+    if abs(figure) >= 100:
+        return f"{figure:,.0f}"
+    return f"{figure:.2f}" if 0 < abs(figure) < 1 else f"{figure:.1f}"
 
 
 def _held(card: Picture) -> Iterator[Picture]:

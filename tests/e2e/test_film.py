@@ -167,7 +167,7 @@ def test_the_command_makes_one_and_tells_what_is_wrong_in_a_sentence(taught: Pat
 
 
 @pytest.mark.parametrize(
-    ("figure", "text"), [(0.0, "0"), (0.42, "0.42"), (5.31, "5.3"), (1204.4, "1,204"), (float("nan"), "–")]
+    ("figure", "text"), [(0.0, "0.0"), (0.42, "0.42"), (5.31, "5.3"), (1204.4, "1,204"), (float("nan"), "–")]
 )
 def test_figures_are_said_as_a_person_would(figure: float, text: str) -> None:
     assert film.written(figure) == text
