@@ -31,6 +31,7 @@ from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
 from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.rollout import mean_measure
+from core.parallel import allow
 from core.preferences import PreferenceStore
 from core.rollout import run_episodes
 from core.seeding import generator
@@ -172,6 +173,7 @@ class HeadlessRun:
 
 def random_return(config: Config) -> float:
     """Mean true return of the untrained policy, acting with noise."""
+    allow(1)
     task = find(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
@@ -189,6 +191,7 @@ def evaluate(
     Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
     `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
     """
+    allow(1)
     config, task = session.config, task or find(session.config.task)
     actor = Actor(config, None)
     loaded = session.load()
