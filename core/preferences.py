@@ -27,7 +27,6 @@ from core.errors import UserError
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
 
-
 _STANDS, _GONE, _UNDONE = 0, 1, 2
 """What `withdrawn` holds: gone for good, or taken back and to be given again if the labeller so wishes."""
 

@@ -29,6 +29,7 @@ from core.events import (
     Waited,
 )
 from core.jobs.acting import Actor
+from core.jobs.episodes import Episode, episode, predicted_reward
 from core.jobs.rollout_state import pack, unpack
 from core.networks import CPU
 from core.oracle import pool_returns
@@ -204,19 +205,13 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""
-        env = make(self.task, 1, self.demonstration_rng, threads=1, film=Film(1, self.task.episode_steps))
-        cutter = SegmentCutter(env, self.task.episode_steps - 1, np.zeros(1, np.int64))
-        collected: Collected | None = None
-        for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):
-            if collected is None:
+        acted: Episode | None = None
+        for acted in episode(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
+            if acted is None:
                 yield None
-        assert collected is not None
-        env.close()
-        segment = collected.segments[0]
-        predicted = np.zeros(segment.length, np.float32)
-        if self.ensemble is not None:
-            predicted = normalised(self.ensemble.predict(segment.observations, segment.actions), 1.0)
-        yield DemonstrationRecorded(segment, predicted, self.env_steps)
+        assert acted is not None
+        predicted = predicted_reward(self.ensemble, acted.segment)
+        yield DemonstrationRecorded(acted.segment, predicted, self.env_steps, acted.measure)
 
     def _labels_due(self) -> int:
         return scheduled(self.env_steps, self.config)
