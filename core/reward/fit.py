@@ -157,9 +157,9 @@ class RewardFit:
                 self._in_epoch = True
                 try:
                     train = yield from self._train_epoch(both)
+                    validation, accuracy = yield from self._validate(both)
                 finally:
                     self._in_epoch = False
-                validation, accuracy = yield from self._validate(both)
                 self._adapt_l2(validation, train)
                 self._catch_up()
                 yield FitReport(train.numpy(), validation.numpy(), accuracy)
@@ -206,10 +206,7 @@ class RewardFit:
         """
         drawn = share.sum(1, keepdim=True).clamp(min=1)
         half = -(-chosen.shape[1] // 2)
-        one, other = (
-            self._pairs.practice(self._rng),
-            self._pairs.practice(self._rng),
-        )  # here, so that draws have an order
+        one, other = [self._pairs.practice(self._rng) for _ in range(2)]  # here, so that draws have an order
         first, second = both(
             lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, one),
             lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, other),
