@@ -73,7 +73,7 @@ class MainWindow(QMainWindow):
         self.playback = Playback(self.clips, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self)
+        self._focus = Focus(self, self.place)
         self._connect()
         restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
