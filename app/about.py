@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import platform
+import tomllib
 from importlib.metadata import PackageNotFoundError, version
+
+from app import assets
 
 _LIBRARIES = ("PySide6-Essentials", "pyqtgraph", "numpy", "torch", "mujoco", "gymnasium", "ale-py", "av")
 _TEXT = (
@@ -17,8 +20,16 @@ def text() -> str:
     """Versions come from what is installed, so that nothing has to be loaded for them."""
     libraries = [f"{name} {found}" for name in _LIBRARIES if (found := _version(name))]
     return _TEXT.format(
-        version=_version("somersault") or "", libraries=", ".join([f"Python {platform.python_version()}", *libraries])
+        version=_own_version(), libraries=", ".join([f"Python {platform.python_version()}", *libraries])
     )
+
+
+def _own_version() -> str:
+    """From a checkout, which is not installed as a package, that of its pyproject.toml."""
+    project = assets.folder().parent / "pyproject.toml"
+    if not (found := _version("somersault")) and project.is_file():
+        found = str(tomllib.loads(project.read_text("utf-8"))["project"]["version"])
+    return found
 
 
 def _version(name: str) -> str:

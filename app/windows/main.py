@@ -32,6 +32,7 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.teachers import keep_teacher
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
@@ -116,7 +117,7 @@ class MainWindow(QMainWindow):
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
         self.resizeDocks([dock], [390], Qt.Orientation.Horizontal)
         panel = self.commands[Command.PANEL]
-        panel.toggled.connect(dock.setVisible)
+        self.dock = dock
         dock.visibilityChanged.connect(lambda: panel.setChecked(not dock.isHidden()))
 
     def _make_bars(self) -> None:
@@ -149,7 +150,7 @@ class MainWindow(QMainWindow):
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
             Command.QUIT: self.close,
-            Command.PANEL: lambda: None,  # the dock follows the tick itself
+            Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             Command.BIND_KEYS: self._on_bind_keys_requested,
             Command.KEY_LIST: lambda: KeyList(self.commands.keys, self).open(),
             Command.ABOUT: self._on_about_requested,
@@ -161,6 +162,7 @@ class MainWindow(QMainWindow):
         controller, labelling = self._controller, self._controller.labelling
         controller.state_changed.connect(self._on_state_changed)
         controller.job_failed.connect(self.banner.tell_failure)
+        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("A stage has stopped", text))
         controller.trouble_arose.connect(self.banner.tell_notice)
         controller.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.stopped.connect(self._on_stopped)
@@ -172,9 +174,11 @@ class MainWindow(QMainWindow):
         labelling.milestone_reached.connect(self._on_milestone_reached)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
+        labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
         self._on_teacher_changed(labelling.teacher)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
+        self._on_playback_changed()
         self.hints.meaning_requested.connect(self.carry_out)
         self.commands.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
