@@ -177,7 +177,7 @@ raise SystemExit(p.run(["--session", {folder!r}]))
 
 def test_the_program_tells_and_then_leaves_in_good_order(tmp_path: Path) -> None:
     script = textwrap.dedent(_PROGRAM.format(folder=str(tmp_path / "s")))
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
     )
