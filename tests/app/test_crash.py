@@ -154,8 +154,9 @@ def test_a_log_that_fails_leaves_the_error_on_stderr(
 
 def test_ctrl_c_is_no_crash(reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch) -> None:
     passed: list[object] = []
-    monkeypatch.setattr(reporter, "_hooks", (lambda *told: passed.append(told[0]), threading.excepthook))
-    sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+    with monkeypatch.context() as patch:
+        patch.setattr(reporter, "_hooks", (lambda *told: passed.append(told[0]), threading.excepthook))
+        sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert passed == [KeyboardInterrupt] and reporter.dialog is None
 
 
