@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog, QMainWindow
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu
 
 from app.controller import Controller
 
@@ -26,6 +26,17 @@ def add_menus(window: QMainWindow, controller: Controller, tell_about: Callable[
     about.triggered.connect(lambda: tell_about())
     session.addAction(export)
     help_.addActions([diagnostics, about])
+
+
+def add_way_back(window: QMainWindow, leave: Callable[[], None]) -> None:
+    """To the start window, above everything else in the session's menu."""
+    session = window.menuBar().actions()[0].menu()
+    assert isinstance(session, QMenu)
+    back = QAction("&New or open…", window)
+    back.setObjectName("back")
+    back.setShortcuts([QKeySequence("Ctrl+N"), QKeySequence("Ctrl+O")])
+    back.triggered.connect(lambda: leave())
+    session.insertAction(session.actions()[0], back)
 
 
 def _ask(window: QMainWindow, title: str, name: str, then: Callable[[Path], None]) -> None:

@@ -43,4 +43,4 @@ def _filled(sheet: str) -> str:
     names |= {"GREEN": GREEN, "AMBER": AMBER, "GREY": GREY, "BLUE": BLUE, "RED": RED}
     for name, colour in names.items():
         sheet = sheet.replace(f"@{name};", f"{colour};").replace(f"@{name} ", f"{colour} ")
-    return sheet
+    return sheet.replace("@RESOURCES", assets.folder().as_posix())

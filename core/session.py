@@ -80,7 +80,7 @@ class Session:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
-        lock = _locked(folder)
+        lock = locked(folder)
         try:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
@@ -92,14 +92,11 @@ class Session:
     @staticmethod
     def open(folder: Path) -> Session:
         """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), _locked(folder))
+        return Session(folder, read_config(folder), locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
-        path = self.folder / "preferences.sqlite"
-        if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
-            raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
-        return PreferenceStore(path)
+        return PreferenceStore(require_answers(self.folder))
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
@@ -110,6 +107,14 @@ class Session:
 
     def close(self) -> None:
         self._lock.release()
+
+
+def require_answers(folder: Path) -> Path:
+    """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
+    path = folder / "preferences.sqlite"
+    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+        raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+    return path
 
 
 def read_config(folder: Path) -> Config:
@@ -123,9 +128,12 @@ def read_config(folder: Path) -> Config:
         raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
 
 
-def _locked(folder: Path) -> FileLock:
-    """The operating system drops this lock when its owner dies, so none is ever stale."""
-    lock = FileLock(folder / "lock")
+def locked(folder: Path) -> FileLock:
+    """The folder's lock; UserError where another program has it.
+
+    The operating system drops it when its owner dies, so none is ever stale.
+    """
+    lock = FileLock(folder / "lock", thread_local=False)  # a session may be opened in one thread and closed in another
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

@@ -98,6 +98,8 @@ class Task:
     measure_name: str
     """The figure of the measure that is plotted and reported first."""
     measure_title: str
+    measure_falls: bool = False
+    """Whether less of that figure is better."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
 
