@@ -14,15 +14,15 @@ from PySide6.QtWidgets import QApplication
 
 from app import theme
 from app.controller import Controller
+from app.crash import CrashReporter
 from app.keeper import SummaryKeeper
-from app.menus import add_way_back
 from app.opening import given, new_config, opened, parsed, sessions_folder
 from app.previews import Previews
 from app.shelf import Shelf
 from app.windows.main import MainWindow
 from app.windows.start import StartWindow
 from core.errors import UserError
-from core.journal import session_log, warnings_to_stderr
+from core.journal import NAME, session_log, warnings_to_stderr
 from core.processes import JobProcess
 from core.session import Session
 
@@ -44,6 +44,7 @@ def run(arguments: list[str]) -> int:
     app.setQuitOnLastWindowClosed(False)  # the children end first; the program says when
     theme.apply(app)
     program = Program(options)
+    program.crash.install()
     program.ended.connect(app.quit)
     _quit_on_signals(program)
     if options.quit_after is not None:
@@ -79,6 +80,8 @@ class Program(QObject):
         self.start: StartWindow | None = None
         self.open: _Open | None = None
         self._returns, self._quitting = False, False
+        self.crash = CrashReporter(parent=self)
+        self.crash.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
         self._pulse.timeout.connect(lambda: None)
         self._pulse.start()
@@ -134,15 +137,14 @@ class Program(QObject):
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
         window.closed.connect(self._on_closed)
-        add_way_back(window, self._leave)
+        window.start_page_requested.connect(self._on_start_page_requested)
+        self.crash.log_file = str(session.folder / NAME)
         self.open = _Open(controller, window, SummaryKeeper(controller), stack)
         window.show()
         controller.start()
 
-    def _leave(self) -> None:
+    def _on_start_page_requested(self) -> None:
         self._returns = True
-        if self.open:
-            self.open.window.close()
 
     def _on_closed(self) -> None:
         assert self.open is not None

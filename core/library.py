@@ -6,15 +6,15 @@ import json
 import logging
 import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import checkpoint, disk, seals, summary
+from core import checkpoint, disk, snapshots, summary
 from core.errors import UserError
+from core.preferences import PreferenceStore
 from core.session import Session, locked, read_config, require_answers
 from core.summary import Summary
 
@@ -72,18 +72,11 @@ def _told(folder: Path) -> Summary | None:
 
 
 def answers(store: Path) -> int:
-    """How many answers stand in it; 0 where there is no store yet. UserError where that can't be told."""
-    if not store.exists():
+    """How many labels stand in it; 0 where there is no store yet. UserError where that can't be told."""
+    if not store.exists() or not store.stat().st_size:
         return 0
-    try:
-        seals.require_no_journal(store)
-        with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            seals.distrust(db)
-            if not seals.require_ours(db, store):
-                return 0
-            return int(db.execute("SELECT COUNT(*) FROM preferences WHERE withdrawn = 0").fetchone()[0])
-    except (sqlite3.Error, OSError) as error:
-        raise UserError(f"The answers in {store} can't be read ({error}): is the file damaged?") from error
+    with closing(PreferenceStore(store, read_only=True)) as read:
+        return read.count()
 
 
 def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda share: None) -> None:
@@ -107,16 +100,17 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
 
 
 def _copy(session: Session, inside: Path, tell: Callable[[float], None]) -> None:
-    (inside / "checkpoints").mkdir(parents=True)
+    inside.mkdir()
     disk.write_atomically(inside / _CONFIG, json.dumps(session.config.to_dict(), indent=1).encode())
     with closing(session.store()) as store:
         store.copy_to(inside / _STORE)
     copied = (inside / _STORE).stat().st_size
-    files = {path: inside / "checkpoints" / path.name for path in checkpoint.kept(session.folder / "checkpoints")}
-    files |= {session.folder / name: inside / name for name in (summary.NAME, summary.PICTURE)}
-    files = {here: there for here, there in files.items() if here.is_file()}
+    paths = [*checkpoint.kept(session.folder / "checkpoints"), *snapshots.Snapshots(session.folder).paths()]
+    paths += [path for path in (session.folder / summary.NAME, session.folder / summary.PICTURE) if path.is_file()]
+    files = {path: inside / path.relative_to(session.folder) for path in paths}
     whole = copied + sum(here.stat().st_size for here in files)
     for here, there in files.items():
+        there.parent.mkdir(exist_ok=True)
         with open(here, "rb") as read, open(there, "xb") as written:
             while chunk := read.read(_CHUNK):
                 written.write(chunk)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QHideEvent, QIcon, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import assets, settings
+from app import assets
+from app.placement import keep_place, restore_place
 from app.previews import Preview, Previews
 from app.shelf import Shelf
 from app.widgets.card_grid import CardGrid
@@ -33,7 +34,7 @@ from core.session import Session
 from core.tasks import CATALOGUE
 from core.tasks.gymnasium import PREFIX
 
-_GEOMETRY = "start/geometry"
+_NAME, _WANTED = "start page", QSize(1280, 720)
 _SIDE, _STILL = 430, 192
 _ABOUT_TASKS = "You choose the better of two short clips, again and again; that is all it learns from."
 _ABOUT_SESSIONS = "Everything is kept."
@@ -60,8 +61,7 @@ class StartWindow(QMainWindow):
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
-        self.resize(1280, 720)
-        self.banner = label("notice", wrap=True)
+        self.banner = label("told", wrap=True)
         self.form = NewSession(shelf.root, given or {})
         self.pages = QStackedWidget()
         self.front = self._front()
@@ -70,9 +70,7 @@ class StartWindow(QMainWindow):
         self._make_frame()
         self._make_actions()
         self._connect()
-        place = settings.blob(_GEOMETRY)
-        if place is not None:
-            self.restoreGeometry(place)
+        restore_place(self, _NAME, _WANTED)
 
     def _make_frame(self) -> None:
         frame = QWidget()
@@ -208,7 +206,7 @@ class StartWindow(QMainWindow):
     def hideEvent(self, event: QHideEvent) -> None:
         """A session wants the processor and the memory."""
         if not event.spontaneous():
-            settings.keep(_GEOMETRY, self.saveGeometry())
+            keep_place(self, _NAME)
             self.previews.hold(True)
             self.grid.let_go()
             self.form.let_go()

@@ -13,11 +13,8 @@ def build(spec: JobSpec, threads: int = 1) -> Job:
         from core.jobs.previews import PreviewsJob
 
         return PreviewsJob()
-    import torch
-
     from core import parallel
 
-    torch.set_num_threads(1)
     parallel.allow(threads)
     config = Config.from_dict(spec.config)
     job = _make(spec.name, config)
@@ -44,4 +41,8 @@ def _make(name: str, config: Config) -> Job:
         from core.jobs.clips import ClipsJob
 
         return ClipsJob(config)
+    if name == "film":
+        from core.jobs.film import FilmJob
+
+        return FilmJob(config)
     raise ValueError(f"no job {name!r}")
