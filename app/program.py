@@ -8,6 +8,7 @@ import signal
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
@@ -94,13 +95,16 @@ class Program(QObject):
             self._returns = False
             self._show(session, self._options.teacher)
 
-    def show_start(self) -> None:
+    def show_start(self, last: Path | None = None) -> None:
+        """last: the session that was just closed."""
         self._returns = True  # from here on every session leads back
         if self.start is None:
             shelf, previews = Shelf(sessions_folder()), Previews(JobProcess)
             self.start = StartWindow(shelf, previews, given(self._options))
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
+        if last:
+            self.start.choose(last)
         self.start.show()
 
     def quit(self) -> None:
@@ -154,7 +158,7 @@ class Program(QObject):
         for part in (ended.keeper, ended.window, ended.controller):
             part.deleteLater()
         if self._returns and not self._quitting:
-            self.show_start()
+            self.show_start(ended.controller.session.folder)
         else:
             self.ended.emit()
 

@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QFile, QObject, Signal
 from PySide6.QtGui import QImage
 
+from app import settings
 from app.background import Background
 from app.opening import created, fresh, with_store
 from core import library, summary
@@ -21,6 +22,7 @@ from core.session import Session
 log = logging.getLogger(__name__)
 _LIST, _OPEN, _CHANGE, _PICTURE = "list", "open", "change", "picture "
 _TOLD_SHARES = 20
+_ELSEWHERE, _REMEMBERED = "start page/elsewhere", 50
 
 
 class Shelf(QObject):
@@ -56,7 +58,8 @@ class Shelf(QObject):
 
     def refresh(self) -> None:
         """`listed` follows."""
-        self._looking.do(lambda: library.sessions(self.root), _LIST)
+        others = elsewhere()
+        self._looking.do(lambda: library.sessions(self.root, others), _LIST)
 
     def find_picture(self, folder: Path) -> None:
         """`picture_found` follows where there is one."""
@@ -91,6 +94,12 @@ class Shelf(QObject):
             thread.end()
             thread.wait()
 
+    def _remember(self, folder: Path) -> None:
+        """A session that is kept elsewhere would not be found again."""
+        if folder.parent != self.root:
+            known = [path for path in elsewhere() if path != folder][: _REMEMBERED - 1]
+            settings.keep(_ELSEWHERE, "\n".join(map(str, [folder, *known])))
+
     def _duplicate(self, folder: Path) -> tuple[str, Path]:
         target, told = fresh(self.root, f"{folder.name}-copy"), -1
 
@@ -123,6 +132,7 @@ class Shelf(QObject):
         if name == _LIST:
             self.listed.emit(result)
         elif name == _OPEN:
+            self._remember(result.folder)
             self.opened.emit(result)
         elif name == _CHANGE:
             self.changed.emit(*result)
@@ -135,6 +145,11 @@ class Shelf(QObject):
             log.warning("%s: %s", name, sentence)
         else:
             self.refused.emit(sentence)
+
+
+def elsewhere() -> list[Path]:
+    """Sessions that were opened and are not in the usual folder, the newest first."""
+    return [Path(line) for line in settings.text(_ELSEWHERE).splitlines()]
 
 
 def _picture(folder: Path) -> QImage | None:

@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +34,16 @@ class Entry:
     problem: str = ""
 
 
-def sessions(root: Path) -> list[Entry]:
-    """Every session in the folder, the last opened first; unreadable ones too. UserError where it can't be read."""
+def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[Entry]:
+    """Every session in the folder, the last opened first; unreadable ones too. UserError where it can't be read.
+
+    elsewhere: sessions in other folders, which are listed too as long as they are there
+    """
+    folders = [path for path in elsewhere if path.is_dir() and path.parent != root]
     try:
-        folders = [path for path in root.iterdir() if path.is_dir() and not path.name.endswith(".part")]
+        folders += [path for path in root.iterdir() if path.is_dir() and not path.name.endswith(".part")]
     except FileNotFoundError:
-        return []
+        pass  # the first session makes it
     except OSError as error:
         raise UserError(f"{root} can't be read ({disk.reason(error)}): check that you may read it.") from error
     return sorted(map(entry, folders), key=lambda found: found.changed_at, reverse=True)

@@ -170,6 +170,10 @@ class StartWindow(QMainWindow):
         self.shelf.progressed.connect(self.tell)
         self.shelf.refused.connect(self.tell_refusal)
 
+    def choose(self, folder: Path) -> None:
+        """This session is to be the chosen one when the list is next shown."""
+        self._made = folder
+
     def begin(self, task: str) -> None:
         """The form for a new session of this task."""
         self.tell("")
