@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from platformdirs import user_cache_dir
-from PySide6.QtCore import QBuffer, QIODevice, QObject, QRect, Qt, Signal
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
 from app import assets
@@ -32,6 +32,8 @@ _DRAWING = 1
 _QUALITY = 88
 _LONGEST = 16 << 20
 _JOB = "previews"
+_LINGER_MS = 1000
+"""How long the child stays when there is nothing to draw: more is often wanted at once."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Previews(QObject):
         self._worker: JobWorker | None = None
         self._process: Process | None = None
         self._on = True
+        self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
+        self._rest.timeout.connect(self._on_rest)
         self._disk = Background(self)
         self._disk.task_done.connect(self._on_looked_up)
         self._disk.task_refused.connect(self._on_miss)
@@ -114,15 +118,16 @@ class Previews(QObject):
     def hold(self, on: bool) -> None:
         """Whether to draw nothing for now: a session wants the processor. What is wanted is drawn afterwards."""
         self._on = not on
-        if on and self._worker:
-            self._worker.cancel()
+        if on:
+            self._on_rest()
         self._draw_next()
 
     def close(self) -> None:
         """Ends the child and the thread; blocks until they have ended."""
         self._on = False
+        self._rest.stop()
+        self._on_rest()
         if self._worker:
-            self._worker.cancel()
             self._worker.wait()
         self._disk.end()
         self._disk.wait()
@@ -169,13 +174,17 @@ class Previews(QObject):
         if self._drawing or not self._on:
             return
         if not self._wanted:
-            if self._worker:
-                self._worker.cancel()
+            self._rest.start()
             return
+        self._rest.stop()
         self._drawing = self._wanted.popleft()
         process = self._process or self._start()
         with contextlib.suppress(JobDiedError):  # _on_finished comes next, and tells
             process.send(PreviewRequested(self._drawing))
+
+    def _on_rest(self) -> None:
+        if self._worker:
+            self._worker.cancel()
 
     def _start(self) -> Process:
         self._process = process = self._make_process(JobSpec(_JOB, Config().to_dict()))

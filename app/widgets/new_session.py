@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFileDialog,
     QFormLayout,
@@ -116,13 +117,14 @@ class NewSession(QWidget):
     def _make_foot(self) -> None:
         self.problem = label("problem", wrap=True)
         self.back = QPushButton("Back")
-        self.back.setShortcut(Qt.Key.Key_Escape)
         self.make = QPushButton("Create and start")
         self.make.setObjectName("primary")
-        self.make.setShortcut("Ctrl+Return")
         self.make.setToolTip("Ctrl+Enter")
         self.back.clicked.connect(self.back_requested)
         self.make.clicked.connect(self._on_create_requested)
+        for key, slot in (("Esc", self.back_requested.emit), ("Ctrl+Return", self._on_create_requested)):
+            shortcut = QShortcut(QKeySequence(key), self)  # at once, where a button's own comes late
+            shortcut.activated.connect(slot)
 
     def _arrange(self) -> None:
         left = QVBoxLayout()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -97,6 +98,14 @@ def test_a_session_that_another_program_has_open_is_listed(make: Make) -> None:
         found = library.entry(folder)
     session.close()
     assert found.summary and found.summary.labels == 3
+
+
+def test_a_store_that_is_just_being_made_has_no_answers_yet(make: Make) -> None:
+    store = make("s") / "preferences.sqlite"
+    store.unlink()
+    with closing(sqlite3.connect(store)) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        assert library.answers(store) == 0
 
 
 def test_listing_writes_nothing(make: Make) -> None:
