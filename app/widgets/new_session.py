@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QPushButton,
     QScrollArea,
@@ -196,6 +197,7 @@ class NewSession(QWidget):
         self.fold.setChecked(False)
         self.area.verticalScrollBar().setValue(0)
         self._show_task()
+        self._ask_for_picture()
         (self.env_id if typed else self.fields["teacher"]).setFocus()
 
     def set_preview(self, task: str, preview: Preview) -> None:
@@ -220,13 +222,12 @@ class NewSession(QWidget):
 
     def _show_task(self) -> None:
         task = find(self.draft.task)
-        self.title.setText(task.title or "An environment of Gymnasium")
-        self.instruction.setText(task.instruction)
+        _tell(self.title, task.title or "Any environment of Gymnasium")
+        _tell(self.instruction, task.instruction)
         self.refusal = ""
         self.picture.set_preview(None, "Drawing …" if task.title else "Type the id of an environment.")
         if not self._named:
             self.name.setText(fresh(self._place, plain_name(task.name)).name)
-        self._ask_for_picture()
         self._show_draft()
 
     def _ask_for_picture(self) -> None:
@@ -269,13 +270,7 @@ class NewSession(QWidget):
     def _on_env_typed(self, text: str) -> None:
         self.draft.set_task(PREFIX + text.strip())
         self._typing.start()
-        task = find(self.draft.task)
-        self.title.setText(task.title or "An environment of Gymnasium")
-        self.refusal = ""
-        self.picture.set_preview(None, "Looking for it …" if task.title else "")
-        if not self._named:
-            self.name.setText(fresh(self._place, plain_name(task.name)).name)
-        self._show_draft()
+        self._show_task()
 
     def _on_named(self, text: str) -> None:
         self._named = True
@@ -308,3 +303,9 @@ class NewSession(QWidget):
     def _on_create_requested(self) -> None:
         if self.draft.config is not None and not self._sentence():
             self.create_requested.emit(self.folder, self.draft.config)
+
+
+def _tell(place: QLabel, text: str) -> None:
+    """As high as the text needs: a layout beside a scroll area would cut its last line."""
+    place.setText(text)
+    place.setFixedHeight(place.heightForWidth(place.width()))

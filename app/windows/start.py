@@ -58,6 +58,7 @@ class StartWindow(QMainWindow):
         super().__init__(parent)
         self.shelf, self.previews = shelf, previews
         self._made: Path | None = None
+        self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
@@ -225,8 +226,13 @@ class StartWindow(QMainWindow):
         self.shelf.close()
 
     def _set_busy(self, on: bool) -> None:
-        """While a session is being opened nothing else can be asked for."""
+        """While a session is being opened nothing else can be asked for; then the focus is where it was."""
+        if on:
+            self._busy_from = self.focusWidget()
         self.pages.setEnabled(not on)
+        if not on and self._busy_from is not None:
+            self._busy_from.setFocus()
+            self._busy_from = None
 
     def _open(self, entry: Entry) -> None:
         if entry.problem:
