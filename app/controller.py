@@ -134,6 +134,7 @@ class Controller(QObject):
         self.replays.replay_requested.connect(self._on_clips_requested)
         self.replays.replay_refused.connect(self.trouble_arose)
         self.films.film_ended.connect(self.trouble_arose)
+        self.films.film_refused.connect(self.trouble_arose)
 
     @property
     def waits(self) -> dict[str, str]:

@@ -19,10 +19,12 @@ class Films(QObject):
     Signals:
         film_progressed(float): this share of it is made, from 0 to 1.
         film_ended(str): it is written, given up, or could not be made; one sentence.
+        film_refused(str): none is begun; one sentence.
     """
 
     film_progressed = Signal(float)
     film_ended = Signal(str)
+    film_refused = Signal(str)
 
     def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -36,9 +38,9 @@ class Films(QObject):
         return self._worker is not None
 
     def make(self, target: Path, before_after: bool = False) -> None:
-        """film_ended answers, exactly once."""
+        """film_ended answers, exactly once, or film_refused."""
         if self._worker is not None:
-            self.film_ended.emit("A film is being made already: wait for it, or cancel it.")
+            self.film_refused.emit("A film is being made already: wait for it, or cancel it.")
             return
         target = target if target.suffix else target.with_suffix(".mp4")
         self._target, self._outcome = target, ""
