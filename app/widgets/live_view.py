@@ -46,18 +46,15 @@ class LiveView(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        head = QHBoxLayout()
-        head.addWidget(self.title)
-        head.addStretch(1)
-        head.addWidget(self.figure)
         foot = QHBoxLayout()
         foot.addWidget(label("plotKey", "untrained"))
         foot.addWidget(self.slider, 1)
         foot.addWidget(label("plotKey", "live"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addLayout(head)
+        column.setSpacing(4)
+        column.addWidget(self.title)
+        column.addWidget(self.figure)
         column.addWidget(self.policy, 1)
         column.addLayout(foot)
 

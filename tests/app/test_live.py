@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import theme
@@ -305,16 +305,22 @@ def test_what_a_slider_passes_over_is_not_asked_for(view: LiveView, qtbot: QtBot
     assert asked == [moments(8)[2], None]
 
 
-def test_the_live_view_has_its_pictures(view: LiveView, picture: Take) -> None:
-    view.resize(390, 330)
-    picture(view, "live-empty")
+def test_the_live_view_has_its_pictures(view: LiveView, picture: Take, qapp: QApplication) -> None:
+    def take(name: str) -> None:
+        qapp.processEvents()  # the layout follows the texts
+        view.policy.player.show_frame(20)
+        view.policy.ribbon.set_share(0.42)
+        picture(view, name)
+
+    view.resize(390, 340)
+    take("live-empty")
     view.set_moments(moments(9))
     view.take(demonstration(predicted=False))
-    picture(view, "live-no-reward")
+    view.halt()
+    take("live-no-reward")
     view.policy.switch(demonstration())
-    view.policy.player.show_frame(20)
-    view.policy.ribbon.set_share(0.42)
-    picture(view, "live-now")
+    view.halt()
+    take("live-now")
     view.slider.setValue(4)
-    picture(view, "live-asked")
+    take("live-asked")
     assert view.title.text() == "After 8 answers, 2 minutes"
