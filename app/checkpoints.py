@@ -20,6 +20,7 @@ from core.session import JOBS, Session
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
 _LOAD, _SAVE, _ERRAND = "load", "save", "errand"
+_OURS = (_LOAD, _SAVE, _ERRAND)
 _DONE = {_LOAD: "loaded", _SAVE: "saved"}
 
 
@@ -48,7 +49,8 @@ class Checkpointer(QObject):
         self._states: dict[str, JobState] = {}
         self._any_saved = False
         self.saved_at: float | None = None
-        self._disk = Background(self)
+        self.disk = self._disk = Background(self)
+        """For whoever else has to do with the session's files: one after the other."""
         self._disk.task_done.connect(self._on_done)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
@@ -104,6 +106,8 @@ class Checkpointer(QObject):
         self._disk.do(carry_out, _ERRAND)
 
     def _on_done(self, name: str, result: Any) -> None:
+        if name not in _OURS:
+            return
         if name == _ERRAND:
             self.errand_ended.emit(result)
             return
@@ -118,6 +122,8 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
+        if name not in _OURS:
+            return
         if name == _ERRAND:
             self.errand_ended.emit(sentence)
             return

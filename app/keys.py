@@ -31,6 +31,13 @@ class Command(StrEnum):
     EXPORT = "export"
     QUIT = "quit"
     PANEL = "panel"
+    EARLIER = "earlier policy"
+    LATER = "later policy"
+    LIVE = "live policy"
+    DEMO = "demo"
+    DEMO_ALONE = "demo alone"
+    FILM = "film"
+    BEFORE_AFTER = "before and after"
     KEY_LIST = "key list"
     DIAGNOSTICS = "diagnostics"
     ABOUT = "about"
@@ -90,6 +97,13 @@ TABLE: dict[Meaning, Entry] = {
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
+    Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),
+    Command.LATER: Entry("A &later policy", ("]",), repeats=True),
+    Command.LIVE: Entry("The policy as it is &now", ("\\",)),
+    Command.DEMO: Entry("&Demo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
+    Command.DEMO_ALONE: Entry("Demo mode, &self-running", ("Shift+F11",), "The oracle answers until you leave"),
+    Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
+    Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
     Command.KEY_LIST: Entry("&Keys and commands", ("Ctrl+?", "F1")),
     Command.DIAGNOSTICS: Entry("Collect &diagnostics…", ()),
     Command.ABOUT: Entry("&About Somersault", ()),

@@ -19,7 +19,7 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
         (
             (Command.PAUSE, Command.STOP),
             (Command.HUMAN, Command.ORACLE),
-            (Command.EXPORT,),
+            (Command.EXPORT, Command.FILM, Command.BEFORE_AFTER),
             (Command.QUIT,),
         ),
     ),
@@ -34,7 +34,7 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
             (Command.BIND_KEYS,),
         ),
     ),
-    ("&View", ((Command.PANEL,),)),
+    ("&View", ((Command.PANEL,), (Command.EARLIER, Command.LATER, Command.LIVE), (Command.DEMO, Command.DEMO_ALONE))),
     ("&Help", ((Command.KEY_LIST,), (Command.DIAGNOSTICS, Command.ABOUT))),
 )
 """Title, and groups of commands with a line between them."""
@@ -53,9 +53,12 @@ def add_menus(window: QMainWindow, actions: Actions) -> None:
 def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
     """What the commands do that write a file."""
     name = controller.session.folder.name
+    films = controller.films
     collect, diagnostics = controller.collect_diagnostics, f"{name}-diagnostics.zip"
     return {
         Command.EXPORT: lambda: _ask(window, "Export", f"{name}.somersault", controller.export),
+        Command.FILM: lambda: _ask(window, "Film", f"{name}.mp4", films.make),
+        Command.BEFORE_AFTER: lambda: _ask(window, "Film", f"{name}-before-after.mp4", films.make_before_after),
         Command.DIAGNOSTICS: lambda: _ask(window, "Diagnostics", diagnostics, collect),
     }
 

@@ -32,11 +32,13 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.shows import Shows
 from app.teachers import keep_teacher
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
+from app.widgets.film_bar import FilmBar
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_hints import KeyHints
 from app.widgets.key_list import KeyList
@@ -71,6 +73,7 @@ class MainWindow(QMainWindow):
         self._make_bars()
         add_menus(self, self.commands)
         self.playback = Playback(self.clips, self.commands, self)
+        self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self._handlers = self._make_handlers()
         self._focus = Focus(self)
@@ -82,7 +85,7 @@ class MainWindow(QMainWindow):
         self._on_state_changed(controller.state)
 
     def _make_centre(self) -> None:
-        self.banner = Banner()
+        self.banner, self.film_bar = Banner(), FilmBar()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.clips, self.empty = ClipPair(), EmptyState()
         self.place = QStackedWidget()
@@ -95,13 +98,14 @@ class MainWindow(QMainWindow):
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
+        column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
 
     def _make_dock(self) -> None:
         task = self._controller.task
         members = self._controller.session.config.reward.members
-        self.live, self.plots = LiveView(), Plots(members, task.measure_name, task.measure_title)
+        self.live, self.plots = LiveView(task.measure_title), Plots(members, task.measure_name, task.measure_title)
         self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
@@ -155,6 +159,7 @@ class MainWindow(QMainWindow):
             Command.KEY_LIST: lambda: KeyList(self.commands.keys, self).open(),
             Command.ABOUT: self._on_about_requested,
             **self.playback.handlers,
+            **self.shows.handlers,
             **file_handlers(self, self._controller),
         }
 
@@ -214,6 +219,7 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
+            self.shows.leave_demo()
             keep_place(self)
             self._controller.stop()
 
