@@ -20,6 +20,7 @@ from safetensors.numpy import load, save
 
 from core import seals
 from core.errors import UserError
+from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 
 _SCHEMA = """
@@ -272,7 +273,7 @@ class PreferenceStore:
 
     @property
     def _rescue(self) -> str:
-        return f"python -m core preferences export {self._path.parent} FOLDER saves the answers that are whole"
+        return f"{COMMAND_LINE} preferences export {self._path.parent} FOLDER saves the answers that are whole"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

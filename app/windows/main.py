@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QDockWidget,
     QLabel,
     QMainWindow,
-    QMessageBox,
     QSplitter,
     QStackedWidget,
     QToolBar,
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import assets
+from app import about, assets
 from app.controller import Controller, State
 from app.keys import Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
@@ -37,11 +36,6 @@ from app.widgets.status_strip import StatusStrip
 from core.records import Choice, Preference
 
 _REFRESH_MS = 250
-_ABOUT = (
-    "<h3>Somersault</h3><p>Teach a simulated robot a behaviour that nobody can write a reward for, by choosing the"
-    " better of two short clips.</p><p>The method is that of Christiano et al., <i>Deep Reinforcement Learning from"
-    " Human Preferences</i> (2017).</p>"
-)
 
 
 class MainWindow(QMainWindow):
@@ -113,13 +107,13 @@ class MainWindow(QMainWindow):
         self.pause_action = self._action("Pause", "pause", self._on_pause_requested)
         self.stop_action = self._action("Stop", "stop", self._controller.stop)
         self.undo_action = self._action("Undo", "undo", self._controller.labelling.undo)
-        about = self._action("About", "about", self._on_about_requested)
+        tell_about = self._action("About", "about", self._on_about_requested)
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))
         bar.addActions(self._teacher_actions())
         bar.addSeparator()
-        bar.addActions([self.undo_action, about])
+        bar.addActions([self.undo_action, tell_about])
 
     def _action(self, text: str, icon: str, slot: Callable[[], object]) -> QAction:
         action = QAction(QIcon(str(assets.path(f"{icon}.svg"))), text, self)
@@ -251,7 +245,4 @@ class MainWindow(QMainWindow):
             self._controller.pause(self._controller.state == State.RUNNING)
 
     def _on_about_requested(self) -> None:
-        box = QMessageBox(QMessageBox.Icon.NoIcon, "About Somersault", _ABOUT, QMessageBox.StandardButton.Close, self)
-        box.setIconPixmap(self.windowIcon().pixmap(96, 96))
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
+        about.show(self)
