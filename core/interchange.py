@@ -1,9 +1,12 @@
 """Answers in an open form, for other programs: a folder with a JSON table and a safetensors file.
 
-preferences.json: {"format": "somersault-preferences", "version": 1, "task", "segments": [{"id", "env_steps"}],
+preferences.json: {"format": "somersault-preferences", "version": 2, "task", "segments": [{"id", "env_steps"}],
     "preferences": [{"id", "left", "right", "query", "disagreement", "choice", "labeller", "answered_at", "withdrawn",
-    "returns", "pool_returns"}]}, in the order given. left and right are ids of segments, choice is one of "left",
-    "right", "tie" and "can't tell", answered_at is in seconds since 1970; null stands for what is not known.
+    "returns", "pool_returns", "repeats", "changes"}]}, in the order given. left and right are ids of segments, choice
+    is one of "left", "right", "tie" and "can't tell", answered_at is in seconds since 1970; null stands for what is not
+    known. repeats is the id of the first answer to the same pair, where this one only shows whether it is given again;
+    no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the choices that the answer
+    had before, oldest first; newest is the id of the newest answer when it was changed. Version 1 had neither.
 segments.safetensors: for each segment N the arrays observations.N (k, o), actions.N (k, a), states.N (k, s) and, where
     the task has one, true_rewards.N (k,), bit for bit as they were recorded.
 config.json: the session's settings, from which a new session with these answers can be made.
@@ -14,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +29,10 @@ from core import disk
 from core.errors import UserError
 from core.preferences import Kept, PreferenceStore
 from core.records import Choice, PoolReturns, Preference, Query, Segment
+from core.rows import Change
 from core.session import Session, read_config
 
-_FORMAT, _VERSION = "somersault-preferences", 1
+_FORMAT, _VERSION = "somersault-preferences", 2
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
 _MAX_TABLE, _MAX_ARRAYS = 256 << 20, 4 << 30
 _NAMES = ("observations", "actions", "states", "true_rewards")
@@ -65,7 +70,7 @@ def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
         with closing(session.store()) as store:
             return store.history(), 0
     except UserError:
-        with closing(PreferenceStore(session.folder / "preferences.sqlite", damaged=True)) as store:
+        with closing(PreferenceStore(session.folder / "preferences.sqlite", read_only=True)) as store:
             return store.salvage()
 
 
@@ -89,6 +94,8 @@ def _row(entry: Kept) -> dict[str, Any]:
         "withdrawn": entry.withdrawn,
         "returns": preference.returns,
         "pool_returns": None if pool is None else [pool.worst, pool.mean],
+        "repeats": query.repeats,
+        "changes": [{**asdict(change), "choice": str(change.choice)} for change in entry.changes],
     }
 
 
@@ -117,7 +124,7 @@ def _read(source: Path) -> list[Kept]:
     table = json.loads(disk.read_small(source / _TABLE, _MAX_TABLE))
     if table["format"] != _FORMAT:
         raise ValueError("it has another format")
-    if table["version"] != _VERSION:
+    if table["version"] not in (1, _VERSION):
         raise UserError(f"{source} was written by another version of Somersault: import it with that one.")
     arrays = load(disk.read_small(source / _ARRAYS, _MAX_ARRAYS))
     segments = {entry["id"]: _segment(entry, arrays) for entry in table["segments"]}
@@ -139,8 +146,15 @@ def _segment(entry: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Segm
 def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
     pool = None if row["pool_returns"] is None else PoolReturns(*map(float, row["pool_returns"]))
     disagreement = np.nan if row["disagreement"] is None else float(row["disagreement"])
-    query = Query(disk.whole(row["query"]), segments[row["left"]], segments[row["right"]], disagreement, pool)
+    repeats = None if row.get("repeats") is None else disk.whole(row["repeats"])
+    sides = segments[row["left"]], segments[row["right"]]
+    query = Query(disk.whole(row["query"]), *sides, disagreement, pool, repeats)
     returns = None if row["returns"] is None else (float(row["returns"][0]), float(row["returns"][1]))
     labeller, answered_at = str(row["labeller"]), float(row["answered_at"])
     preference = Preference(disk.whole(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
-    return Kept(preference, row["withdrawn"] is True)
+    return Kept(preference, row["withdrawn"] is True, tuple(map(_change, row.get("changes", ()))))
+
+
+def _change(entry: Mapping[str, Any]) -> Change:
+    told = Choice(entry["choice"]), str(entry["labeller"]), float(entry["changed_at"])
+    return Change(*told, disk.whole(entry["newest"]))

@@ -37,4 +37,8 @@ def _make(name: str, config: Config) -> Job:
         from core.jobs.clips import ClipsJob
 
         return ClipsJob(config)
+    if name == "film":
+        from core.jobs.film import FilmJob
+
+        return FilmJob(config)
     raise ValueError(f"no job {name!r}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,33 +67,45 @@ class RewardFit:
         return len(self._ids)
 
     def add(self, preference: Preference) -> None:
-        """Takes in an answer; 'can't tell' is not trained on (2.2.2)."""
-        mu = preference.choice.mu
-        if mu is None:
-            return
+        """Takes in an answer, or the other choice of one that was changed; 'can't tell' is not trained on (2.2.2).
+
+        Nothing starts over: what it shares with the one before, hold-outs and draws, stays.
+        """
         if self._in_epoch:
             self._later.append(lambda: self.add(preference))
             return
+        mu, index = preference.choice.mu, bisect_left(self._ids, preference.id)
+        if mu is None:
+            self.remove(preference.id)
+        elif preference.id in self._ids[index : index + 1]:
+            self._mu[index] = mu[0]
+        else:
+            self._insert(index, preference, mu[0])
+
+    def _insert(self, index: int, preference: Preference, mu: float) -> None:
+        """At its place in the order of their numbers, which is the one that a resumed session gives them in."""
         if self._on_returns and preference.returns is None:
             raise ValueError(f"answer {preference.id} tells no returns to fit to")
         sides = [preference.query.left, preference.query.right]
         pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
-        self._append(pair, mu[0], preference.returns or (0.0, 0.0))
-        self._ids.append(preference.id)
+        self._make_room(index, pair.shape)
+        self._inputs[index], self._mu[index] = torch.as_tensor(pair), mu
+        self._returns[index] = torch.tensor(preference.returns or (0.0, 0.0))
+        self._moments.insert(index, np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
+        self._ids.insert(index, preference.id)
         self._normal = None
-        self.resampling.add()
+        self.resampling.add(index)
         if self._config.latest and self.count > self._config.latest:
             self.remove(self._ids[0])
 
-    def _append(self, pair: np.ndarray, mu: float, returns: tuple[float, float]) -> None:
-        """Keeps (2, k, inputs) in arrays that grow by doubling."""
+    def _make_room(self, index: int, shape: tuple[int, ...]) -> None:
+        """For one of this shape, (2, k, inputs), in arrays that grow by doubling; those after it move down."""
         if self.count == self._room:
             self._room = max(64, 2 * self._room)
-            self._inputs = self._grown(self._inputs, pair.shape)
+            self._inputs = self._grown(self._inputs, shape)
             self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))
-        self._inputs[self.count], self._mu[self.count] = torch.as_tensor(pair), mu
-        self._returns[self.count] = torch.tensor(returns)
-        self._moments.append(np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
+        for tensor in (self._inputs, self._mu, self._returns):
+            tensor[index + 1 : self.count + 1] = tensor[index : self.count].clone()
 
     def _grown(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
         grown = torch.zeros((self._room, *shape), device=self._device)
@@ -114,6 +127,19 @@ class RewardFit:
         for tensor in (self._inputs, self._mu, self._returns):
             tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
         self.resampling.remove(index)
+
+    @torch.no_grad()
+    def chances(self, ids: Sequence[int], ensemble: RewardEnsemble) -> dict[int, float]:
+        """What any ensemble makes of these preferences, by number: P[left is preferred], the mean over the members.
+
+        Without the labeller's errors. Those that are no longer kept are left out.
+        """
+        wanted = set(ids)
+        rows = {key: index for index, key in enumerate(self._ids) if key in wanted}
+        pairs = self._inputs[list(rows.values())]
+        sums = ensemble.totals(pairs.flatten(0, 1)).reshape(ensemble.members, -1, 2)
+        left = torch.sigmoid(sums[..., 0] - sums[..., 1]).mean(0)
+        return dict(zip(rows, left.tolist(), strict=True))
 
     def epochs(self, count: int) -> Iterator[FitReport | None]:
         """Runs so many epochs, yielding a report after each; needs at least one preference.
@@ -269,28 +295,41 @@ class RewardFit:
             clear += float((mu != 0.5).sum())
         return losses, right, clear
 
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Numbers of the preferences, in order."""
+        return tuple(self._ids)
+
+    def knows_all_of(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether the state is one of just these preferences with just these choices."""
+        same = self._ids == [int(i) for i in arrays["ids"]]
+        return same and np.array_equal(self._mu[: self.count].cpu().numpy(), arrays.get("mu", []))
+
     def get_state(self) -> dict[str, np.ndarray]:
         arrays = {f"resampling_{n}": a for n, a in self.resampling.get_state().items()}
         arrays |= {f"ensemble_{n}": a for n, a in self.ensemble.to_arrays().items()}
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64)}
+        arrays["mu"] = self._mu[: self.count].cpu().numpy().copy()
         return arrays | optimiser_arrays(self.optimiser)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restores all but the preferences, which come from the store and must have been added.
 
-        Answers older than the newest one of then that were no longer kept are dropped: newer ones had taken their place
+        Where only the latest are kept, answers older than those of then are dropped: newer ones had taken their place
         (A.2), even if those were withdrawn since.
         """
         self.ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in arrays.items() if "ensemble_" in n})
         self.l2 = torch.as_tensor(arrays["l2"])
         kept = [int(i) for i in arrays["ids"]]
-        for gone in sorted(set(self._ids) - set(kept)):
-            if gone < max(kept, default=0):
+        known = set(kept)
+        for gone in sorted(set(self._ids) - known) if self._config.latest else ():
+            if gone < min(kept, default=0):
                 self.remove(gone)
         self.resampling.set_state({n.removeprefix("resampling_"): a for n, a in arrays.items()})
         for index in reversed(range(len(kept))):
             if kept[index] not in self._ids:
                 self.resampling.remove(index)
-        while self.resampling.size < self.count:
-            self.resampling.add()
+        for index, key in enumerate(self._ids):  # answered since, or changed from what is not trained on
+            if key not in known:
+                self.resampling.add(index)
         load_optimiser(self.optimiser, arrays)
