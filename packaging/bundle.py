@@ -14,6 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 _ELF = b"\x7fELF"
 _SYMBOLS = re.compile(r"\s\.symtab\s+SYMTAB\s")
+_LOADS = re.compile(r"^\s+LOAD\s+(0x\w+)\s+(0x\w+)\s.*\s(0x\w+)$", re.MULTILINE)
 _GLIBC = re.compile(rb"GLIBC_2\.(\d+)\x00")
 
 
@@ -33,11 +34,30 @@ def assemble(frozen: Path, licences: Path, bundle: Path) -> None:
 
 
 def strip(bundle: Path) -> None:
-    """Takes the symbols, which only a debugger reads, out of the libraries that still have them."""
-    for path in elf_files(bundle):
-        sections = _output("readelf", "--section-headers", "--wide", path)
-        if _SYMBOLS.search(sections):
-            subprocess.run(["strip", "--strip-unneeded", "--preserve-dates", str(path)], check=True)
+    """Takes the symbols, which only a debugger reads, out of the libraries that still have them.
+
+    Libraries that a wheel's maker has edited may come out of it broken; those stay as they are.
+    """
+    for path in list(elf_files(bundle)):
+        if not _SYMBOLS.search(_output("readelf", "--section-headers", "--wide", path)):
+            continue
+        stripped = path.with_name(path.name + ".stripped")
+        subprocess.run(["strip", "--strip-unneeded", "-o", str(stripped), str(path)], check=True)
+        if is_loadable(stripped) and stripped.stat().st_size < path.stat().st_size:
+            stripped.chmod(path.stat().st_mode)
+            stripped.replace(path)
+        else:
+            stripped.unlink()
+
+
+def is_loadable(path: Path) -> bool:
+    """Whether its segments lie in the file as the system's loader wants them."""
+    loads = [[int(number, 16) for number in found] for found in _LOADS.findall(_segments(path))]
+    return all((offset - address) % alignment == 0 for offset, address, alignment in loads)
+
+
+def _segments(path: Path) -> str:
+    return _output("readelf", "--segments", "--wide", path)
 
 
 def elf_files(bundle: Path) -> Iterator[Path]:

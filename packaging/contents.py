@@ -18,6 +18,7 @@ HIDDEN_PACKAGES = ("core", "app", "gymnasium.envs", "mujoco.rendering", "mujoco.
 EXCLUDED_MODULES = (
     # for writing and testing programs
     *("pytest", "_pytest", "setuptools", "pip", "pkg_resources", "IPython", "tkinter", "pygments", "rich", "psutil"),
+    "readline",
     # of pyqtgraph, mujoco, imageio, sympy and torch, each for something that is never asked of them here
     *("pyqtgraph.examples", "pyqtgraph.opengl", "matplotlib", "networkx", "jinja2", "markupsafe", "yaml", "PIL"),
     *("mujoco.studio", "mujoco.usd", "mujoco.sysid", "mujoco.mjx", "mujoco.viewer", "mujoco._simulate"),
@@ -38,9 +39,9 @@ _UNWANTED = (
     *("PySide6/Qt/plugins/platforms/libqeglfs*", "PySide6/Qt/plugins/platforms/libqlinuxfb*"),
     *("PySide6/Qt/plugins/platforms/libqvnc*", "PySide6/Qt/plugins/platforms/libqvkkhrdisplay*"),
     *("PySide6/Qt/plugins/platforms/libqminimal*", "PySide6/Qt/plugins/platformthemes/libqgtk3*"),
-    *("PySide6/Qt/plugins/networkinformation/*", "PySide6/Qt/plugins/tls/*", "PySide6/Qt/lib/libQt6Egl*"),
+    *("PySide6/Qt/plugins/networkinformation/*", "PySide6/Qt/plugins/tls/*", "*libQt6Egl*", "*QtNetwork.*"),
     *("PySide6/Qt/plugins/imageformats/libqtiff*", "PySide6/Qt/plugins/imageformats/libqpdf*"),
-    *("PySide6/Qt/plugins/imageformats/libqwebp*", "libQt6Egl*", "PySide6/QtNetwork.*"),
+    *("PySide6/Qt/plugins/imageformats/libqwebp*", "*libQt6Network*"),
     # headers, stubs, static libraries, tests and sources wherever they are
     *("*.pyi", "*.a", "*.lib", "*.h", "*.hpp", "*.c", "*.pyx", "*.pxd", "*/tests/*", "*/testing/*", "*.md5"),
     *("pyqtgraph/examples/*", "pygame/docs/*", "pygame/examples/*", "_tcl_data/*", "_tk_data/*", "tcl8/*"),
@@ -48,7 +49,7 @@ _UNWANTED = (
 
 _TORCH_SOURCE = re.compile(r"torch/(?!(nn|jit|utils|optim|distributions)/)\w+/.*(?<!config)\.py")
 """Of torch, beside the compiled modules, only what it reads the source of: settings, and what may be scripted."""
-_OWN_LIBRARIES = re.compile(r"lib(python3|ssl|crypto|sqlite3|ffi|bz2|lzma|z|uuid|expat|mpdec)[.\d-]*\.so")
+_OWN_LIBRARIES = re.compile(r"lib(python3|ssl|crypto|sqlite3|ffi|bz2|lzma|z|uuid|mpdec)[.\d-]*\.so")
 """What Python itself is linked with, and may differ between systems."""
 
 

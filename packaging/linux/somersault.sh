@@ -10,7 +10,7 @@ if [ "$machine" != "$built_for" ]; then
 fi
 found=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d ' ' -f 2)
 if [ "$(printf '%s\n' "$built_with" "${found:-0}" | sort -V | head -n 1)" != "$built_with" ]; then
-    echo "Somersault needs the C library glibc $built_with or newer, and this system has ${found:-another one}: use Debian 12, Ubuntu 22.04 or newer, or run Somersault from its source." >&2
+    echo "Somersault needs the C library glibc $built_with or newer, and this system has ${found:-another one}: use a newer release of it, or run Somersault from its source." >&2
     exit 2
 fi
 exec "$here/lib/somersault" "$@"
