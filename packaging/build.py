@@ -1,6 +1,6 @@
 """Build the bundle, and what it is shipped as. One command, for the system it is run on:
 
-python3 packaging/build.py                   Linux: folder, .deb and .tar.xz; Windows: folder and .zip
+python3 packaging/build.py                   Linux: folder, .deb and .tar.xz; Windows: folder, installer and .zip
 python3 packaging/build.py --torch cuda      the same with CUDA
 python3 packaging/build.py --folder-only     stop after the folder
 python3 packaging/build.py --output FOLDER   instead of packaging/dist
@@ -47,6 +47,7 @@ class Build:
         self.version = VERSION + ("+cuda" if self.cuda else "")
         self.name = f"somersault-{self.version}-{platform.system().lower()}-{platform.machine().lower()}"
         self.folder = output / self.name
+        self.icon = self.work / "pyinstaller" / "somersault" / "somersault.ico"
         self.seconds: dict[str, float] = {}
         self.epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or _commit_time())
 
@@ -73,6 +74,9 @@ class Build:
         frozen, work, spec = self.work / "frozen", self.work / "pyinstaller", HERE / "somersault.spec"
         shutil.rmtree(self.work / "licences", ignore_errors=True)
         places = ["--distpath", frozen, "--workpath", work]
+        if sys.platform == "win32":
+            self.icon.parent.mkdir(parents=True, exist_ok=True)
+            self.call(self.python, HERE / "icon.py", self.icon)
         fixed = {"PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": str(self.epoch)}
         self.call(self.python, "-m", "PyInstaller", "--noconfirm", "--log-level", "ERROR", *places, spec, **fixed)
         sources = work / "somersault" / "sources.txt"
@@ -85,6 +89,13 @@ class Build:
         target = self.output / f"somersault_{self.version}_{debian.architecture(platform.machine())}.deb"
         staging = self.work / "deb"
         debian.build(self.folder, self.version, platform.machine(), self.cuda, staging, target, self.epoch)
+        return target
+
+    def make_installer(self) -> Path:
+        """With NSIS, whose payload is at most 2 GB: CUDA's libraries are more, and are shipped as an archive only."""
+        target = self.output / f"{self.name}-setup.exe"
+        names = {"VERSION": self.version, "BUNDLE": self.folder, "ICON": self.icon, "OUTPUT": target}
+        self.call("makensis", *(f"-D{name}={value}" for name, value in names.items()), HERE / "windows/somersault.nsi")
         return target
 
     def make_archive(self) -> Path:
@@ -129,6 +140,9 @@ def main() -> None:
         if sys.platform == "linux":
             with build.timed("deb"):
                 made.append(build.make_deb())
+        if sys.platform == "win32" and shutil.which("makensis") and not build.cuda:
+            with build.timed("installer"):
+                made.append(build.make_installer())
         with build.timed("archive"):
             made.append(build.make_archive())
     sizes = {build.folder.name: bundles.size(build.folder), **{path.name: path.stat().st_size for path in made}}

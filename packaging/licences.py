@@ -29,12 +29,15 @@ class Unlicensed(Exception):
     """Something would be shipped whose licence is not known."""
 
 
-def gather(sources: Iterable[str], target: Path) -> list[str]:
-    """Copies the texts of all owners of `sources` into folders of `target`; returns a line about each owner."""
+def gather(sources: Iterable[str], target: Path, tools: tuple[str, ...] = ("pyinstaller",)) -> list[str]:
+    """Copies the texts of all owners of `sources` into folders of `target`; returns a line about each owner.
+
+    tools: distributions that leave something of theirs in what they make.
+    """
     paths = {Path(source).resolve() for source in sources}
     owners, ours = _owners(), {path for path in paths if _is_ours(path)}
     lines, distributions = [], {owners[path] for path in paths if path in owners}
-    for distribution in sorted(distributions | {"pyinstaller"}, key=str.lower):
+    for distribution in sorted(distributions.union(tools), key=str.lower):
         lines.append(_take_distribution(metadata.distribution(distribution), target))
     rest = paths - owners.keys() - ours
     lines += _take_python(rest, target) + _take_system(rest, target)
