@@ -25,6 +25,7 @@ from safetensors.numpy import load, save
 from core import rows, schema, seals
 from core.errors import UserError
 from core.packing import from_arrays, to_arrays
+from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
 
@@ -311,7 +312,7 @@ class PreferenceStore:
 
     @property
     def _rescue(self) -> str:
-        return f"python -m core preferences export {self._path.parent} FOLDER saves the answers that are whole"
+        return f"{COMMAND_LINE} preferences export {self._path.parent} FOLDER saves the answers that are whole"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
