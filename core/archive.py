@@ -1,9 +1,9 @@
 """A session as one file, to keep or to give to another person; and back.
 
-The file is a zip with exactly these members: somersault.json (the format's number), config.json, preferences.sqlite and
-checkpoints/NUMBER.safetensors. Whoever made it is not trusted: members are written under names of our own making, sizes
-are checked before anything is read, and the session appears under its name only once all of it has been read and found
-whole.
+The file is a zip with exactly these members: somersault.json (the format's number), config.json, preferences.sqlite,
+checkpoints/NUMBER.safetensors and, once there are curves, metrics.safetensors. Whoever made it is not trusted: members
+are written under names of our own making, sizes are checked before anything is read, and the session appears under its
+name only once all of it has been read and found whole; only damaged curves are let through, as no session needs them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from core import checkpoint, disk
+from core import checkpoint, disk, history
 from core.errors import UserError
 from core.preferences import PreferenceStore
 from core.session import Session, read_config
@@ -31,7 +31,8 @@ from core.session import Session, read_config
 _FORMAT = 1
 _MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"
 _ALLOWED = re.compile(
-    r"somersault\.json|config\.json|preferences\.sqlite|checkpoints/[0-9]{8,12}\.safetensors", re.ASCII
+    r"somersault\.json|config\.json|preferences\.sqlite|metrics\.safetensors|checkpoints/[0-9]{8,12}\.safetensors",
+    re.ASCII,
 )
 _MAX_MEMBERS = 16
 _MAX_SIZE = 4 << 30
@@ -81,6 +82,8 @@ def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
         archive.write(store, _STORE)
         for path in checkpoint.kept(folder / "checkpoints"):
             archive.write(path, f"checkpoints/{path.name}")
+        if (folder / history.NAME).is_file():
+            archive.write(folder / history.NAME, history.NAME)
 
 
 def import_session(source: Path, folder: Path) -> None:

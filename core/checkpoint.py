@@ -35,7 +35,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
     values = {job: state.values for job, state in states.items()}
     text = json.dumps({"version": _VERSION, "number": number, "values": values})
     path = folder / f"{number:08d}.safetensors"
-    write_atomically(path, save(arrays, metadata={"somersault": text, "digest": _digest(text, arrays)}))
+    write_atomically(path, save(arrays, metadata={"somersault": text, "digest": digest(text, arrays)}))
     _prune(folder, path)
     return path
 
@@ -44,7 +44,7 @@ def _contiguous(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array) if array.ndim else array.reshape(())
 
 
-def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
+def digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
     """Of the JSON and of each array with its name, type and shape."""
     sha = hashlib.sha256(text.encode())
     for name in sorted(arrays):
@@ -104,7 +104,7 @@ def _load(path: Path) -> tuple[int, dict[str, JobState]]:
     meta = json.loads(text)
     if meta["version"] not in (_WITHOUT_DIGEST, _VERSION):
         raise UserError(f"{path} was written by another version of Somersault: open it with that one.")
-    if meta["version"] != _WITHOUT_DIGEST and metadata["digest"] != _digest(text, arrays):
+    if meta["version"] != _WITHOUT_DIGEST and metadata["digest"] != digest(text, arrays):
         raise ValueError("its digest does not match")
     if meta["number"] != int(path.stem):
         raise ValueError("its number is not that of its name")
