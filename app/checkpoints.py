@@ -1,4 +1,4 @@
-"""Checkpoints: asks the jobs for their states, and saves them together once all have answered."""
+"""Checkpoints: asks the jobs for their states, and saves them together once all have answered, and the curves too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.background import Background
 from app.crew import Crew
+from core import history
 from core.events import JobState, StateRequested, StateSaved
+from core.metrics import Metrics
 from core.session import JOBS, Session
 
 log = logging.getLogger(__name__)
@@ -37,9 +39,9 @@ class Checkpointer(QObject):
     damage_found = Signal(str)
     errand_ended = Signal(str)
 
-    def __init__(self, session: Session, crew: Crew, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, crew: Crew, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._crew = session, crew
+        self._session, self._crew, self._metrics = session, crew, metrics
         self._number = 0
         self._states: dict[str, JobState] = {}
         self.saved_at: float | None = None
@@ -51,7 +53,13 @@ class Checkpointer(QObject):
         self._timer.timeout.connect(self.request)
 
     def load(self) -> None:
-        self._disk.do(lambda: self._session.load(self.damage_found.emit), _LOAD)
+        self._disk.do(self._load, _LOAD)
+
+    def _load(self) -> tuple[int, dict[str, JobState]] | None:
+        """The curves too, unless this run has drawn some."""
+        if not self._metrics.names():
+            history.restore(self._session.folder, self._metrics)
+        return self._session.load(self.damage_found.emit)
 
     def keep_saving(self, on: bool) -> None:
         """Whether a checkpoint is taken every minute."""
@@ -77,7 +85,11 @@ class Checkpointer(QObject):
         if set(self._states) == set(JOBS):
             number, states = self._number, self._states
             self._states = {}
-            self._disk.do(lambda: self._session.save(number, states), _SAVE)
+            self._disk.do(lambda: self._save(number, states), _SAVE)
+
+    def _save(self, number: int, states: dict[str, JobState]) -> None:
+        self._session.save(number, states)
+        history.keep(self._session.folder, self._metrics)
 
     def run(self, errand: Callable[[], None], done: str) -> None:
         """Does something else with the session's files, while no checkpoint is being written; then tells `done`."""

@@ -17,18 +17,18 @@ def add_menus(window: QMainWindow, controller: Controller, tell_about: Callable[
     session, help_ = window.menuBar().addMenu("&Session"), window.menuBar().addMenu("&Help")
     export = QAction("&Export as one file…", window)
     export.setObjectName("export")
-    export.triggered.connect(lambda: _ask(window, "Export", f"{folder.name}.somersault", controller.export))
+    export.triggered.connect(lambda: ask_for_file(window, "Export", f"{folder.name}.somersault", controller.export))
     diagnostics = QAction("Collect &diagnostics…", window)
     diagnostics.setObjectName("diagnostics")
     name = f"{folder.name}-diagnostics.zip"
-    diagnostics.triggered.connect(lambda: _ask(window, "Diagnostics", name, controller.collect_diagnostics))
+    diagnostics.triggered.connect(lambda: ask_for_file(window, "Diagnostics", name, controller.collect_diagnostics))
     about = QAction("&About Somersault", window)
     about.triggered.connect(lambda: tell_about())
     session.addAction(export)
     help_.addActions([diagnostics, about])
 
 
-def _ask(window: QMainWindow, title: str, name: str, then: Callable[[Path], None]) -> None:
+def ask_for_file(window: QMainWindow, title: str, name: str, then: Callable[[Path], None]) -> None:
     """Without blocking: teaching goes on while the person looks for a folder."""
     dialog = QFileDialog(window, title, str(Path.home() / name))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)

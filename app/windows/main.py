@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QIcon, QKeySequence
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -18,13 +18,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import assets
+from app import assets, icons
 from app.controller import Controller, State
 from app.keys import Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
-from app.menus import add_menus
+from app.menus import add_menus, ask_for_file
 from app.pairs import Pair
+from app.true_reward import TrueReward
+from app.view_menu import add_view_menu
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
@@ -57,6 +59,7 @@ class MainWindow(QMainWindow):
         super().__init__(parent)
         self._controller, self._keys = controller, keys or KeyMap()
         self._closing = False
+        self.true_reward = TrueReward(controller.labelling.teacher, self)
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.resize(1480, 920)
@@ -64,6 +67,7 @@ class MainWindow(QMainWindow):
         self._make_dock()
         self._make_toolbar()
         add_menus(self, controller, self._on_about_requested)
+        add_view_menu(self, self.plots, self.true_reward)
         self._make_keys()
         self._connect()
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -87,11 +91,12 @@ class MainWindow(QMainWindow):
             column.addWidget(widget, stretch)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
+        centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
 
     def _make_dock(self) -> None:
-        task = self._controller.task
-        members = self._controller.session.config.reward.members
-        self.live, self.plots = LiveView(), Plots(members, task.measure_name, task.measure_title)
+        task, config = self._controller.task, self._controller.session.config
+        self.live, self.plots = LiveView(), Plots(task, config.reward, self.true_reward)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
@@ -122,7 +127,8 @@ class MainWindow(QMainWindow):
         bar.addActions([self.undo_action, about])
 
     def _action(self, text: str, icon: str, slot: Callable[[], object]) -> QAction:
-        action = QAction(QIcon(str(assets.path(f"{icon}.svg"))), text, self)
+        action = QAction(text, self)
+        icons.give(action, icon)
         action.triggered.connect(lambda: slot())
         return action
 
@@ -156,6 +162,8 @@ class MainWindow(QMainWindow):
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
+        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.plots.save_requested.connect(self._on_save_requested)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.hints.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
@@ -174,9 +182,14 @@ class MainWindow(QMainWindow):
     def refresh(self) -> None:
         """What is pulled a few times a second instead of being pushed."""
         self.strip.refresh()
-        self.plots.refresh(self._controller.metrics)
+        self.plots.refresh(self._controller.metrics, self._controller.episode)
         if self.place.currentWidget() is self.empty:
             self.empty.tell(*explanation(self._controller))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            icons.restyle(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The first request to close ends the session; the window goes when that is done."""
@@ -237,12 +250,15 @@ class MainWindow(QMainWindow):
             State(state), ("Pause", "pause")
         )
         self.pause_action.setText(text)
-        self.pause_action.setIcon(QIcon(str(assets.path(f"{icon}.svg"))))
+        icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
+
+    def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
+        ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
 
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:
