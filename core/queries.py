@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,14 @@ def recency(env_steps: Float64, newest: int, half_life: float) -> Float64:
     return weights
 
 
+def predictions(pairs: Sequence[Query], sums: SegmentSums) -> list[tuple[float, ...]]:
+    """Of each pair, every member's P[left preferred] (2.2.3), without the labeller's errors."""
+    if not pairs:
+        return []
+    both = sums([pair.left for pair in pairs] + [pair.right for pair in pairs])
+    return [tuple(p.tolist()) for p in _preferred(both[:, : len(pairs)], both[:, len(pairs) :]).T]
+
+
 def _preferred(sums_left: Float32, sums_right: Float32) -> Float64:
     difference = sums_left.astype(np.float64) - sums_right
     return np.asarray(1 / (1 + np.exp(-difference.clip(-60, 60))))
@@ -72,6 +80,9 @@ def _entropy(chance: Float64) -> Float64:
 
 class QuerySelector:
     """Draws pairs from the pool. No pair is offered twice, and no segment is paired with itself.
+
+    The window may put a pair to a person a second time, to see how often the answers agree (core.reviewing). Such a
+    pair comes from the store and not from here, and no reward is fitted to its answer.
 
     selection=recency ranks by disagreement times `recency`: what the policy did lately matters more to it now than what
     it has left behind.

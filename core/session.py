@@ -24,12 +24,16 @@ from core.events import (
     ClipsRequested,
     Event,
     JobState,
+    JudgementRequested,
     PolicyPublished,
     PreferenceAdded,
+    PreferenceChanged,
     PreferenceWithdrawn,
+    ReplayRequested,
     RewardPublished,
 )
 from core.preferences import PreferenceStore
+from core.snapshots import Snapshots, snapshots_of
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
@@ -38,14 +42,17 @@ _MAX_CONFIG = 1 << 20
 
 ROUTES: dict[type[Event], tuple[str, ...]] = {
     BatchCollected: ("policy",),
-    PolicyPublished: ("rollout", "reward"),
-    RewardPublished: ("rollout",),
+    PolicyPublished: ("rollout", "reward", "snapshots"),
+    RewardPublished: ("rollout", "clips"),
     PreferenceAdded: ("reward", "rollout"),
+    PreferenceChanged: ("reward", "rollout"),
     PreferenceWithdrawn: ("reward", "rollout"),
     AnswersReplayed: ("reward", "rollout"),
     ClipsRequested: ("clips",),
+    JudgementRequested: ("reward",),
+    ReplayRequested: ("clips",),
 }
-"""Which jobs hear of which event. The labeller, human or oracle, is the caller's."""
+"""Which jobs hear of which event; 'snapshots' is who keeps them. The labeller, human or oracle, is the caller's."""
 
 
 class Port(Protocol):
@@ -55,7 +62,12 @@ class Port(Protocol):
 
 
 def deliver(event: Event, ports: Mapping[str, Port]) -> None:
-    """Hands the event to the jobs that it concerns, as far as they run here."""
+    """Hands the event to the jobs that it concerns, as far as they run here.
+
+    No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
+    """
+    if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
+        return
     for name in ROUTES.get(type(event), ()):
         if name in ports:
             ports[name].send(event)
@@ -101,12 +113,20 @@ class Session:
             raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
         return PreferenceStore(path)
 
+    def reader(self) -> PreferenceStore:
+        """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
+        return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)
+
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
         """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""
         return checkpoint.load_newest(self.folder / "checkpoints", tell)
+
+    def snapshots(self) -> Snapshots:
+        """The policies of its past. Use in one thread."""
+        return snapshots_of(self.folder, self.config)
 
     def close(self) -> None:
         self._lock.release()

@@ -9,24 +9,24 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.records import Float32
+from core.records import Float32, Observations
 
 
 @dataclass(frozen=True)
 class Step:
     """What one step of the batch gave.
 
-    observations (N, o) float32: what the networks see next; after an end, of the fresh episode
+    observations (N, o): what the networks see next; after an end, of the fresh episode
     true_rewards (N,) float32, nan where the task has none
     ended (N,) bool: the episode reached its length
     end_observations (count of ends, o): what was seen at those ends, before the reset
     finished: (true return, measure) of each ended episode
     """
 
-    observations: Float32
+    observations: Observations
     true_rewards: Float32
     ended: npt.NDArray[np.bool_]
-    end_observations: Float32
+    end_observations: Observations
     finished: list[tuple[float, dict[str, float]]]
 
 
@@ -58,8 +58,9 @@ class Environment(Protocol):
 
     count: int
     discrete: bool
-    observations: Float32
-    """(N, o) what the networks see now."""
+    observations: Observations
+    """(N, o) what the networks see now: float32, or uint8 for a task with pictures (core.tasks.base.Task.pictures). Its
+    dtype is that of every observation of the environment. Replaced by each step, never changed in place."""
     states: npt.NDArray[Any]
     """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in place."""
     askable: npt.NDArray[np.bool_]

@@ -102,6 +102,9 @@ class Task:
     """That figure is the true return, so where one is hidden the other must be too."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
+    pictures: tuple[int, int, int] | None = None
+    """(frames, height, width) where observations are pictures: each is then a flat row of so many uint8 pixels, the
+    oldest frame first, which the networks bring to the range 0 to 1. None where observations are float32 numbers."""
 
     @property
     def step_seconds(self) -> float:

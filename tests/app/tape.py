@@ -11,6 +11,7 @@ import numpy as np
 from PySide6.QtGui import QAction, QImage
 from PySide6.QtWidgets import QWidget
 
+from app.keys import Command
 from app.widgets.plot import Plot
 from core.events import DemonstrationRecorded, RewardFitted, RolloutReported
 from tests.app.fakes import Face, make_segment
@@ -80,7 +81,7 @@ def words(widget: QWidget) -> str:
 
 
 def show_true_reward(face: Face) -> None:
-    action = face.window.findChild(QAction, "hide_true_reward")
+    action = face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
     assert isinstance(action, QAction) and action.isChecked()
     action.trigger()
 

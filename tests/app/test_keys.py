@@ -24,7 +24,7 @@ def test_a_key_can_be_bound_anew() -> None:
 
 
 def test_a_key_taken_from_another_choice_leaves_it_without() -> None:
-    with pytest.raises(UserError, match="No key is left for right"):
+    with pytest.raises(UserError, match="No key would be left for “Right is better”"):
         KeyMap().rebound(Choice.LEFT, "Right")
 
 

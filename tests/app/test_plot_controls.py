@@ -217,7 +217,7 @@ def test_the_schemes_restyle_the_plots_at_once(open_face: Callable[..., Face], q
     face = teaching(open_face)
     measure = plot(face, "measure")
     for name in ("light", "dark"):
-        action = face.window.findChild(QAction, f"appearance_{name}")
+        action = face.window.findChild(QAction, name)
         assert isinstance(action, QAction)
         action.trigger()
         scheme = theme.scheme()

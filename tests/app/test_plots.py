@@ -11,7 +11,8 @@ from PySide6.QtGui import QAction
 from pytestqt.qtbot import QtBot
 
 from app import theme
-from core import history
+from app.keys import Command
+from core import curves
 from core.metrics import SHOWN
 from tests.app.fakes import Face, make_query
 from tests.app.tape import (
@@ -125,7 +126,7 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
 
 def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
-    switch, action = face.window.true_reward, face.window.findChild(QAction, "hide_true_reward")
+    switch, action = face.window.true_reward, face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
     assert isinstance(action, QAction)
     face.labelling.set_teacher("oracle")
     assert not switch.hidden and not action.isChecked()
@@ -171,7 +172,7 @@ def test_damaged_curves_are_no_obstacle(
 ) -> None:
     first = teaching(open_face)
     first.close()
-    path = first.folder / history.NAME
+    path = first.folder / curves.NAME
     path.write_bytes(path.read_bytes()[:-1])
     again = open_face()
     assert again.controller.metrics.names() == ()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import archive, history
+from core import archive, curves
 from core.archive import export_session, import_session
 from core.errors import UserError
 from core.events import JobState
@@ -219,10 +219,10 @@ def test_where_nothing_can_be_written_export_says_so_and_leaves_nothing(session:
 def test_the_curves_go_along(session: Session, tmp_path: Path) -> None:
     metrics, again = Metrics(), Metrics()
     metrics.append("loss", 1.5, 0.25)
-    history.keep(session.folder, metrics)
+    curves.keep(session.folder, metrics)
     export_session(session, tmp_path / "shared")
     import_session(tmp_path / "shared", tmp_path / "back")
-    history.restore(tmp_path / "back", again)
+    curves.restore(tmp_path / "back", again)
     assert again.series()["loss"].points().tolist() == [[1.5, 0.25]]
 
 
@@ -232,7 +232,7 @@ def test_damaged_curves_are_no_reason_to_refuse_a_session(
     remade(packed, also("metrics.safetensors", b"x" * 100))
     import_session(packed, tmp_path / "back")
     metrics = Metrics()
-    history.restore(tmp_path / "back", metrics)
+    curves.restore(tmp_path / "back", metrics)
     assert metrics.names() == () and "damaged" in caplog.text
 
 

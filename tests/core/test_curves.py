@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
 
-from core import history
-from core.checkpoint import digest
+from core import curves
+from core.arrays import packed
 from core.metrics import CAPACITY, Metrics
 
 
@@ -27,17 +25,17 @@ def metrics() -> Metrics:
 
 def restored(folder: Path) -> Metrics:
     made = Metrics()
-    history.restore(folder, made)
+    curves.restore(folder, made)
     return made
 
 
 def test_every_point_comes_back_exactly(metrics: Metrics, tmp_path: Path) -> None:
-    history.keep(tmp_path, metrics)
+    curves.keep(tmp_path, metrics)
     again = restored(tmp_path)
     assert set(again.names()) == {"loss", "gaps"}
     for name, series in metrics.series().items():
         assert np.array_equal(again.series()[name].points(), series.points(), equal_nan=True)
-    assert [path.name for path in tmp_path.iterdir()] == [history.NAME]
+    assert [path.name for path in tmp_path.iterdir()] == [curves.NAME]
 
 
 def test_a_series_that_was_thinned_goes_on_as_it_would_have(tmp_path: Path) -> None:
@@ -47,7 +45,7 @@ def test_a_series_that_was_thinned_goes_on_as_it_would_have(tmp_path: Path) -> N
 
     metrics, half = Metrics(), CAPACITY + 1  # right after it was thinned, so that none of its points is pending
     append(metrics, 0, half)
-    history.keep(tmp_path, metrics)
+    curves.keep(tmp_path, metrics)
     again = restored(tmp_path)
     for one in (metrics, again):
         append(one, half, 3 * CAPACITY)
@@ -60,8 +58,7 @@ def test_a_new_session_has_none_and_that_is_no_damage(tmp_path: Path, caplog: py
 
 def lying(arrays: dict[str, np.ndarray], strides: object, version: int = 1) -> bytes:
     """A file whose digest is right and whose content is not."""
-    text = json.dumps({"version": version, "strides": strides})
-    return save(arrays, metadata={"somersault": text, "digest": digest(text, arrays)})
+    return packed({"version": version, "strides": strides}, arrays)
 
 
 POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])
@@ -94,8 +91,8 @@ POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])
 def test_damage_is_logged_in_a_sentence_and_nothing_is_taken(
     metrics: Metrics, tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[bytes], bytes]
 ) -> None:
-    history.keep(tmp_path, metrics)
-    path = tmp_path / history.NAME
+    curves.keep(tmp_path, metrics)
+    path = tmp_path / curves.NAME
     path.write_bytes(spoil(path.read_bytes()))
     assert restored(tmp_path).names() == ()
     (record,) = caplog.records
@@ -103,14 +100,14 @@ def test_damage_is_logged_in_a_sentence_and_nothing_is_taken(
 
 
 def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with open(tmp_path / history.NAME, "wb") as file:
+    with open(tmp_path / curves.NAME, "wb") as file:
         file.truncate(1 << 40)
-    assert restored(tmp_path).names() == () and "has more than" in caplog.text
+    assert restored(tmp_path).names() == () and "not believable" in caplog.text
 
 
 def test_where_nothing_can_be_written_the_session_goes_on(
     metrics: Metrics, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
-    history.keep(tmp_path / "file", metrics)
+    curves.keep(tmp_path / "file", metrics)
     assert "The curves were not kept" in caplog.text
