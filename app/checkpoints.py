@@ -48,7 +48,7 @@ class Checkpointer(QObject):
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
-        self._any_saved = False
+        self._any_saved = self._curves_read = False
         self.saved_at: float | None = None
         self._disk = Background(self)
         self._disk.task_done.connect(self._on_done)
@@ -61,8 +61,9 @@ class Checkpointer(QObject):
         self._disk.do(self._load, _LOAD)
 
     def _load(self) -> tuple[int, dict[str, JobState]] | None:
-        """In the disk's thread. The curves too, unless this run has drawn some."""
-        if not self._metrics.names():
+        """In the disk's thread. The curves too, but once: later this run has the better ones."""
+        if not self._curves_read:
+            self._curves_read = True
             curves.restore(self._session.folder, self._metrics)
         return self._session.load(self.damage_found.emit)
 

@@ -7,11 +7,13 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.widgets.labels import label
+from app.widgets.plot_keys import WORDS
 
 _HELP = (
     "Drag to pan, turn the wheel to zoom (after a click, or with Ctrl), also on an axis; double click to fit again.\n"
-    "Double click the title for a window of its own. Keys: + and − zoom, Ctrl with ← or → pans, Home fits,\n"
-    "Shift with ← or → reads values off, Enter enlarges."
+    "Double click the title for a window of its own. Keys: "
+    + "; ".join(f"{keys}: {words[0].lower()}{words[1:]}" for keys, words in WORDS)
+    + "."
 )
 
 

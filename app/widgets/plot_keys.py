@@ -12,6 +12,14 @@ from app.widgets.plot_canvas import PlotCanvas
 _CLOSER, _PAN = 0.8, 0.1
 _SHIFT, _CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 _NONE, _KEYPAD = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier
+WORDS = (
+    ("+ or −", "Zoom in or out"),
+    ("Ctrl+← or Ctrl+→", "Pan"),
+    ("Home", "Fit everything again"),
+    ("Shift+← or Shift+→", "Read the values off, point by point"),
+    ("Enter", "Enlarge, in a window of its own"),
+)
+"""The same for people."""
 Action = Callable[[], object]
 
 

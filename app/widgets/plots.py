@@ -40,6 +40,7 @@ class Plots(QTabWidget):
         self._metrics, self._episode = Metrics(), Episode.none()
         self.by_key: dict[str, Plot] = {}
         self.enlarged: dict[str, EnlargedPlot] = {}
+        self.setAccessibleName("Plots of the training")
         self.setDocumentMode(True)
         self.tabBar().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its arrow keys would be answers
         self.tabBar().setAccessibleName("Groups of plots")
@@ -85,6 +86,10 @@ class Plots(QTabWidget):
             self._feed(made.plot)
         self.enlarged[plotted.key].raise_()
         self.enlarged[plotted.key].activateWindow()
+
+    def close_windows(self) -> None:
+        for window in list(self.enlarged.values()):
+            window.close()
 
     def refresh(self, metrics: Metrics, episode: Episode) -> None:
         self._metrics, self._episode = metrics, episode

@@ -232,6 +232,7 @@ class MainWindow(QMainWindow):
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()
+            self.plots.close_windows()
             self._controller.close()
             self.close()
             self.closed.emit()

@@ -160,6 +160,15 @@ def test_a_double_click_on_the_title_opens_one_window_that_follows(
     large.close()
 
 
+def test_the_windows_of_plots_go_with_the_session(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    face.window.plots.enlarge(face.window.plots.by_key["loss"].plotted)
+    ended: list[int] = []
+    face.window.plots.enlarged["loss"].finished.connect(ended.append)
+    face.close()
+    assert ended == [0] and face.window.plots.enlarged == {}
+
+
 def choose(face: Face, qtbot: QtBot, target: Path) -> str:
     """Takes this file in the dialog; what the banner says then."""
     dialog = face.window.findChild(QFileDialog)

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app import theme
 from app.keys import Command
+from app.recorder import record_labels
 from core import curves
 from core.metrics import SHOWN
 from tests.app.fakes import Face, make_query
@@ -158,6 +159,15 @@ def test_curves_go_on_when_the_session_is_opened_again(open_face: Callable[..., 
     assert drawn(plot(again, "loss"))["validation 3"] == ([3.0], [1.0])
     again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
     qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([*X, 4.0], [0.5, 1.5, 2.5, 7.25])})
+
+
+def test_an_undo_before_the_curves_are_read_does_not_lose_them(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    teaching(open_face).close()
+    again = open_face()
+    record_labels(again.controller.metrics, again.controller.progress)
+    again.close()
+    last = open_face()
+    qtbot.waitUntil(lambda: drawn(plot(last, "answers")) == {"answers": (X, [0, 0, 0]), "schedule": (X, [17, 21, 25])})
 
 
 def test_curves_go_back_with_the_training(open_face: Callable[..., Face], qtbot: QtBot) -> None:
