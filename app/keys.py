@@ -24,6 +24,7 @@ class Command(StrEnum):
     DOUBLE_SPEED = "double speed"
     THOUGHTS = "thoughts"
     BIND_KEYS = "bind keys"
+    START_PAGE = "start page"
     PAUSE = "pause"
     STOP = "stop"
     HUMAN = "human"
@@ -95,6 +96,9 @@ TABLE: dict[Meaning, Entry] = {
         checkable=True,
     ),
     Command.BIND_KEYS: Entry("&Keys…", (), "Chooses other keys"),
+    Command.START_PAGE: Entry(
+        "&New or open…", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
+    ),
     Command.PAUSE: Entry("&Pause", ("Ctrl+P",), "Holds the training, or goes on with it; answers are taken meanwhile"),
     Command.STOP: Entry("&Stop", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
     Command.HUMAN: Entry("&Human", ("F6",), "The teacher: you answer", checkable=True),

@@ -17,6 +17,7 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
     (
         "&Session",
         (
+            (Command.START_PAGE,),
             (Command.PAUSE, Command.STOP),
             (Command.HUMAN, Command.ORACLE),
             (Command.EXPORT, Command.FILM, Command.BEFORE_AFTER),

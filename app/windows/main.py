@@ -59,9 +59,11 @@ class MainWindow(QMainWindow):
 
     Signals:
         closed(): every child and thread has ended and the window is gone.
+        start_page_requested(): the person wants another session; the window closes.
     """
 
     closed = Signal()
+    start_page_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -158,6 +160,7 @@ class MainWindow(QMainWindow):
             Command.STOP: self._controller.stop,
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self.close,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             Command.BIND_KEYS: self._on_bind_keys_requested,
@@ -311,6 +314,10 @@ class MainWindow(QMainWindow):
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
         ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
+
+    def _on_start_page_requested(self) -> None:
+        self.start_page_requested.emit()
+        self.close()
 
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:
