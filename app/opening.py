@@ -13,9 +13,11 @@ from platformdirs import user_data_dir
 from core.config import Config, replaced
 from core.errors import UserError
 from core.policy.presets import presets
+from core.programs import WINDOW
 from core.queries import first_labels
 from core.session import Session
 from core.tasks import find
+from core.version import VERSION
 
 DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
@@ -29,12 +31,13 @@ class _Parser(argparse.ArgumentParser):
     """One plain sentence instead of a page of usage."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        raise UserError(f"{message[0].upper()}{message[1:].rstrip('.')}: see python -m app --help.")
+        raise UserError(f"{message[0].upper()}{message[1:].rstrip('.')}: see {WINDOW} --help.")
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     """None stands for what was not given, so that an existing session keeps what it was made with."""
-    parser = _Parser(prog="python -m app", description="Teach a robot by choosing the better of two clips.")
+    parser = _Parser(prog=WINDOW, description="Teach a robot by choosing the better of two clips.")
+    parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
     parser.add_argument("--task", help=f"what to teach (default {DEFAULT_TASK})")
     parser.add_argument("--session", type=Path, help="the session's folder, new or existing (default: a new one)")
     parser.add_argument("--teacher", choices=("human", "oracle"), help="who answers at first (default human)")

@@ -20,6 +20,7 @@ from app.keeper import SummaryKeeper
 from app.opening import given, new_config, opened, parsed, sessions_folder
 from app.previews import Previews
 from app.shelf import Shelf
+from app.teachers import kept_teacher
 from app.windows.main import MainWindow
 from app.windows.start import StartWindow
 from core.errors import UserError
@@ -136,7 +137,7 @@ class Program(QObject):
 
     def _show(self, session: Session, teacher: str | None = None) -> None:
         controller = Controller(session, JobProcess)
-        controller.labelling.set_teacher(teacher or _last_teacher(session.config.teacher))
+        controller.labelling.set_teacher(teacher or kept_teacher(session))
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
@@ -161,10 +162,6 @@ class Program(QObject):
             self.show_start(ended.controller.session.folder)
         else:
             self.ended.emit()
-
-
-def _last_teacher(teacher: str) -> str:
-    return teacher if teacher in ("human", "oracle") else "human"
 
 
 def _quit_on_signals(program: Program) -> None:

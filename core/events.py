@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import Lack
-from core.records import Float32, Frames, Preference, Query, Segment
+from core.records import Float32, Frames, Observations, Preference, Query, Segment
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -73,13 +73,13 @@ class BatchCollected(Event):
 
     policy_version: int
     env_steps: int
-    observations: Float32
+    observations: Observations
     actions: Float32
     log_probs: Float32
     rewards: Float32
     ends: npt.NDArray[np.bool_]
-    end_observations: Float32
-    last_observations: Float32
+    end_observations: Observations
+    last_observations: Observations
 
 
 @dataclass(frozen=True)

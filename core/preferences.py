@@ -24,6 +24,8 @@ from safetensors.numpy import load, save
 
 from core import rows, schema, seals
 from core.errors import UserError
+from core.packing import from_arrays, to_arrays
+from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
 
@@ -224,10 +226,7 @@ class PreferenceStore:
         return query.left.id, query.right.id
 
     def _keep(self, segment: Segment, key: int | None = None) -> int:
-        arrays = {"observations": segment.observations, "actions": segment.actions, "states": segment.states}
-        if segment.true_rewards is not None:
-            arrays["true_rewards"] = segment.true_rewards
-        blob = save({name: np.ascontiguousarray(values) for name, values in arrays.items()})
+        blob = save({name: np.ascontiguousarray(values) for name, values in to_arrays(segment).items()})
         row = (key, segment.env_steps, blob)
         cursor = self._db.execute("INSERT INTO segments (id, env_steps, arrays) VALUES (?, ?, ?)", row)
         assert cursor.lastrowid is not None
@@ -272,11 +271,7 @@ class PreferenceStore:
 
     def _segment(self, key: int) -> Segment:
         env_steps, blob = self._db.execute("SELECT env_steps, arrays FROM segments WHERE id = ?", (key,)).fetchone()
-        arrays = load(blob)
-        rewards = arrays.get("true_rewards")
-        if len(arrays["observations"]) != len(arrays["actions"]):
-            raise ValueError(f"segment {key} has not as many actions as observations")
-        return Segment(key, arrays["observations"], arrays["actions"], arrays["states"], rewards, env_steps)
+        return from_arrays(key, env_steps, load(blob))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -320,7 +315,7 @@ class PreferenceStore:
 
     @property
     def _rescue(self) -> str:
-        return f"python -m core preferences export {self._path.parent} FOLDER saves the answers that are whole"
+        return f"{COMMAND_LINE} preferences export {self._path.parent} FOLDER saves the answers that are whole"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from core import checkpoint, disk
+from core import checkpoint, disk, machine
 from core.config import Config
 from core.errors import UserError
 from core.events import (
@@ -83,11 +83,12 @@ class Session:
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
-        """Makes the folder. UserError if it holds a session already, or can't be made."""
+        """Makes the folder. UserError if it holds a session already, can't be made, or has no room."""
         if (folder / "config.json").exists():
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        machine.require_room(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -25,6 +25,7 @@ from core.jobs.fitting import weights_must_fit
 from core.jobs.reward import untrained_ensemble
 from core.networks import CPU
 from core.reward.ensemble import RewardEnsemble
+from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator
 from core.tasks import find
 
@@ -85,7 +86,7 @@ class ClipsJob:
         clip = self._renderer.render(acted.segment.states, request.size, request.fps)
         yield ReplayRendered(request.token, clip, predicted, acted.measure)
 
-    def _ensemble(self) -> RewardEnsemble | None:
+    def _ensemble(self) -> RewardEnsemble | PictureEnsemble | None:
         if self._reward is None:
             return None
         ensemble = untrained_ensemble(self._config, CPU)

@@ -64,7 +64,7 @@ def preview(name: str) -> Frames:
     env = make(task, 1, rng, threads=1, staggered=False, film=Film(1, steps))
     try:
         act = _key_presses(env, rng, task.step_seconds) if env.discrete else _swaying(env, rng, task.step_seconds)
-        _, states = run_episodes(env, act, steps)
+        _, states = run_episodes(env, act, steps, steps)
     finally:
         env.close()
     with renderer_for(task) as renderer:

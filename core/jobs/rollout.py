@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from core.config import Config
 from core.envs import make
@@ -28,14 +27,15 @@ from core.events import (
     RolloutReported,
     Waited,
 )
-from core.jobs.acting import Actor
+from core.jobs.acting import Actor, acting_device
 from core.jobs.episodes import Episode, episode, predicted_reward
+from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
-from core.networks import CPU
 from core.oracle import pool_returns
 from core.queries import QuerySelector, predictions, scheduled
 from core.records import Float32
 from core.reward.ensemble import RewardEnsemble, normalised, spread
+from core.reward.picture_ensemble import PictureEnsemble
 from core.rollout import Collected, collect
 from core.seeding import generator
 from core.segments import SegmentCutter, SegmentPool
@@ -65,13 +65,13 @@ class RolloutJob:
         self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
         stagger = self.query_rng.integers(0, length, self.env.count)
-        self.cutter = SegmentCutter(self.env, length, stagger)
+        self.cutter = SegmentCutter(self.env, length, stagger, self.task.pictures)
         self.pool = SegmentPool(config.query.pool)
         self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
         self.actor = Actor(config, self.act_rng)
         self.demonstrator = Actor(config, None)
-        self.ensemble: RewardEnsemble | None = None
+        self.ensemble: RewardEnsemble | PictureEnsemble | None = None
         self.env_steps = self.episode_count = self.sent = 0
         self.version = -1
         self.outstanding: set[int] = set()
@@ -160,6 +160,8 @@ class RolloutJob:
     def _rewards(self, collected: Collected, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
         """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
         if self._on_true_reward:
+            if self.task.pictures:  # as A.2 has it; most small batches have none to normalise by
+                return collected.true_rewards.clip(-1, 1)
             return normalised(collected.true_rewards[None], 1.0)
         bonus = self._bonus()
         return predicted + bonus * spread(raw) if bonus and raw is not None and predicted is not None else predicted
@@ -239,7 +241,7 @@ class RolloutJob:
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
-            self.ensemble = RewardEnsemble(sum(self.env.sizes[:2]), self.config.reward, torch.Generator(), CPU)
+            self.ensemble = untrained_ensemble(self.config, acting_device(self.config))
         self.ensemble.load_arrays(weights)
 
     def get_state(self) -> JobState:
