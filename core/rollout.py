@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.base import Environment
-from core.records import Float32, Segment
+from core.records import Float32, Observations, Segment
 from core.segments import SegmentCutter
 
 Episode = tuple[float, dict[str, float]]
 """Its true return and its measure."""
-Act = Callable[[Float32], tuple[Float32, Float32]]
+Act = Callable[[Observations], tuple[Float32, Float32]]
 """(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
 _BREATH = 8
 """Steps between two moments at which the caller may stop, pause or look at its inbox."""
@@ -25,13 +25,13 @@ _BREATH = 8
 class Collected:
     """T steps of N environments. true_rewards is for the oracle, the metrics and the baseline alone."""
 
-    observations: Float32
+    observations: Observations
     actions: Float32
     log_probs: Float32
     true_rewards: Float32
     ends: np.ndarray
-    end_observations: Float32
-    last_observations: Float32
+    end_observations: Observations
+    last_observations: Observations
     segments: list[Segment]
     finished: list[Episode]
 
@@ -51,11 +51,11 @@ def collect(
     """
     n = env.count
     observed, acted, _ = env.sizes
-    observations = np.zeros((steps, n, observed), np.float32)
+    observations = np.zeros((steps, n, observed), env.observations.dtype)
     actions = np.zeros((steps, n, acted), np.float32)
     log_probs, rewards = np.zeros((steps, n), np.float32), np.zeros((steps, n), np.float32)
     ends = np.zeros((steps, n), np.bool_)
-    end_observations: list[Float32] = []
+    end_observations: list[Observations] = []
     segments: list[Segment] = []
     finished: list[Episode] = []
     for t in range(steps):

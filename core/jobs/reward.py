@@ -33,7 +33,9 @@ from core.jobs.fitting import checkpoint_must_fit
 from core.queries import first_labels
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import FitReport, RewardFit
+from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator, restored, saved, seed_for
+from core.tasks import find
 
 _JUDGED_AT_ONCE = 128
 """Preferences: some tens of milliseconds, in which the job hears nothing."""
@@ -165,7 +167,10 @@ class RewardJob:
             self._version, self._fitted_for = (whole(state.values[name]) for name in ("version", "fitted_for"))
 
 
-def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble:
+def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble | PictureEnsemble:
     """The ensemble before its first fit: the same for the same seed."""
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
+    pictures = find(config.task).pictures
+    if pictures:
+        return PictureEnsemble(pictures, config.reward, start, device)
     return RewardEnsemble(sum(sizes(config)), config.reward, start, device)
