@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -17,11 +18,12 @@ from app.labelling import Labelling
 from app.live import Demonstrations
 from app.past import PastPolicies
 from app.progress import Progress
-from app.recorder import record
+from app.recorder import Episode, record, record_labels
 from app.remedies import Remedy, remedy
 from app.replays import Replays
 from app.starting import keep_start, usual_start
 from app.worker import MakeProcess
+from core import disk
 from core.archive import export_session
 from core.config import Config, replaced
 from core.diagnostics import collect
@@ -96,7 +98,7 @@ class Controller(QObject):
         super().__init__(parent)
         self.session, self.task = session, find(session.config.task)
         self.state = State.STOPPED
-        self.metrics = Metrics()
+        self.metrics, self.episode = Metrics(), Episode.none()
         self.progress = Progress(session.config, usual_start=usual_start(self.task.name))
         self._waits: dict[str, tuple[str, float]] = {}
         self._failures: dict[str, Failed] = {}
@@ -104,7 +106,7 @@ class Controller(QObject):
         self._to_start: set[str] = set()
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
-        self.checkpoints = Checkpointer(session, self.crew, self)
+        self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         measure = self.task.measure_name
         self.demonstrations = Demonstrations(measure, tokens, self)
@@ -124,6 +126,8 @@ class Controller(QObject):
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
         self.checkpoints.errand_ended.connect(self.trouble_arose)
+        for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
+            changed.connect(self._on_labels_changed)
         self.labelling.clips_requested.connect(self._on_clips_requested)
         self.labelling.pair_shown.connect(self._on_pair_shown)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
@@ -190,6 +194,10 @@ class Controller(QObject):
     def collect_diagnostics(self, target: Path) -> None:
         self.checkpoints.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
 
+    def write(self, target: Path, content: Callable[[], bytes]) -> None:
+        """Writes a file that the person asked for; what is in it is made in the thread that writes it."""
+        self.checkpoints.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
+
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
@@ -229,6 +237,7 @@ class Controller(QObject):
                 if not self.labelling.take_clips(event):
                     self.demonstrations.take_clips(event)
             case DemonstrationRecorded():
+                self.episode = Episode.of(event, self.task.step_seconds)
                 self.demonstrations.take(event)
             case ReplayRendered() | ReplayRefused():
                 self.replays.take(event)
@@ -245,7 +254,10 @@ class Controller(QObject):
         if isinstance(event, RolloutReported):
             self.progress.reported(event.env_steps)
             self.labelling.wake_oracle()
-        record(event, self.metrics, self.progress.env_steps)
+        record(event, self.metrics, self.progress)
+
+    def _on_labels_changed(self) -> None:
+        record_labels(self.metrics, self.progress)
 
     def _known(self) -> tuple[int, float, float]:
         """For a policy that is kept. Called in a worker's thread."""

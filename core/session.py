@@ -102,7 +102,7 @@ class Session:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
-        lock = _locked(folder)
+        lock = locked(folder)
         try:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
@@ -114,14 +114,11 @@ class Session:
     @staticmethod
     def open(folder: Path) -> Session:
         """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), _locked(folder))
+        return Session(folder, read_config(folder), locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
-        path = self.folder / "preferences.sqlite"
-        if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
-            raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
-        return PreferenceStore(path)
+        return PreferenceStore(require_answers(self.folder))
 
     def reader(self) -> PreferenceStore:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
@@ -142,6 +139,14 @@ class Session:
         self._lock.release()
 
 
+def require_answers(folder: Path) -> Path:
+    """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
+    path = folder / "preferences.sqlite"
+    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+        raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+    return path
+
+
 def read_config(folder: Path) -> Config:
     """The config of the session in `folder`; UserError if there is none that can be read."""
     path = folder / "config.json"
@@ -153,9 +158,12 @@ def read_config(folder: Path) -> Config:
         raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
 
 
-def _locked(folder: Path) -> FileLock:
-    """The operating system drops this lock when its owner dies, so none is ever stale."""
-    lock = FileLock(folder / "lock")
+def locked(folder: Path) -> FileLock:
+    """The folder's lock; UserError where another program has it.
+
+    The operating system drops it when its owner dies, so none is ever stale.
+    """
+    lock = FileLock(folder / "lock", thread_local=False)  # a session may be opened in one thread and closed in another
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

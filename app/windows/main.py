@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import about, assets
+from app import about, assets, icons
 from app.actions import Actions
 from app.bindings import keep_keys, kept_keys
 from app.controller import Controller, State
@@ -26,7 +26,7 @@ from app.focus import Focus
 from app.keys import TABLE, Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
-from app.menus import add_menus, file_handlers
+from app.menus import add_menus, ask_for_file, file_handlers
 from app.milestones import Milestone
 from app.notifications import Notifier
 from app.pairs import Pair
@@ -34,6 +34,8 @@ from app.placement import keep_place, restore_place
 from app.playback import Playback
 from app.shows import Shows
 from app.teachers import keep_teacher
+from app.true_reward import TrueReward
+from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
@@ -57,14 +59,17 @@ class MainWindow(QMainWindow):
 
     Signals:
         closed(): every child and thread has ended and the window is gone.
+        start_page_requested(): the person wants another session; the window closes.
     """
 
     closed = Signal()
+    start_page_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
         self._closing = False
+        self.true_reward = TrueReward(controller.labelling.teacher, self)
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.commands = Actions(keys or kept_keys(), self)
@@ -74,6 +79,7 @@ class MainWindow(QMainWindow):
         add_menus(self, self.commands)
         self.playback = Playback(self.clips, self.commands, self)
         self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
+        self.view = View(self.plots, self.true_reward, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self._handlers = self._make_handlers()
         self._focus = Focus(self)
@@ -101,11 +107,12 @@ class MainWindow(QMainWindow):
         column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
+        centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
 
     def _make_dock(self) -> None:
-        task = self._controller.task
-        members = self._controller.session.config.reward.members
-        self.live, self.plots = LiveView(task.measure_title), Plots(members, task.measure_name, task.measure_title)
+        task, config = self._controller.task, self._controller.session.config
+        self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
         self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
@@ -153,6 +160,7 @@ class MainWindow(QMainWindow):
             Command.STOP: self._controller.stop,
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self.close,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             Command.BIND_KEYS: self._on_bind_keys_requested,
@@ -160,6 +168,7 @@ class MainWindow(QMainWindow):
             Command.ABOUT: self._on_about_requested,
             **self.playback.handlers,
             **self.shows.handlers,
+            **self.view.handlers,
             **file_handlers(self, self._controller),
         }
 
@@ -180,6 +189,8 @@ class MainWindow(QMainWindow):
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
+        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.plots.save_requested.connect(self._on_save_requested)
         self._on_teacher_changed(labelling.teacher)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
@@ -205,11 +216,16 @@ class MainWindow(QMainWindow):
     def refresh(self) -> None:
         """What is pulled a few times a second instead of being pushed."""
         self.strip.refresh()
-        self.plots.refresh(self._controller.metrics)
+        self.plots.refresh(self._controller.metrics, self._controller.episode)
         waits = self._controller.waits
         self.stages.setText("   ".join(waits[job] for job in ("reward", "policy") if job in waits))
         if self.place.currentWidget() is self.empty:
             self.empty.tell(*explanation(self._controller))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            icons.restyle(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The first request to close ends the session; the window goes when that is done."""
@@ -229,6 +245,7 @@ class MainWindow(QMainWindow):
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()
+            self.plots.close_windows()
             self._controller.close()
             self.close()
             self.closed.emit()
@@ -288,12 +305,19 @@ class MainWindow(QMainWindow):
             State(state), ("Pause", "pause")
         )
         self.pause_action.setText(text)
-        self.pause_action.setIcon(QIcon(str(assets.path(f"{icon}.svg"))))
+        icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
+
+    def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
+        ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
+
+    def _on_start_page_requested(self) -> None:
+        self.start_page_requested.emit()
+        self.close()
 
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:
