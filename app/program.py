@@ -13,6 +13,7 @@ from app import theme
 from app.controller import Controller
 from app.crash import CrashReporter
 from app.opening import opened, parsed
+from app.teachers import kept_teacher
 from app.windows.main import MainWindow
 from core.journal import NAME, session_log, warnings_to_stderr
 from core.processes import JobProcess
@@ -36,7 +37,7 @@ def _run(session: Session, options: argparse.Namespace) -> int:
     crash = CrashReporter(str(session.folder / NAME), app)
     crash.install()
     controller = Controller(session, JobProcess)
-    controller.labelling.set_teacher(options.teacher or _last_teacher(session.config.teacher))
+    controller.labelling.set_teacher(options.teacher or kept_teacher(session))
     window = MainWindow(controller)
     window.closed.connect(app.quit)
     crash.quit_requested.connect(window.close)
@@ -46,10 +47,6 @@ def _run(session: Session, options: argparse.Namespace) -> int:
     window.show()
     controller.start()
     return app.exec()
-
-
-def _last_teacher(teacher: str) -> str:
-    return teacher if teacher in ("human", "oracle") else "human"
 
 
 def _close_on_signals(window: MainWindow) -> None:

@@ -98,6 +98,8 @@ class Task:
     measure_name: str
     """The figure of the measure that is plotted and reported first."""
     measure_title: str
+    measure_tells_reward: bool = False
+    """That figure is the true return, so where one is hidden the other must be too."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
     pictures: tuple[int, int, int] | None = None
@@ -112,6 +114,11 @@ class Task:
     @property
     def has_true_reward(self) -> bool:
         raise NotImplementedError
+
+    @property
+    def longest_episode(self) -> int:
+        """Steps after which every episode that the metrics count has ended."""
+        return self.episode_steps
 
     @property
     def segment_seconds(self) -> float:
