@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import assets
+from app import assets, icons
 from app.actions import Actions
 from app.bindings import keep_keys, kept_keys
 from app.controller import Controller, State
@@ -26,17 +26,21 @@ from app.focus import Focus
 from app.keys import TABLE, Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
-from app.menus import add_menus, file_handlers
+from app.menus import add_menus, ask_for_file, file_handlers
 from app.milestones import Milestone
 from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.shows import Shows
 from app.teachers import keep_teacher
+from app.true_reward import TrueReward
+from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
+from app.widgets.film_bar import FilmBar
 from app.widgets.key_hints import KeyHints
 from app.widgets.labels import label
 from app.widgets.live_view import LiveView
@@ -53,14 +57,17 @@ class MainWindow(QMainWindow):
 
     Signals:
         closed(): every child and thread has ended and the window is gone.
+        start_page_requested(): the person wants another session; the window closes.
     """
 
     closed = Signal()
+    start_page_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
         self._closing = False
+        self.true_reward = TrueReward(controller.labelling.teacher, self)
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.commands = Actions(keys or kept_keys(), self)
@@ -69,9 +76,11 @@ class MainWindow(QMainWindow):
         self._make_bars()
         add_menus(self, self.commands)
         self.playback = Playback(self.clips, self.commands, self)
+        self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
+        self.view = View(self.plots, self.true_reward, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self, self.place)
+        self._focus = Focus(self, self.centralWidget())
         self._connect()
         restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -82,7 +91,7 @@ class MainWindow(QMainWindow):
         self._on_playback_changed()
 
     def _make_centre(self) -> None:
-        self.banner = Banner()
+        self.banner, self.film_bar = Banner(), FilmBar()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.clips, self.empty = ClipPair(), EmptyState()
         self.place = QStackedWidget()
@@ -95,13 +104,13 @@ class MainWindow(QMainWindow):
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
+        column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
 
     def _make_dock(self) -> None:
-        task = self._controller.task
-        members = self._controller.session.config.reward.members
-        self.live, self.plots = LiveView(), Plots(members, task.measure_name, task.measure_title)
+        task, config = self._controller.task, self._controller.session.config
+        self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
         self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
@@ -150,9 +159,12 @@ class MainWindow(QMainWindow):
             Command.STOP: self._controller.stop,
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self.close,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             **self.playback.handlers,
+            **self.shows.handlers,
+            **self.view.handlers,
             **dialog_handlers(self, self.commands, self.bind),
             **file_handlers(self, self._controller),
         }
@@ -174,6 +186,8 @@ class MainWindow(QMainWindow):
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
+        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.plots.save_requested.connect(self._on_save_requested)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
         self.hints.meaning_requested.connect(self.carry_out)
@@ -197,11 +211,16 @@ class MainWindow(QMainWindow):
     def refresh(self) -> None:
         """What is pulled a few times a second instead of being pushed."""
         self.strip.refresh()
-        self.plots.refresh(self._controller.metrics)
+        self.plots.refresh(self._controller.metrics, self._controller.episode)
         waits = self._controller.waits
         self.stages.setText("   ".join(waits[job] for job in ("reward", "policy") if job in waits))
         if self.place.currentWidget() is self.empty:
             self.empty.tell(*explanation(self._controller))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            icons.restyle(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The first request to close ends the session; the window goes when that is done."""
@@ -211,6 +230,7 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
+            self.shows.leave_demo()
             keep_place(self)
             self._controller.stop()
 
@@ -220,6 +240,7 @@ class MainWindow(QMainWindow):
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()
+            self.plots.close_windows()
             self._controller.close()
             self.close()
             self.closed.emit()
@@ -278,12 +299,19 @@ class MainWindow(QMainWindow):
             State(state), ("Pause", "pause")
         )
         self.pause_action.setText(text)
-        self.pause_action.setIcon(QIcon(str(assets.path(f"{icon}.svg"))))
+        icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
+
+    def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
+        ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
+
+    def _on_start_page_requested(self) -> None:
+        self.start_page_requested.emit()
+        self.close()
 
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:

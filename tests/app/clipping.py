@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+
+_MNEMONIC = Qt.TextFlag.TextShowMnemonic
 
 
 def clipped(window: QWidget) -> list[str]:
@@ -21,5 +23,5 @@ def _cut(part: QLabel | QAbstractButton, window: QWidget) -> bool:
         return True
     if isinstance(part, QLabel) and part.wordWrap():
         return part.heightForWidth(part.width()) > part.height()
-    wanted = part.minimumSizeHint() if isinstance(part, QLabel) else part.sizeHint()
-    return wanted.width() > part.width() or wanted.height() > part.height()
+    needed = part.minimumSizeHint() if isinstance(part, QLabel) else part.fontMetrics().size(_MNEMONIC, part.text())
+    return needed.width() > part.width() or needed.height() > part.height()
