@@ -11,7 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
-from app.crew import NAMES, Crew
+from app.crew import NAMES, TOGETHER, Crew
 from app.labelling import Labelling
 from app.live import Demonstrations
 from app.progress import Progress
@@ -45,13 +45,6 @@ _FILMED = 4
 """Environments that keep pictures of what they do, where clips can't be drawn from a simulator's states."""
 _DEMONSTRATE_EVERY = 4
 """Batches between two recordings for the live view: some seconds."""
-_TOGETHER = {
-    "rollout": ("rollout", "policy"),
-    "policy": ("rollout", "policy"),
-    "reward": ("reward",),
-    "clips": ("clips",),
-}
-"""What is started again with a job: rollout and policy count each other's batches, so they go back together."""
 
 
 def _for_window(config: Config) -> Config:
@@ -226,14 +219,15 @@ class Controller(QObject):
 
     def _on_job_ended(self, name: str, reason: str) -> None:
         if self.state == State.RESTARTING:
-            self._to_start |= set(_TOGETHER[name])
+            self._to_start |= set(TOGETHER[name])
             self.crew.dismiss(self._to_start)
             self._load_when_ended()
         elif self.state == State.STOPPING:
             self._dismiss()  # no checkpoint can be whole any more
         elif reason != "stopped":
-            self._to_start |= set(_TOGETHER[name])
+            self._to_start |= set(TOGETHER[name])
             self.crew.pause(True)
+            self.checkpoints.request()
             self._enter(State.FAILED)
             failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
             self._remedy = remedy(failure.lack, self._remedy.config)

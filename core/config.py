@@ -86,6 +86,9 @@ class QueryConfig(_Checked):
     horizon: int = number(0, "environment steps by which all labels are asked; 0 for the session's", "", 0, 10**12)
     recency: float = number(50_000, "steps of age that halve a pair's score with selection=recency", "", 1)
     segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 10_000)
+    repeats: str = choice("off", "whether some pairs are put to a person again, unseen", ("off", "on"), "2.2.3")
+    repeat_share: float = number(0.05, "share of the pairs put to a person that are such repeats", "", 0, 0.5)
+    repeat_after: int = number(20, "answers given since, at least, before a pair comes again", "", 1, 10_000)
     ready: int = number(4, "pairs kept ready for a person", "", 1, 64)
     pool: int = number(1024, "segments kept to choose from", "", 2)
 

@@ -114,6 +114,34 @@ class PreferenceWithdrawn(Event):
 
 
 @dataclass(frozen=True)
+class PreferenceChanged(Event):
+    """The labeller chose otherwise later. `preference` has its number of before and the new choice."""
+
+    preference: Preference
+
+
+@dataclass(frozen=True)
+class JudgementRequested(Event):
+    """Say what the newest reward snapshot thinks of every answer that it may be fitted to. `token` comes back."""
+
+    token: int
+
+
+@dataclass(frozen=True)
+class AnswersJudged(Event):
+    """generation 0 and no answers: there is no snapshot yet.
+
+    ids (n,) of the preferences that the reward is fitted to now; left (n,): P[left is preferred] by the snapshot of
+    that generation, the mean over its members, without the labeller's errors.
+    """
+
+    token: int
+    generation: int
+    ids: npt.NDArray[np.int64]
+    left: Float32
+
+
+@dataclass(frozen=True)
 class AnswersReplayed(Event):
     """Sent once to reward and rollout at the start, after the PreferenceAdded of every answer in the store."""
 

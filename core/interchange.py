@@ -1,12 +1,15 @@
 """Answers in an open form, for other programs: a folder with a JSON table and a safetensors file.
 
-preferences.json: {"format": "somersault-preferences", "version": 1, "task", "segments": [{"id", "env_steps"}],
+preferences.json: {"format": "somersault-preferences", "version": 2, "task", "segments": [{"id", "env_steps"}],
     "preferences": [{"id", "left", "right", "query", "disagreement", "choice", "labeller", "answered_at", "withdrawn",
-    "returns", "pool_returns"}]}, in the order given. left and right are ids of segments, choice is one of "left",
-    "right", "tie" and "can't tell", answered_at is in seconds since 1970; null stands for what is not known.
+    "returns", "pool_returns", "repeats", "changes"}]}, in the order given. left and right are ids of segments, choice
+    is one of "left", "right", "tie" and "can't tell", answered_at is in seconds since 1970; null stands for what is not
+    known. repeats is the id of the first answer to the same pair, where this one only shows whether it is given again;
+    no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the choices that the answer
+    had before, oldest first; newest is the id of the newest answer when it was changed. Version 1 had neither.
 segments.safetensors: for each segment N the arrays observations.N (k, o), actions.N (k, a), states.N (k, s) and, where
-    the task has one, true_rewards.N (k,), bit for bit as they were recorded. Those of a task with pictures would take
-    35 GB for 5,500 answers: its observations and states are packed, as core.packing describes, and version is 2.
+    the task has one, true_rewards.N (k,), bit for bit as they were recorded. Where a task is seen in pictures,
+    observations and states are packed, as core.packing describes: 5,500 answers would take 35 GB otherwise.
 config.json: the session's settings, from which a new session with these answers can be made.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +28,13 @@ from safetensors.numpy import load, save
 
 from core import disk
 from core.errors import UserError
-from core.packing import PackedSegment, from_arrays, to_arrays
+from core.packing import from_arrays, to_arrays
 from core.preferences import Kept, PreferenceStore
 from core.records import Choice, PoolReturns, Preference, Query, Segment
+from core.rows import Change
 from core.session import Session, read_config
 
-_FORMAT, _VERSION, _PACKED = "somersault-preferences", 1, 2
+_FORMAT, _VERSION = "somersault-preferences", 2
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
 _MAX_TABLE, _MAX_ARRAYS = 256 << 20, 4 << 30
 _DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
@@ -46,7 +51,7 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
     segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
     table = {
         "format": _FORMAT,
-        "version": _PACKED if any(isinstance(s, PackedSegment) for s in segments.values()) else _VERSION,
+        "version": _VERSION,
         "task": session.config.task,
         "segments": [{"id": segment.id, "env_steps": segment.env_steps} for segment in segments.values()],
         "preferences": [_row(entry) for entry in kept],
@@ -66,7 +71,7 @@ def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
         with closing(session.store()) as store:
             return store.history(), 0
     except UserError:
-        with closing(PreferenceStore(session.folder / "preferences.sqlite", damaged=True)) as store:
+        with closing(PreferenceStore(session.folder / "preferences.sqlite", read_only=True)) as store:
             return store.salvage()
 
 
@@ -90,6 +95,8 @@ def _row(entry: Kept) -> dict[str, Any]:
         "withdrawn": entry.withdrawn,
         "returns": preference.returns,
         "pool_returns": None if pool is None else [pool.worst, pool.mean],
+        "repeats": query.repeats,
+        "changes": [{**asdict(change), "choice": str(change.choice)} for change in entry.changes],
     }
 
 
@@ -118,7 +125,7 @@ def _read(source: Path) -> list[Kept]:
     table = json.loads(disk.read_small(source / _TABLE, _MAX_TABLE))
     if table["format"] != _FORMAT:
         raise ValueError("it has another format")
-    if table["version"] not in (_VERSION, _PACKED):
+    if table["version"] not in (1, _VERSION):
         raise UserError(f"{source} was written by another version of Somersault: import it with that one.")
     arrays = load(disk.read_small(source / _ARRAYS, _MAX_ARRAYS))
     own: dict[str, dict[str, np.ndarray]] = {}
@@ -144,8 +151,15 @@ def _segment(entry: Mapping[str, Any], arrays: Mapping[str, Mapping[str, np.ndar
 def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
     pool = None if row["pool_returns"] is None else PoolReturns(*map(float, row["pool_returns"]))
     disagreement = np.nan if row["disagreement"] is None else float(row["disagreement"])
-    query = Query(disk.whole(row["query"]), segments[row["left"]], segments[row["right"]], disagreement, pool)
+    repeats = None if row.get("repeats") is None else disk.whole(row["repeats"])
+    sides = segments[row["left"]], segments[row["right"]]
+    query = Query(disk.whole(row["query"]), *sides, disagreement, pool, repeats)
     returns = None if row["returns"] is None else (float(row["returns"][0]), float(row["returns"][1]))
     labeller, answered_at = str(row["labeller"]), float(row["answered_at"])
     preference = Preference(disk.whole(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
-    return Kept(preference, row["withdrawn"] is True)
+    return Kept(preference, row["withdrawn"] is True, tuple(map(_change, row.get("changes", ()))))
+
+
+def _change(entry: Mapping[str, Any]) -> Change:
+    told = Choice(entry["choice"]), str(entry["labeller"]), float(entry["changed_at"])
+    return Change(*told, disk.whole(entry["newest"]))

@@ -1,7 +1,11 @@
 """The durable store of answers: one SQLite file, each answer on disk before the next pair shows.
 
 Write-ahead log with full sync: when `add` returns, the answer survives a kill or a power cut. Segments are kept in
-the same transaction as the answer that refers to them. An answer taken back stays in the file, marked as withdrawn.
+the same transaction as the answer that refers to them. An answer taken back stays in the file, marked as withdrawn; of
+one that was changed, each choice that it had stays beside it.
+
+A repeat is the answer to a pair that was answered before. It is kept with a link to the first answer and shares its
+segments. It says how far the labeller agrees with himself, and is no label: no reward is fitted to it.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,93 +22,60 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from core import seals
+from core import rows, schema, seals
 from core.errors import UserError
 from core.packing import from_arrays, to_arrays
 from core.records import Choice, PoolReturns, Preference, Query, Segment
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS segments (
-    id INTEGER PRIMARY KEY,
-    env_steps INTEGER NOT NULL,
-    arrays BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS preferences (
-    id INTEGER PRIMARY KEY,
-    left_segment INTEGER NOT NULL REFERENCES segments (id),
-    right_segment INTEGER NOT NULL REFERENCES segments (id),
-    query INTEGER NOT NULL,
-    disagreement REAL,
-    choice TEXT NOT NULL,
-    labeller TEXT NOT NULL,
-    answered_at REAL NOT NULL,
-    withdrawn INTEGER NOT NULL DEFAULT 0,
-    left_return REAL,
-    right_return REAL,
-    pool_worst REAL,
-    pool_mean REAL
-);
-"""
-_FROM_VERSION_1 = """
-BEGIN IMMEDIATE;
-ALTER TABLE preferences ADD COLUMN left_return REAL;
-ALTER TABLE preferences ADD COLUMN right_return REAL;
-ALTER TABLE preferences ADD COLUMN pool_worst REAL;
-ALTER TABLE preferences ADD COLUMN pool_mean REAL;
-PRAGMA user_version=2;
-COMMIT;
-"""
-_VERSION = 2
-_COLUMNS = (
-    "left_segment, right_segment, query, disagreement, choice, labeller, answered_at,"
-    " left_return, right_return, pool_worst, pool_mean"
-)
+from core.rows import AnswerRow, Change
 
 
 @dataclass(frozen=True)
 class Kept:
-    """An answer as it is on disk, and whether it was taken back."""
+    """An answer as it is on disk, whether it was taken back, and the choices that it had before, oldest first."""
 
     preference: Preference
     withdrawn: bool
+    changes: tuple[Change, ...] = ()
 
 
 class PreferenceStore:
     """The answers of one session. Use from the thread that made it."""
 
-    def __init__(self, path: Path, damaged: bool = False) -> None:
-        """damaged: only to `salvage` from; nothing is written to it."""
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        """read_only: nothing is written to it, and nothing is looked through first: it may be damaged."""
         self._path = path
         with self._plain_errors():
             seals.require_no_journal(path)
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
-                self._take_up(damaged)
+                self._take_up(read_only)
             except BaseException:
                 self._db.close()
                 raise
 
-    def _take_up(self, damaged: bool) -> None:
+    def _take_up(self, read_only: bool) -> None:
         """Looks before it writes anything: the file may be another program's, or come from another person."""
         seals.distrust(self._db)
         ours = seals.require_ours(self._db, self._path)
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, 1, _VERSION):
+        if schema.version_of(self._db) > schema.VERSION:
             raise UserError(f"{self._path} was written by a newer Somersault: open it with that version.")
-        if damaged:
-            return
-        if ours:
-            seals.require_whole(self._db, self._path)
-        if ours and version == 1:
-            self._db.executescript(_FROM_VERSION_1)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=FULL")
-        if not ours:  # new; writing to it later too would keep a full disk's answers from being read
-            self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version={_VERSION}; COMMIT;")
+        if read_only:
+            self._db.execute("PRAGMA query_only=ON")
+        else:
+            self._tune(ours)
         self._file = _identity(self._path)
-        if not seals.prepared(self._db):
+        if not read_only and not seals.prepared(self._db):
             with self._transaction():
                 seals.prepare(self._db)
+        self._columns = schema.columns(self._db)
+
+    def _tune(self, ours: bool) -> None:
+        """Makes what is missing; to write otherwise too would keep a full disk's answers from being read."""
+        if ours:
+            seals.require_whole(self._db, self._path)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        schema.bring_up_to_date(self._db)
 
     def close(self) -> None:
         self._db.close()
@@ -118,10 +89,30 @@ class PreferenceStore:
         """
         now = time.time()
         with self._transaction():
-            sides = self._keep(query.left), self._keep(query.right)
+            sides = self._sides(query)
             key = self._insert(Kept(Preference(0, query, choice, labeller, now, returns), False), sides, None)
             seals.seal(self._db, key)
         return Preference(key, query, choice, labeller, now, returns)
+
+    def change(self, key: int, choice: Choice, labeller: str) -> Preference:
+        """Gives an answer another choice, by this labeller; the one that it had is kept beside it.
+
+        It is on disk when this returns; UserError where it can't be, and for an answer that stands no more or that
+        only repeats another.
+        """
+        (old,) = self.answers(key)
+        if old.withdrawn:
+            raise UserError(f"Answer {key} was taken back: choose one that stands.")
+        if old.preference.query.repeats is not None:
+            raise UserError(f"Answer {key} only repeats number {old.preference.query.repeats}: change that one.")
+        was = old.preference
+        with self._transaction():
+            newest = self._db.execute("SELECT MAX(id) FROM preferences").fetchone()[0]
+            self._keep_change(key, Change(was.choice, was.labeller, time.time(), newest))
+            values = (str(choice), labeller, key)
+            self._db.execute("UPDATE preferences SET choice = ?, labeller = ? WHERE id = ?", values)
+            seals.seal(self._db, key)
+        return replace(was, choice=choice, labeller=labeller)
 
     def restore(self, history: Sequence[Kept]) -> None:
         """Puts answers into a store that has none, with the numbers and times that they had."""
@@ -131,7 +122,10 @@ class PreferenceStore:
                 self._keep(segment, segment.id)
             for kept in history:
                 query = kept.preference.query
-                seals.seal(self._db, self._insert(kept, (query.left.id, query.right.id), kept.preference.id))
+                key = self._insert(kept, (query.left.id, query.right.id), kept.preference.id)
+                for change in kept.changes:
+                    self._keep_change(key, change)
+                seals.seal(self._db, key)
 
     def withdraw_last(self) -> Preference | None:
         """Takes back the latest answer that still stands, or returns None."""
@@ -144,12 +138,25 @@ class PreferenceStore:
         return last[0]
 
     def all(self) -> list[Preference]:
-        """Every answer that stands, in the order given."""
-        return [kept.preference for kept in self.history() if not kept.withdrawn]
+        """Every label: the answers that stand, in the order given, without those that only repeat another."""
+        found = [kept.preference for kept in self.history() if not kept.withdrawn]
+        return [preference for preference in found if preference.query.repeats is None]
 
     def history(self) -> list[Kept]:
         """Every answer, those taken back too, in the order given."""
         return self._history("ORDER BY id")
+
+    def answers(self, *keys: int) -> list[Kept]:
+        """The answers of these numbers, as asked. UserError where one is not there, or can't be read."""
+        found = [kept for key in keys for kept in self._history("WHERE id = ?", key)]
+        if len(found) < len(keys):
+            raise UserError(f"{self._path} has no answer {min(set(keys) - {kept.preference.id for kept in found})}.")
+        return found
+
+    def rows(self, key: int | None = None) -> list[AnswerRow]:
+        """Every answer, or that of this number, without its segments. One that can't be read says so."""
+        with self._plain_errors():
+            return rows.read_rows(self._db, key)
 
     def salvage(self) -> tuple[list[Kept], int]:
         """Every answer that is whole, and how many are not. UserError where not even their numbers can be read."""
@@ -166,13 +173,18 @@ class PreferenceStore:
 
     def _history(self, condition: str, *values: int) -> list[Kept]:
         with self._plain_errors():
-            rows = self._db.execute(f"SELECT id, withdrawn FROM preferences {condition}", values).fetchall()
-            taken_back = {key for key, withdrawn in rows if withdrawn}
-            return [Kept(found, found.id in taken_back) for found in self._read(condition, *values)]
+            found = self._db.execute(f"SELECT id, withdrawn FROM preferences {condition}", values).fetchall()
+            taken_back = {key for key, withdrawn in found if withdrawn}
+            return [Kept(p, p.id in taken_back, self._changes(p.id)) for p in self._read(condition, *values)]
+
+    def _changes(self, key: int) -> tuple[Change, ...]:
+        return tuple(rows.change(values) for values in rows.changes_of(self._db, key))
 
     def count(self) -> int:
+        """Of the labels."""
+        standing = "SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND repeats IS NULL"
         with self._plain_errors():
-            return int(self._db.execute("SELECT COUNT(*) FROM preferences WHERE withdrawn = 0").fetchone()[0])
+            return int(self._db.execute(standing).fetchone()[0])
 
     def copy_to(self, path: Path) -> None:
         """A second store with all that this one holds, as a single file. Anything at `path` is replaced."""
@@ -180,6 +192,16 @@ class PreferenceStore:
         with self._plain_errors(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
             self._db.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
+
+    def _sides(self, query: Query) -> tuple[int, int]:
+        """Keeps the segments, or finds those of the answer that is repeated."""
+        if query.repeats is None:
+            return self._keep(query.left), self._keep(query.right)
+        wanted = "SELECT left_segment, right_segment FROM preferences WHERE id = ?"
+        sides = self._db.execute(wanted, (query.repeats,)).fetchone()
+        if sides is None or {query.left.id, query.right.id} != set(sides):
+            raise UserError(f"This pair is not that of answer {query.repeats}: it can't be its repeat.")
+        return query.left.id, query.right.id
 
     def _keep(self, segment: Segment, key: int | None = None) -> int:
         blob = save({name: np.ascontiguousarray(values) for name, values in to_arrays(segment).items()})
@@ -195,16 +217,21 @@ class PreferenceStore:
         returns, pool = preference.returns or (None, None), query.pool_returns
         extent = (None, None) if pool is None else (pool.worst, pool.mean)
         told = (str(preference.choice), preference.labeller, preference.answered_at)
-        row = (key, kept.withdrawn, *sides, query.id, disagreement, *told, *returns, *extent)
-        marks = ", ".join("?" * len(row))
-        cursor = self._db.execute(f"INSERT INTO preferences (id, withdrawn, {_COLUMNS}) VALUES ({marks})", row)
+        row = (key, kept.withdrawn, *sides, query.id, disagreement, *told, *returns, *extent, query.repeats)
+        marks, names = ", ".join("?" * len(row)), ", ".join(schema.COLUMNS)
+        cursor = self._db.execute(f"INSERT INTO preferences (id, withdrawn, {names}) VALUES ({marks})", row)
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
+    def _keep_change(self, key: int, change: Change) -> None:
+        row = (key, str(change.choice), change.labeller, change.changed_at, change.newest)
+        names = "preference, choice, labeller, changed_at, newest"
+        self._db.execute(f"INSERT INTO changes ({names}) VALUES (?, ?, ?, ?, ?)", row)
+
     def _read(self, condition: str, *values: int) -> list[Preference]:
         with self._plain_errors():
-            rows = self._db.execute(f"SELECT id, {_COLUMNS} FROM preferences {condition}", values).fetchall()
-            return [self._checked(row[0], self._preference(row)) for row in rows]
+            found = self._db.execute(f"SELECT id, {self._columns} FROM preferences {condition}", values).fetchall()
+            return [self._checked(row[0], self._preference(row)) for row in found]
 
     def _checked(self, key: int, preference: Preference) -> Preference:
         if not seals.is_whole(self._db, key):
@@ -212,11 +239,11 @@ class PreferenceStore:
         return preference
 
     def _preference(self, row: tuple[Any, ...]) -> Preference:
-        """row: id, then _COLUMNS."""
-        key, left, right, query, disagreement, choice, labeller, answered_at, *returns, worst, mean = row
+        """row: id, then schema.COLUMNS."""
+        key, left, right, query, disagreement, choice, labeller, answered_at, *returns, worst, mean, repeats = row
         pool = None if worst is None else PoolReturns(worst, mean)
         disagreement = np.nan if disagreement is None else disagreement
-        pair = Query(query, self._segment(left), self._segment(right), disagreement, pool)
+        pair = Query(query, self._segment(left), self._segment(right), disagreement, pool, repeats)
         told = None if returns[0] is None else (returns[0], returns[1])
         return Preference(key, pair, Choice(choice), labeller, answered_at, told)
 

@@ -73,6 +73,9 @@ def _entropy(chance: Float64) -> Float64:
 class QuerySelector:
     """Draws pairs from the pool. No pair is offered twice, and no segment is paired with itself.
 
+    The window may put a pair to a person a second time, to see how often the answers agree (core.reviewing). Such a
+    pair comes from the store and not from here, and no reward is fitted to its answer.
+
     selection=recency ranks by disagreement times `recency`: what the policy did lately matters more to it now than what
     it has left behind.
     """

@@ -83,6 +83,8 @@ class Query:
     """Variance of the members' predicted preference (2.2.4); nan where it was not computed."""
     pool_returns: PoolReturns | None = None
     """Filled where the oracle's thresholds need it."""
+    repeats: int | None = None
+    """The store's number of the answer to the same pair, where it is put to a person again (core.reviewing)."""
 
 
 @dataclass(frozen=True, slots=True)

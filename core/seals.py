@@ -1,8 +1,8 @@
 """What makes a store of answers trustworthy: its tables are ours, and each answer carries a checksum.
 
 A session may come from another person, so nothing in its store may run: no trigger, view, virtual table or expression
-of it is ever evaluated. And SQLite doesn't notice when a bit of a row flips: hence a seal for each answer, over its row
-and both its segments.
+of it is ever evaluated. And SQLite doesn't notice when a bit of a row flips: hence a seal for each answer, over its
+row, both its segments, and the choices that it had before it was changed.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import sqlite3
 import zlib
 from pathlib import Path
 
+from core import rows
 from core.errors import UserError
 
-_TABLES = {"segments": "env_steps", "preferences": "choice", "seals": "digest"}
+_TABLES = {"segments": "env_steps", "preferences": "choice", "seals": "digest", "changes": "newest"}
 """Each with a column that it must have."""
 _EXPRESSIONS = ("VIRTUAL", "CHECK", "GENERATED", " AS ", " AS(", "COLLATE")
 _WRITE_AHEAD = b"\2"
@@ -98,7 +99,7 @@ def is_whole(db: sqlite3.Connection, key: int) -> bool:
 
 
 def _digest(db: sqlite3.Connection, key: int) -> int:
-    """Over the row and its segments. Columns that a later version appended count only once they hold something."""
+    """Over the row, its segments and its changes. What a later version appended counts only once it holds something."""
     cursor = db.execute("SELECT * FROM preferences WHERE id = ?", (key,))
     row = list(cursor.fetchone())
     names = [column[0] for column in cursor.description]
@@ -109,4 +110,5 @@ def _digest(db: sqlite3.Connection, key: int) -> int:
     for side in sides:
         segment = db.execute("SELECT env_steps, arrays FROM segments WHERE id = ?", (side,)).fetchone()
         digest = zlib.crc32(bytes(segment[1]), zlib.crc32(repr(segment[0]).encode(), digest)) if segment else 0
-    return digest
+    changes = rows.changes_of(db, key)
+    return zlib.crc32(repr(changes).encode(), digest) if changes else digest

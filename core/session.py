@@ -24,8 +24,10 @@ from core.events import (
     ClipsRequested,
     Event,
     JobState,
+    JudgementRequested,
     PolicyPublished,
     PreferenceAdded,
+    PreferenceChanged,
     PreferenceWithdrawn,
     RewardPublished,
 )
@@ -41,9 +43,11 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     PolicyPublished: ("rollout", "reward"),
     RewardPublished: ("rollout",),
     PreferenceAdded: ("reward", "rollout"),
+    PreferenceChanged: ("reward", "rollout"),
     PreferenceWithdrawn: ("reward", "rollout"),
     AnswersReplayed: ("reward", "rollout"),
     ClipsRequested: ("clips",),
+    JudgementRequested: ("reward",),
 }
 """Which jobs hear of which event. The labeller, human or oracle, is the caller's."""
 
@@ -55,7 +59,12 @@ class Port(Protocol):
 
 
 def deliver(event: Event, ports: Mapping[str, Port]) -> None:
-    """Hands the event to the jobs that it concerns, as far as they run here."""
+    """Hands the event to the jobs that it concerns, as far as they run here.
+
+    No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
+    """
+    if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
+        return
     for name in ROUTES.get(type(event), ()):
         if name in ports:
             ports[name].send(event)
@@ -100,6 +109,10 @@ class Session:
         if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
             raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
         return PreferenceStore(path)
+
+    def reader(self) -> PreferenceStore:
+        """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
+        return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)

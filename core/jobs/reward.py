@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator
 
@@ -13,11 +14,15 @@ from core.devices import device_for
 from core.disk import whole
 from core.errors import NotFiniteError
 from core.events import (
+    AnswersJudged,
     AnswersReplayed,
+    Arrays,
     Event,
     JobState,
+    JudgementRequested,
     PolicyPublished,
     PreferenceAdded,
+    PreferenceChanged,
     PreferenceWithdrawn,
     RewardFitted,
     RewardPublished,
@@ -31,6 +36,9 @@ from core.reward.fit import FitReport, RewardFit
 from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator, restored, saved, seed_for
 from core.tasks import find
+
+_JUDGED_AT_ONCE = 128
+"""Preferences: some tens of milliseconds, in which the job hears nothing."""
 
 
 class RewardJob:
@@ -54,12 +62,15 @@ class RewardJob:
         self._versions = -(-config.reward.interval // batch)
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
+        self._snapshot: Arrays | None = None
+        """What was published last; the ensemble itself is moving while a round runs."""
+        self._asked: int | None = None
 
     def receive(self, event: Event) -> None:
         match event:
             case AnswersReplayed():
                 self._take_up()
-            case PreferenceAdded(preference):
+            case PreferenceAdded(preference) | PreferenceChanged(preference):
                 self._fit.add(preference)
                 self._owed = True
             case PreferenceWithdrawn(preference_id):
@@ -69,9 +80,12 @@ class RewardJob:
                 self._version = version
                 if abs(version - self._fitted_for) >= self._versions:
                     self._owed = True
+            case JudgementRequested(token):
+                self._asked = token
 
     def run(self) -> Iterator[Event | None]:
         while True:
+            yield from self._judge()
             missing = self._first - self._fit.count if self._generation == 0 else 1 - self._fit.count
             if self._awaiting_answers is not None:
                 yield Waited("reward", "the reward waits for the answers of the session")
@@ -93,12 +107,14 @@ class RewardJob:
             if report is not None:
                 reports.append(report)
             yield None
+            yield from self._judge()
         if not reports:
             return  # the only answer was taken back
         weights = self._fit.ensemble.to_arrays()
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise NotFiniteError("reward fit", "a weight")
         self._generation += 1
+        self._snapshot = weights
         yield self._fitted(reports[-1], time.perf_counter() - started)
         yield RewardPublished(self._generation, weights)
 
@@ -113,10 +129,24 @@ class RewardJob:
             seconds,
         )
 
+    def _judge(self) -> Iterator[Event | None]:
+        """Says what the snapshot thinks of the answers, where that was asked; a piece at a time."""
+        if self._asked is None or self._awaiting_answers is not None:
+            return
+        token, self._asked = self._asked, None
+        generation, found = self._generation if self._snapshot else 0, dict[int, float]()
+        if self._snapshot:
+            judge, ids = copy.deepcopy(self._fit.ensemble), self._fit.ids
+            judge.load_arrays(self._snapshot)
+            for start in range(0, len(ids), _JUDGED_AT_ONCE):
+                found |= self._fit.chances(ids[start : start + _JUDGED_AT_ONCE], judge)
+                yield None
+        yield AnswersJudged(token, generation, np.array([*found], np.int64), np.array([*found.values()], np.float32))
+
     def get_state(self) -> JobState:
         owed = self._owed or self._under_way  # a round that is cut short here is made whole after a resume
         values = {"generation": self._generation, "owed": owed, "rng": saved(self._rng)}
-        values |= {"version": self._version, "fitted_for": self._fitted_for}
+        values |= {"version": self._version, "fitted_for": self._fitted_for, "under_way": self._under_way}
         return JobState(self._fit.get_state(), values)
 
     def set_state(self, state: JobState) -> None:
@@ -130,7 +160,9 @@ class RewardJob:
             return
         with checkpoint_must_fit("reward"):
             self._fit.set_state(state.arrays)
-            self._owed = state.values["owed"] or self._fit.count != len(state.arrays["ids"])
+            self._owed = state.values["owed"] or not self._fit.knows_all_of(state.arrays)
+            if self._generation and not state.values.get("under_way", True):
+                self._snapshot = self._fit.ensemble.to_arrays()
             restored(self._rng, state.values["rng"])
             self._version, self._fitted_for = (whole(state.values[name]) for name in ("version", "fitted_for"))
 

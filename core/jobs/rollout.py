@@ -20,6 +20,7 @@ from core.events import (
     JobState,
     PolicyPublished,
     PreferenceAdded,
+    PreferenceChanged,
     PreferenceWithdrawn,
     QueryOffered,
     RewardPublished,
@@ -86,8 +87,9 @@ class RolloutJob:
                 self.version = version
             case RewardPublished(_, weights):
                 self.load_reward(weights)
-            case PreferenceAdded(preference):
+            case PreferenceAdded(preference) | PreferenceChanged(preference):
                 self.outstanding.discard(preference.query.id)
+                self.usable.discard(preference.id)
                 if preference.choice.mu is not None:
                     self.usable.add(preference.id)
             case PreferenceWithdrawn(preference_id):

@@ -70,6 +70,11 @@ class RewardEnsemble:
         actions = np.stack([s.actions for s in segments])
         return self.predict(observations, actions).sum(axis=-1)
 
+    def totals(self, inputs: Tensor) -> Tensor:
+        """(S, k, inputs) -> (M, S): raw predictions summed over the steps of each segment."""
+        x = (inputs - self.mean) / self.std
+        return self.network.totals(x.expand(self.members, *x.shape))
+
     def to_arrays(self) -> Arrays:
         return {**self.network.to_arrays(), "mean": self.mean.cpu().numpy(), "std": self.std.cpu().numpy()}
 

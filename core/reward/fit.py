@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -79,28 +80,40 @@ class RewardFit:
         return len(self._ids)
 
     def add(self, preference: Preference) -> None:
-        """Takes in an answer; 'can't tell' is not trained on (2.2.2)."""
-        mu = preference.choice.mu
-        if mu is None:
-            return
+        """Takes in an answer, or the other choice of one that was changed; 'can't tell' is not trained on (2.2.2).
+
+        Nothing starts over: what it shares with the one before, hold-outs and draws, stays.
+        """
         if self._in_epoch:
             self._later.append(lambda: self.add(preference))
             return
+        mu, index = preference.choice.mu, bisect_left(self._ids, preference.id)
+        if mu is None:
+            self.remove(preference.id)
+        elif preference.id in self._ids[index : index + 1]:
+            self._mu[index] = mu[0]
+        else:
+            self._insert(index, preference, mu[0])
+
+    def _insert(self, index: int, preference: Preference, mu: float) -> None:
+        """At its place in the order of their numbers, which is the one that a resumed session gives them in."""
         if self._on_returns and preference.returns is None:
             raise ValueError(f"answer {preference.id} tells no returns to fit to")
-        self._pairs.append(preference)
-        self._append(mu[0], preference.returns or (0.0, 0.0))
-        self._ids.append(preference.id)
-        self.resampling.add()
+        self._pairs.insert(index, preference)
+        self._make_room(index)
+        self._mu[index], self._returns[index] = mu, torch.tensor(preference.returns or (0.0, 0.0))
+        self._ids.insert(index, preference.id)
+        self.resampling.add(index)
         if self._config.latest and self.count > self._config.latest:
             self.remove(self._ids[0])
 
-    def _append(self, mu: float, returns: tuple[float, float]) -> None:
-        """Keeps them in arrays that grow by doubling."""
+    def _make_room(self, index: int) -> None:
+        """For one more at this place, in arrays that grow by doubling; those after it move down."""
         if self.count == self._room:
             self._room = max(64, 2 * self._room)
             self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))
-        self._mu[self.count], self._returns[self.count] = mu, torch.tensor(returns)
+        for tensor in (self._mu, self._returns):
+            tensor[index + 1 : self.count + 1] = tensor[index : self.count].clone()
 
     def _grown(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
         grown = torch.zeros((self._room, *shape), device=self._device)
@@ -121,6 +134,18 @@ class RewardFit:
         for tensor in (self._mu, self._returns):
             tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
         self.resampling.remove(index)
+
+    @torch.no_grad()
+    def chances(self, ids: Sequence[int], ensemble: RewardEnsemble | PictureEnsemble) -> dict[int, float]:
+        """What any ensemble makes of these preferences, by number: P[left is preferred], the mean over the members.
+
+        Without the labeller's errors. Those that are no longer kept are left out.
+        """
+        wanted = set(ids)
+        rows = {key: index for index, key in enumerate(self._ids) if key in wanted}
+        sums = self._pairs.judged(list(rows.values()), ensemble)
+        left = torch.sigmoid(sums[..., 0] - sums[..., 1]).mean(0)
+        return dict(zip(rows, left.tolist(), strict=True))
 
     def epochs(self, count: int) -> Iterator[FitReport | None]:
         """Runs so many epochs, yielding a report after each; needs at least one preference.
@@ -256,28 +281,41 @@ class RewardFit:
             result.clear += float((mu != 0.5).sum())
         return result
 
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Numbers of the preferences, in order."""
+        return tuple(self._ids)
+
+    def knows_all_of(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether the state is one of just these preferences with just these choices."""
+        same = self._ids == [int(i) for i in arrays["ids"]]
+        return same and np.array_equal(self._mu[: self.count].cpu().numpy(), arrays.get("mu", []))
+
     def get_state(self) -> dict[str, np.ndarray]:
         arrays = {f"resampling_{n}": a for n, a in self.resampling.get_state().items()}
         arrays |= {f"ensemble_{n}": a for n, a in self.ensemble.to_arrays().items()}
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64)}
+        arrays["mu"] = self._mu[: self.count].cpu().numpy().copy()
         return arrays | optimiser_arrays(self.optimiser)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restores all but the preferences, which come from the store and must have been added.
 
-        Answers older than the newest one of then that were no longer kept are dropped: newer ones had taken their place
+        Where only the latest are kept, answers older than those of then are dropped: newer ones had taken their place
         (A.2), even if those were withdrawn since.
         """
         self.ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in arrays.items() if "ensemble_" in n})
         self.l2 = torch.as_tensor(arrays["l2"])
         kept = [int(i) for i in arrays["ids"]]
-        for gone in sorted(set(self._ids) - set(kept)):
-            if gone < max(kept, default=0):
+        known = set(kept)
+        for gone in sorted(set(self._ids) - known) if self._config.latest else ():
+            if gone < min(kept, default=0):
                 self.remove(gone)
         self.resampling.set_state({n.removeprefix("resampling_"): a for n, a in arrays.items()})
         for index in reversed(range(len(kept))):
             if kept[index] not in self._ids:
                 self.resampling.remove(index)
-        while self.resampling.size < self.count:
-            self.resampling.add()
+        for index, key in enumerate(self._ids):  # answered since, or changed from what is not trained on
+            if key not in known:
+                self.resampling.add(index)
         load_optimiser(self.optimiser, arrays)

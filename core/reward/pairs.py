@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -19,16 +19,19 @@ from core.reward.picture_ensemble import PictureEnsemble
 
 P = TypeVar("P")
 """What training adds to a pass of the ensemble."""
+E = TypeVar("E")
+"""The kind of ensemble."""
 
 
-class Pairs(ABC, Generic[P]):
+class Pairs(ABC, Generic[P, E]):
     """The segments of preferences 0..D-1."""
 
     chunk: int
     """Preferences validated at once: bounds the memory of a long session."""
 
     @abstractmethod
-    def append(self, preference: Preference) -> None: ...
+    def insert(self, index: int, preference: Preference) -> None:
+        """Takes one in; those after it move down."""
 
     @abstractmethod
     def remove(self, index: int) -> None:
@@ -50,8 +53,12 @@ class Pairs(ABC, Generic[P]):
     def sums(self, indices: Tensor, practice: P | None) -> Tensor:
         """(M, B) preferences, each member its own -> (M, B, 2): its sums over the left segments and the right ones."""
 
+    @abstractmethod
+    def judged(self, rows: list[int], ensemble: E) -> Tensor:
+        """Any ensemble's sums over these preferences, (M, B, 2), outside of training."""
 
-class NumberPairs(Pairs[Drop | None]):
+
+class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
     """Observations and actions as tensors that grow by doubling, normalised by their own moments."""
 
     chunk = 256
@@ -66,7 +73,7 @@ class NumberPairs(Pairs[Drop | None]):
         self._normal: Tensor | None = None
         """The inputs of all preferences, normalised; None once one was added or removed."""
 
-    def append(self, preference: Preference) -> None:
+    def insert(self, index: int, preference: Preference) -> None:
         sides = preference.query.left, preference.query.right
         pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
         count = len(self._moments)
@@ -75,8 +82,9 @@ class NumberPairs(Pairs[Drop | None]):
             if count:
                 grown[:count] = self._inputs
             self._inputs = grown
-        self._inputs[count] = torch.as_tensor(pair)
-        self._moments.append(np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
+        self._inputs[index + 1 : count + 1] = self._inputs[index:count].clone()
+        self._inputs[index] = torch.as_tensor(pair)
+        self._moments.insert(index, np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
         self._normal = None
 
     def remove(self, index: int) -> None:
@@ -121,8 +129,11 @@ class NumberPairs(Pairs[Drop | None]):
         inputs = self._normal[indices].reshape(members, batch * 2, steps, size)
         return self._ensemble.network.totals(inputs, practice).reshape(members, batch, 2)
 
+    def judged(self, rows: list[int], ensemble: RewardEnsemble) -> Tensor:
+        return ensemble.totals(self._inputs[rows].flatten(0, 1)).reshape(ensemble.members, -1, 2)
 
-class PicturePairs(Pairs[Practice]):
+
+class PicturePairs(Pairs[Practice, PictureEnsemble]):
     """Pictures, each kept once, and packed unless there is a GPU to keep them on; stacked for a gradient step only.
 
     The latest 3,000 preferences (A.2) of 25 steps would take 4.2 GB as stacks; so they take some 50 MB, and 1.2 GB of a
@@ -137,9 +148,9 @@ class PicturePairs(Pairs[Practice]):
         self._device = device
         self._clips: list[tuple[_Clip, _Clip]] = []
 
-    def append(self, preference: Preference) -> None:
+    def insert(self, index: int, preference: Preference) -> None:
         query = preference.query
-        self._clips.append((self._clip(query.left), self._clip(query.right)))
+        self._clips.insert(index, (self._clip(query.left), self._clip(query.right)))
 
     def _clip(self, segment: Segment) -> _Clip:
         if not isinstance(segment, PackedSegment):
@@ -167,6 +178,13 @@ class PicturePairs(Pairs[Practice]):
         rows = [self._members_own(chosen, side) for chosen in indices.t().tolist() for side in (0, 1)]
         return network.totals(torch.stack(rows), practice).reshape(members, batch, 2)
 
+    def judged(self, rows: list[int], ensemble: PictureEnsemble) -> Tensor:
+        if not rows:
+            return torch.zeros(ensemble.members, 0, 2)
+        clips = [self._clips[row][side] for row in rows for side in (0, 1)]
+        sums = [ensemble.network(clip.stacked()).sum(1) for clip in clips]
+        return torch.stack(sums, dim=1).reshape(ensemble.members, -1, 2)
+
     def _members_own(self, chosen: list[int], side: int) -> Tensor:
         """(k, M, n, h, w): of each member's preference."""
         return torch.stack([self._clips[index][side].stacked() for index in chosen], dim=1)
@@ -189,7 +207,9 @@ class _Clip:
         return pictures[self._stacks]
 
 
-def pairs_for(ensemble: RewardEnsemble | PictureEnsemble, config: RewardConfig, device: torch.device) -> Pairs:
+def pairs_for(
+    ensemble: RewardEnsemble | PictureEnsemble, config: RewardConfig, device: torch.device
+) -> Pairs[Any, Any]:
     if isinstance(ensemble, PictureEnsemble):
         return PicturePairs(ensemble, config, device)
     return NumberPairs(ensemble, config, device)

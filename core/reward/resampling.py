@@ -34,12 +34,13 @@ class Resampling:
         """(M, D): how often each member drew each preference; each row sums to D."""
         return np.stack([np.bincount(row, minlength=self.size) for row in self._draws]) if self.size else self._draws
 
-    def add(self) -> None:
-        """One more preference, at the end."""
-        members = len(self._keys)
-        self._keys = np.append(self._keys, self._rng.random((members, 1)), axis=1)
-        self._draws = np.append(self._draws, np.full((members, 1), -1), axis=1)
-        self._settle(np.append(self.holdout, np.ones((members, 1), np.bool_), axis=1))
+    def add(self, index: int | None = None) -> None:
+        """One more preference, at the end or before that index; those after it move down."""
+        at, members = self.size if index is None else index, len(self._keys)
+        self._keys = np.insert(self._keys, [at], self._rng.random((members, 1)), axis=1)
+        moved = self._draws + (self._draws >= at)
+        self._draws = np.append(moved, np.full((members, 1), -1), axis=1)
+        self._settle(np.insert(self.holdout, [at], True, axis=1))
 
     def remove(self, index: int) -> None:
         """Forgets one preference; those after it move up."""

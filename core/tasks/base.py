@@ -114,6 +114,11 @@ class Task:
         raise NotImplementedError
 
     @property
+    def longest_episode(self) -> int:
+        """Steps after which every episode that the metrics count has ended."""
+        return self.episode_steps
+
+    @property
     def segment_seconds(self) -> float:
         return self.segment_steps * self.step_seconds
 

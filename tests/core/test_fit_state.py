@@ -10,6 +10,7 @@ import pytest
 from core import parallel
 from core.records import Choice, Preference
 from core.reward.fit import FitReport, RewardFit
+from core.reward.pairs import NumberPairs
 from tests.core.builders import preference, query, segment
 from tests.core.toy import accuracy, copied, new_fit, reports, same, toy_preferences, train, weights
 
@@ -226,3 +227,100 @@ def test_taking_back_the_only_answer_ends_the_round() -> None:
     fit.remove(0)
     assert sum(report is not None for report in running) == 1
     assert fit.count == 0
+
+
+def test_a_changed_answer_is_as_if_it_had_been_given_so() -> None:
+    changed, never = new_fit(), new_fit()
+    answers = toy_preferences(0, 12)
+    other = preference(5, Choice.TIE, answers[5].query)
+    train(changed, answers, 0)
+    changed.add(other)
+    train(never, [*answers[:5], other, *answers[6:]], 0)
+    for fit in (changed, never):
+        list(fit.epochs(3))
+    assert changed.count == 12
+    assert same(copied(changed), copied(never))
+
+
+def test_a_change_starts_nothing_over() -> None:
+    fit = new_fit()
+    answers = toy_preferences(0, 50)
+    train(fit, answers, 5)
+    before = copied(fit)
+    fit.add(preference(7, Choice.TIE, answers[7].query))
+    after = copied(fit)
+    assert [name for name in before if not np.array_equal(before[name], after[name])] == ["mu"]
+    assert np.flatnonzero(before["mu"] != after["mu"]).tolist() == [7]
+    assert after["mu"][7] == 0.5
+
+
+def test_a_change_to_and_from_cant_tell_leaves_and_joins_in_its_place() -> None:
+    fit = new_fit()
+    answers = toy_preferences(0, 9)
+    train(fit, answers, 1)
+    fit.add(preference(4, Choice.CANT_TELL, answers[4].query))
+    assert fit.ids == (0, 1, 2, 3, 5, 6, 7, 8) and fit.resampling.size == 8
+    list(fit.epochs(1))
+    fit.add(answers[4])
+    assert fit.ids == tuple(range(9)) and fit.resampling.counts.sum(1).tolist() == [9] * 3
+    pairs = fit._pairs
+    assert isinstance(pairs, NumberPairs)
+    assert pairs._inputs[4, 0, 0, : answers[4].query.left.observations.shape[1]].tolist() == pytest.approx(
+        answers[4].query.left.observations[0].tolist()
+    )
+    list(fit.epochs(1))
+
+
+def test_a_change_during_an_epoch_joins_the_next() -> None:
+    fit = new_fit()
+    answers = toy_preferences(0, 100)
+    train(fit, answers, 1)
+    running = fit.epochs(2)
+    assert next(running) is None
+    fit.add(preference(7, Choice.TIE, answers[7].query))
+    fit.add(preference(8, Choice.CANT_TELL, answers[8].query))
+    assert fit.get_state()["mu"][7] != 0.5 and 8 in fit.ids
+    to_report(running)
+    assert next(running) is None
+    assert fit.get_state()["mu"][7] == 0.5 and 8 not in fit.ids
+    to_report(running)
+
+
+@pytest.mark.parametrize("latest", [0, 12])
+def test_a_fit_restored_after_changes_goes_on_exactly(latest: int) -> None:
+    fit, restored = new_fit(latest=latest), new_fit(seed=7, latest=latest)
+    answers = toy_preferences(0, 16)
+    answers[6] = preference(6, Choice.CANT_TELL, answers[6].query)
+    train(fit, answers, 2)
+    changes = [preference(6, Choice.LEFT, answers[6].query), preference(9, Choice.TIE, answers[9].query)]
+    for change in changes:
+        fit.add(change)
+    list(fit.epochs(1))
+    state, rng = copied(fit), fit._rng.bit_generator.state
+    assert not latest or fit.ids == tuple(range(4, 16))
+    train(restored, [{p.id: p for p in changes}.get(p.id, p) for p in answers], 0)
+    assert restored.ids == fit.ids
+    restored.set_state(state)
+    assert restored.knows_all_of(state)
+    restored._rng.bit_generator.state = rng
+    for each in (fit, restored):
+        list(each.epochs(3))
+    assert same(copied(fit), copied(restored))
+
+
+def test_a_fit_restored_from_before_a_change_knows_that_it_is_behind() -> None:
+    fit, restored = new_fit(), new_fit(seed=7)
+    answers = toy_preferences(0, 10)
+    answers[3] = preference(3, Choice.CANT_TELL, answers[3].query)
+    train(fit, answers, 2)
+    state = copied(fit)
+    now = [preference(p.id, Choice.RIGHT, p.query) if p.id == 3 else p for p in answers]
+    train(restored, now, 0)
+    restored.set_state(state)
+    assert restored.ids == tuple(range(10)) and restored.resampling.size == 10
+    assert not restored.knows_all_of(state)
+    assert (restored.resampling._keys[:, [0, 1, 2, 4, 5]] == state["resampling_keys"][:, :5]).all()
+    only_flipped = new_fit(seed=8)
+    train(only_flipped, [preference(0, Choice.TIE, answers[0].query), *answers[1:]], 0)
+    only_flipped.set_state(state)
+    assert not only_flipped.knows_all_of(state)

@@ -26,7 +26,7 @@ from tests.core.builders import query, segment, tiny
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """With one answer of each kind, one taken back, an unknown disagreement, true rewards and returns."""
+    """With one answer of each kind, one taken back, one changed twice and repeated; true rewards and returns."""
     made = Session.create(tmp_path / "s", tiny(seed=3))
     with closing(made.store()) as store:
         odd = query(7, segment(1, 3, [0.1, -2.5, 1e-7]), segment(2, 3), disagreement=1 / 3)
@@ -35,6 +35,9 @@ def session(tmp_path: Path) -> Session:
         store.add(query(9), Choice.TIE, "human")
         store.withdraw_last()
         store.add(query(10), Choice.CANT_TELL, "human")
+        store.change(2, Choice.LEFT, "human")
+        first = store.change(2, Choice.TIE, "oracle").query
+        store.add(dataclasses.replace(first, left=first.right, right=first.left, repeats=2), Choice.RIGHT, "human")
     yield made
     made.close()
 
@@ -54,13 +57,13 @@ def fingerprint(value: Any) -> Any:
 
 
 def test_the_round_trip_is_exact(session: Session, tmp_path: Path) -> None:
-    assert export_preferences(session, tmp_path / "out") == (4, 0)
-    assert import_preferences(tmp_path / "out", tmp_path / "back") == 4
+    assert export_preferences(session, tmp_path / "out") == (5, 0)
+    assert import_preferences(tmp_path / "out", tmp_path / "back") == 5
     again = Session.open(tmp_path / "back")
     assert again.config == session.config
     assert [fingerprint(kept) for kept in history(again)] == [fingerprint(kept) for kept in history(session)]
     with closing(again.store()) as store:
-        assert store.add(query(11), Choice.LEFT, "human").id == 5
+        assert store.add(query(11), Choice.LEFT, "human").id == 6
     export_preferences(again, tmp_path / "twice")
     again.close()
 
@@ -76,8 +79,11 @@ def test_another_program_can_read_it(session: Session, tmp_path: Path) -> None:
     export_preferences(session, tmp_path / "out")
     table = json.loads((tmp_path / "out" / "preferences.json").read_text())
     arrays = load_file(tmp_path / "out" / "segments.safetensors")
-    assert [row["choice"] for row in table["preferences"]] == ["left", "right", "tie", "can't tell"]
-    assert [row["withdrawn"] for row in table["preferences"]] == [False, False, True, False]
+    assert [row["choice"] for row in table["preferences"]] == ["left", "tie", "tie", "can't tell", "right"]
+    assert [row["withdrawn"] for row in table["preferences"]] == [False, False, True, False, False]
+    assert [row["repeats"] for row in table["preferences"]] == [None, None, None, None, 2]
+    was = [(entry["choice"], entry["labeller"], entry["newest"]) for entry in table["preferences"][1]["changes"]]
+    assert was == [("right", "human", 4), ("left", "human", 4)]
     assert table["preferences"][1]["disagreement"] is None
     assert table["preferences"][0]["returns"] == [0.1, 1e-30]
     left = table["preferences"][0]["left"]
@@ -92,8 +98,8 @@ def test_from_a_damaged_store_what_is_whole_is_saved(session: Session, tmp_path:
         vandal.commit()
     with pytest.raises(UserError, match="preferences export"):
         history(session)
-    assert export_preferences(session, tmp_path / "out") == (2, 2)
-    assert import_preferences(tmp_path / "out", tmp_path / "back") == 2
+    assert export_preferences(session, tmp_path / "out") == (3, 2)
+    assert import_preferences(tmp_path / "out", tmp_path / "back") == 3
 
 
 def test_a_page_of_zeros_costs_only_the_answers_on_it(tmp_path: Path) -> None:
@@ -130,6 +136,9 @@ def altered(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         lambda table: table["preferences"][0].update(id=-1),
         lambda table: table["preferences"][0].update(choice="maybe"),
         lambda table: table["preferences"][0].update(answered_at="yesterday"),
+        lambda table: table["preferences"][0].update(repeats="one"),
+        lambda table: table["preferences"][0].update(changes=[{"choice": "left"}]),
+        lambda table: table["preferences"][1]["changes"][0].update(choice="maybe"),
         lambda table: table["segments"][0].update(env_steps=10**30),
         lambda table: table["segments"].append({"id": 77, "env_steps": 1}),
     ],
@@ -143,6 +152,18 @@ def test_a_table_that_makes_no_sense_is_refused_and_nothing_is_made(
         import_preferences(tmp_path / "out", tmp_path / "back")
     assert "\n" not in str(told.value) and str(told.value).endswith(".")
     assert not (tmp_path / "back").exists()
+
+
+def test_a_table_of_the_first_version_is_read(session: Session, tmp_path: Path) -> None:
+    export_preferences(session, tmp_path / "out")
+
+    def older(table: dict[str, Any]) -> None:
+        table.update(version=1)
+        for row in table["preferences"]:
+            del row["repeats"], row["changes"]
+
+    altered(tmp_path / "out", older)
+    assert import_preferences(tmp_path / "out", tmp_path / "back") == 5
 
 
 def test_arrays_that_make_no_sense_are_refused(session: Session, tmp_path: Path) -> None:
@@ -175,7 +196,7 @@ def test_on_the_command_line(
         monkeypatch.setattr(sys, "argv", ["core", "preferences", *words])
         return main()
 
-    assert status("export", "s", "out") == 0 and "4 answers" in capsys.readouterr().err
+    assert status("export", "s", "out") == 0 and "5 answers" in capsys.readouterr().err
     assert status("import", "out", "back") == 0
     for words in (("export", "s", "out"), ("import", "out", "back"), ("import", "s", "new"), ("import", "no", "new")):
         capsys.readouterr()

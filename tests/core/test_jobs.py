@@ -19,6 +19,7 @@ from core.events import (
     JobState,
     PolicyPublished,
     PreferenceAdded,
+    PreferenceChanged,
     PreferenceWithdrawn,
     QueryOffered,
     RewardFitted,
@@ -294,7 +295,16 @@ def trained_reward(**changes: Any) -> Played:
     return reward
 
 
-@pytest.mark.parametrize("news", [PreferenceAdded(preference(9)), PreferenceWithdrawn(3), PolicyPublished(1, {})])
+NEWS = [
+    PreferenceAdded(preference(9)),
+    PreferenceWithdrawn(3),
+    PreferenceChanged(preference(3, Choice.TIE)),
+    PreferenceChanged(preference(3, Choice.CANT_TELL)),
+    PolicyPublished(1, {}),
+]
+
+
+@pytest.mark.parametrize("news", NEWS)
 def test_each_piece_of_news_is_worth_one_more_round(news: Event) -> None:
     reward = trained_reward()
     assert of(RewardFitted, reward.turn()) == []

@@ -118,3 +118,15 @@ def test_state_brings_back_the_same_draws_and_hold_outs() -> None:
     other.set_state(resampling.get_state())
     assert (other.counts == resampling.counts).all()
     assert (other.holdout == resampling.holdout).all()
+
+
+@pytest.mark.parametrize("index", [0, 5, 20])
+def test_one_more_in_the_middle_moves_the_others_and_no_more(index: int) -> None:
+    resampling = grown(20)
+    keys, drawn = resampling._keys.copy(), resampling.counts
+    resampling.add(index)
+    others = np.delete(np.arange(21), index)
+    assert (resampling._keys[:, others] == keys).all()
+    assert (np.abs(resampling.counts[:, others] - drawn).sum(1) <= 10).all()
+    assert resampling.counts.sum(1).tolist() == [21] * 3
+    assert (resampling.counts[resampling.holdout] == 0).all()

@@ -180,7 +180,7 @@ def test_a_clock_set_back_disorders_nothing(path: Path, monkeypatch: pytest.Monk
 def test_a_creation_cut_short_leaves_an_empty_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one with half the tables, which would be taken for another program's."""
     path = tmp_path / "preferences.sqlite"
-    monkeypatch.setattr("core.preferences._SCHEMA", "CREATE TABLE segments (id); CREATE TABLE nonsense syntax;")
+    monkeypatch.setattr("core.schema._STEPS", {0: "CREATE TABLE segments (id); CREATE TABLE nonsense syntax;"})
     with pytest.raises(UserError):
         PreferenceStore(path)
     monkeypatch.undo()

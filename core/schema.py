@@ -1,0 +1,81 @@
+"""The tables of the store of answers, and how those that an earlier version made are brought up to date."""
+
+from __future__ import annotations
+
+import sqlite3
+
+VERSION = 3
+COLUMNS = (
+    *("left_segment", "right_segment", "query", "disagreement", "choice", "labeller", "answered_at"),
+    *("left_return", "right_return", "pool_worst", "pool_mean", "repeats"),
+)
+"""Of an answer, besides its number and whether it was taken back."""
+
+_CHANGES = """
+CREATE TABLE changes (
+    id INTEGER PRIMARY KEY,
+    preference INTEGER NOT NULL REFERENCES preferences (id),
+    choice TEXT NOT NULL,
+    labeller TEXT NOT NULL,
+    changed_at REAL NOT NULL,
+    newest INTEGER NOT NULL
+);
+"""
+"""A row for each time that an answer was changed: the choice that it had until then, and whose that was. newest: number
+of the newest answer of then, since clocks can be set back."""
+_NEW = """
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY,
+    env_steps INTEGER NOT NULL,
+    arrays BLOB NOT NULL
+);
+CREATE TABLE preferences (
+    id INTEGER PRIMARY KEY,
+    left_segment INTEGER NOT NULL REFERENCES segments (id),
+    right_segment INTEGER NOT NULL REFERENCES segments (id),
+    query INTEGER NOT NULL,
+    disagreement REAL,
+    choice TEXT NOT NULL,
+    labeller TEXT NOT NULL,
+    answered_at REAL NOT NULL,
+    withdrawn INTEGER NOT NULL DEFAULT 0,
+    left_return REAL,
+    right_return REAL,
+    pool_worst REAL,
+    pool_mean REAL,
+    repeats INTEGER REFERENCES preferences (id)
+);
+"""
+_FROM_VERSION_1 = """
+ALTER TABLE preferences ADD COLUMN left_return REAL;
+ALTER TABLE preferences ADD COLUMN right_return REAL;
+ALTER TABLE preferences ADD COLUMN pool_worst REAL;
+ALTER TABLE preferences ADD COLUMN pool_mean REAL;
+"""
+_FROM_VERSION_2 = "ALTER TABLE preferences ADD COLUMN repeats INTEGER REFERENCES preferences (id);"
+_STEPS = {
+    0: _NEW + _CHANGES,
+    1: _FROM_VERSION_1 + _FROM_VERSION_2 + _CHANGES,
+    2: _FROM_VERSION_2 + _CHANGES,
+}
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """0 where the file is still empty."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def bring_up_to_date(db: sqlite3.Connection) -> None:
+    """Makes the tables, or what an earlier version's lack. All of it or, after a kill, nothing."""
+    if version_of(db) in _STEPS:
+        db.executescript(f"BEGIN IMMEDIATE; {_STEPS[version_of(db)]} PRAGMA user_version={VERSION}; COMMIT;")
+
+
+def columns(db: sqlite3.Connection) -> str:
+    """What to select for COLUMNS: NULL stands for those that a store which can't be brought up to date lacks."""
+    there = {name for (name,) in db.execute("SELECT name FROM pragma_table_info('preferences')")}
+    return ", ".join(name if name in there else "NULL" for name in COLUMNS)
+
+
+def has_changes(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'changes'").fetchone() is not None
