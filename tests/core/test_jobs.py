@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from core.events import (
 )
 from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
+from core.parallel import Both
 from core.processes import JobSpec
 from core.records import Choice
 from core.tasks import find
@@ -268,6 +269,20 @@ def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
     assert rounds == [False, False, True, False, False, True]  # 700 steps are more than two batches of 320
 
 
+def test_at_a_pace_rounds_become_rarer_with_every_label_and_answers_wait_for_them() -> None:
+    paced = {"reward__pace": 100, "reward__epochs": 2}
+    reward = Played("reward", labels=4, rollout__environments=16, rollout__steps=20, **paced)
+    reward.turn(AnswersReplayed())
+    assert of(RewardPublished, reward.turn(PreferenceAdded(preference(1))))  # the first: nothing to wait for
+    assert not of(RewardPublished, reward.turn(PreferenceAdded(preference(2))))
+    versions = [bool(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) for version in range(1, 5)]
+    assert versions == [False, True, False, True]  # 2 labels, 2 epochs: 400 steps are more than one batch of 320
+    for number in (3, 4, 5):
+        assert not of(RewardPublished, reward.turn(PreferenceAdded(preference(number))))
+    versions = [bool(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) for version in range(5, 9)]
+    assert versions == [False, False, False, True]  # 5 labels, 2 epochs: 1,000 steps
+
+
 def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
     reward = trained_reward()
     fit = reward.job._fit  # type: ignore[attr-defined]
@@ -280,7 +295,11 @@ def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.Monke
             with torch.no_grad():
                 fit.ensemble.network.weights[0][0, 0, 0] = float("nan")
 
-    monkeypatch.setattr(fit, "_validate", lambda both: (torch.zeros(3), 0.5))
+    def judged(both: Both) -> Generator[None, None, tuple[torch.Tensor, float]]:
+        yield None
+        return torch.zeros(3), 0.5
+
+    monkeypatch.setattr(fit, "_validate", judged)
     monkeypatch.setattr(fit.optimiser, "step", spoil)
     for version in (1, 2):
         assert len(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) == 1
