@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
 from app.crew import NAMES, Crew
+from app.history import History
 from app.labelling import Labelling
 from app.live import Demonstrations
 from app.progress import Progress
@@ -22,6 +23,7 @@ from core.archive import export_session
 from core.config import Config, replaced
 from core.diagnostics import collect
 from core.events import (
+    AnswersJudged,
     ClipsRendered,
     ClipsRequested,
     DemonstrationRecorded,
@@ -105,6 +107,7 @@ class Controller(QObject):
         self.checkpoints = Checkpointer(session, self.crew, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         self.demonstrations = Demonstrations(tokens, self)
+        self.history = History(session, self.labelling, tokens, self)
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()
 
@@ -120,6 +123,8 @@ class Controller(QObject):
         self.labelling.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
+        self.history.clips_requested.connect(self._on_clips_requested)
+        self.history.judgement_requested.connect(lambda event: self.crew.send(event, ("reward",)))
         self._last_checkpoint.timeout.connect(self._dismiss)
 
     @property
@@ -162,6 +167,7 @@ class Controller(QObject):
 
     def close(self) -> None:
         """After `stopped`: ends every thread and lets the session go."""
+        self.history.close()
         self.labelling.close()
         self.crew.close()
         self.checkpoints.close()
@@ -173,6 +179,14 @@ class Controller(QObject):
 
     def collect_diagnostics(self, target: Path) -> None:
         self.checkpoints.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
+
+    def show_pairs_again(self, on: bool) -> None:
+        """Whether some pairs are put to the person a second time, in this session from now on."""
+        self.labelling.repeats.on = on
+        value, told = (
+            ("on", "Some pairs come again from now on.") if on else ("off", "No pair comes again from now on.")
+        )
+        self.checkpoints.run(lambda: self.session.reconfigure(query__repeats=value), told)
 
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
@@ -190,6 +204,7 @@ class Controller(QObject):
         if "clips" in names:
             self.demonstrations.forget()
             self.labelling.redraw()
+            self.history.redraw()
         if "rollout" in names:
             self.labelling.forget_offered()
         self.crew.pause(False)
@@ -202,8 +217,10 @@ class Controller(QObject):
             case QueryOffered(query):
                 self.labelling.offer(query)
             case ClipsRendered():
-                if not self.labelling.take_clips(event):
+                if not (self.labelling.take_clips(event) or self.history.take_clips(event)):
                     self.demonstrations.take_clips(event)
+            case AnswersJudged():
+                self.history.take_judgement(event)
             case DemonstrationRecorded():
                 self.demonstrations.take(event)
             case StateSaved():

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.background import Background
 from app.worker import JobWorker, MakeProcess, Process
 from core.events import (
+    AnswersJudged,
     ClipsRendered,
     DemonstrationRecorded,
     Event,
@@ -28,6 +29,7 @@ from core.session import JOBS, deliver
 
 NAMES = (*JOBS, "clips")
 _FOR_WINDOW = (
+    AnswersJudged,
     QueryOffered,
     RolloutReported,
     RewardFitted,

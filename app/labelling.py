@@ -6,11 +6,13 @@ import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
+import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.answers import AnswerWorker
 from app.pairs import Pair, PairQueue
 from app.progress import Progress
+from app.repeats import Repeats
 from core import oracle
 from core.config import Config
 from core.errors import UserError
@@ -35,6 +37,8 @@ class Labelling(QObject):
         pair_awaited(): there is none to answer now.
         answer_kept(object): an answer is on disk; the Preference.
         answer_withdrawn(object): an answer was taken back; the Preference.
+        answer_changed(object): an answer has another choice; the Preference.
+        change_refused(str): an answer could not be changed. One sentence.
         trouble_arose(str): an answer or an undo was refused; nothing was lost. One sentence.
         teacher_changed(str): 'human' or 'oracle' answers from now on.
         clips_requested(object): a ClipsRequested for the clips job.
@@ -44,6 +48,8 @@ class Labelling(QObject):
     pair_awaited = Signal()
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
+    answer_changed = Signal(object)
+    change_refused = Signal(str)
     trouble_arose = Signal(str)
     teacher_changed = Signal(str)
     clips_requested = Signal(object)
@@ -62,6 +68,7 @@ class Labelling(QObject):
         self._config = config
         self.open = False
         self.pairs = PairQueue(tokens)
+        self.repeats = Repeats(config.query, HUMAN, np.random.default_rng())
         self._progress = progress
         self._busy = False
         self._undos = 0
@@ -73,6 +80,9 @@ class Labelling(QObject):
         self._answers.answer_withdrawn.connect(self._on_withdrawn)
         self._answers.answer_refused.connect(self._on_refused)
         self._answers.answers_counted.connect(self._on_counted)
+        self._answers.answer_changed.connect(self.answer_changed)
+        self._answers.change_refused.connect(self.change_refused)
+        self._answers.repeat_found.connect(self._on_repeat_found)
         self._answers.start()
 
     def replay(self, names: tuple[str, ...]) -> None:
@@ -104,6 +114,10 @@ class Labelling(QObject):
         self._oracle.stop()
         self._answers.withdraw_last()
 
+    def change(self, key: int, choice: Choice) -> None:
+        """Gives an earlier answer another choice, the person's; what is on screen stays."""
+        self._answers.change(key, choice, HUMAN)
+
     def set_teacher(self, teacher: str) -> None:
         if teacher != self.teacher:
             self.teacher = teacher
@@ -121,6 +135,8 @@ class Labelling(QObject):
     def offer(self, query: Query) -> None:
         self._progress.offered()
         self.pairs.offer(query)
+        if self.teacher == HUMAN and self.repeats.due():
+            self._answers.find_repeat(self.repeats)
         self._ask_for_clips()
 
     def take_clips(self, event: ClipsRendered) -> bool:
@@ -166,7 +182,8 @@ class Labelling(QObject):
 
     def _on_kept(self, preference: Preference) -> None:
         self._busy = False
-        self._progress.answered()
+        if preference.query.repeats is None:  # else it is no label
+            self._progress.answered()
         pair = self.pairs.shown
         assert pair is not None
         self._answered[preference.id] = pair
@@ -182,7 +199,8 @@ class Labelling(QObject):
             self._undos = 0
             self.trouble_arose.emit("There is no answer to take back.")
             return
-        self._progress.withdrawn()
+        if preference.query.repeats is None:
+            self._progress.withdrawn()
         self.set_teacher(HUMAN)  # or the oracle would give the same answer again
         self.answer_withdrawn.emit(preference)
         self._bring_back(preference)
@@ -208,11 +226,18 @@ class Labelling(QObject):
         self.set_teacher(HUMAN)  # the oracle would run into the same wall again and again
         self.trouble_arose.emit(sentence)
 
+    def _on_repeat_found(self, query: Query) -> None:
+        self.pairs.offer(query)
+        self._ask_for_clips()
+
     def _on_counted(self, count: int) -> None:
         self._progress.labels = count
 
     def _on_oracle_due(self) -> None:
         if self.pairs.shown is None:
+            return
+        if self.pairs.shown.query.repeats is not None:  # it is the person who may be of another mind
+            self._advance()
             return
         try:
             self.answer(oracle.answer(self.pairs.shown.query, self._config).choice, ORACLE)

@@ -75,6 +75,23 @@ class Consistency:
         return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
+def repeatable(rows: Iterable[AnswerRow], after: int, labeller: str) -> list[int]:
+    """Numbers of the answers that may be put to this labeller again: at least `after` others were given since.
+
+    Those that stand and say something, each once.
+    """
+    standing = [row for row in rows if not row.withdrawn]
+    done = {row.repeats for row in standing}
+    return [
+        row.id
+        for row in standing[: max(0, len(standing) - after)]
+        if row.labeller == labeller
+        and row.repeats is None
+        and row.id not in done
+        and row.choice not in (None, Choice.CANT_TELL)
+    ]
+
+
 def consistency(rows: Iterable[AnswerRow]) -> Consistency:
     """Compares each repeat with what the first answer was when the pair came again, whatever became of it since."""
     by_id = {row.id: row for row in rows}

@@ -25,6 +25,7 @@ from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
 from app.menus import add_menus
 from app.pairs import Pair
+from app.review import Review
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
@@ -64,6 +65,7 @@ class MainWindow(QMainWindow):
         self._make_dock()
         self._make_toolbar()
         add_menus(self, controller, self._on_about_requested)
+        self.review = Review(self, controller, self._keys)
         self._make_keys()
         self._connect()
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -191,6 +193,7 @@ class MainWindow(QMainWindow):
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
+            self.review.close()
             self.clips.show_pair(None)
             self.live.halt()
             self._controller.close()
