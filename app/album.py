@@ -15,6 +15,7 @@ from PySide6.QtGui import QImage, QPixmap
 
 from app.pairs import Pair
 from app.reader import Reader
+from core.errors import UserError, summary
 from core.events import ClipsRendered, ClipsRequested
 from core.preferences import PreferenceStore
 from core.records import Frames, Query, Segment
@@ -145,7 +146,13 @@ class Album(QObject):
 
 
 def _query(store: PreferenceStore, key: int) -> Query:
-    return store.answers(key)[0].preference.query
+    """UserError, in a sentence short enough for a row of a list, where the answer can't be read."""
+    try:
+        return store.answers(key)[0].preference.query
+    except UserError as error:
+        if error.__cause__ is None:
+            raise
+        raise UserError(f"Answer {key} can't be read ({summary(error.__cause__)}): it is damaged.") from error
 
 
 def _moment(segment: Segment) -> Segment:

@@ -122,7 +122,7 @@ def expected(error_rate: float) -> float:
 def comment(found: Consistency, error_rate: float) -> str:
     """What the figure means, in plain words."""
     assumed = expected(error_rate)
-    method = f"The method assumes {error_rate:.0%} random answers, with which {assumed:.0%} would be alike"
+    method = f"The method assumes {error_rate:.0%} random answers, with which {assumed:.1%} would be alike"
     if not found.compared:
         return f"No pair has been answered twice yet. {method}."
     low, high = found.interval

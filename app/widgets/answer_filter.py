@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from app.history import Judgement
 from app.labelling import HUMAN, ORACLE
@@ -35,7 +35,9 @@ class AnswerFilter(QWidget):
         self.labeller.setAccessibleName("Show whose answers")
         for words, name in (("Everybody's", None), ("Human's", HUMAN), ("Oracle's", ORACLE)):
             self.labeller.addItem(words, name)
-        self.changed_only, self.withdrawn_too = QCheckBox("&Changed only"), QCheckBox("&Taken back too")
+        self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("&Taken back too")
+        for switch in (self.changed_only, self.withdrawn_too):
+            switch.setCheckable(True)
         self.judgement, self.again = label("caption", wrap=True), button("Look again")
         self.rows = QStackedWidget()
         self.rows.addWidget(_row(self.choice, self.labeller, self.changed_only, self.withdrawn_too))

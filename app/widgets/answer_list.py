@@ -54,7 +54,7 @@ class _Delegate(QStyledItemDelegate):
         inside = area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         trouble: str = index.data(TROUBLE)
         if trouble:
-            _write_trouble(painter, inside, row, trouble)
+            _write_trouble(painter, inside, trouble)
         else:
             _draw_stills(painter, inside, index.data(STILLS))
             _write(painter, inside.adjusted(2 * STILL + _GAP + 16, 0, 0, 0), row, index.data(AGAINST))
@@ -88,11 +88,11 @@ def _write(painter: QPainter, area: QRect, row: AnswerRow, against: float | None
     _line(painter, first.translated(0, 2 * _LINE), told[:1].upper() + told[1:], theme.TEXT)
 
 
-def _write_trouble(painter: QPainter, area: QRect, row: AnswerRow, sentence: str) -> None:
+def _write_trouble(painter: QPainter, area: QRect, sentence: str) -> None:
     painter.setFont(_sized(painter.font(), 13))
     painter.setPen(QColor(theme.AMBER))
     flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-    painter.drawText(area, int(flags), sentence if str(row.id) in sentence else f"Answer {row.id}: {sentence}")
+    painter.drawText(area, int(flags), sentence)
 
 
 def _line(painter: QPainter, area: QRect, text: str, colour: str) -> None:

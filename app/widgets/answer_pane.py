@@ -39,6 +39,7 @@ class AnswerPane(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.row: AnswerRow | None = None
         self._keys, self._said = keys, ""
+        self._unreadable = False
         self.title, self.note = label("answerTitle"), label("caption", wrap=True)
         self.title.setTextFormat(Qt.TextFormat.PlainText)
         self.clips, self.empty, self.place = ClipPair(), EmptyState(), QStackedWidget()
@@ -88,6 +89,7 @@ class AnswerPane(QFrame):
         """The clips follow with `show_pair`; the same answer again keeps those on screen."""
         same = self.row is not None and self.row.id == row.id
         self.row, self._said = row, self._said if same else ""
+        self._unreadable = bool(row.trouble) or self._unreadable and same
         self._settle()
         if not same:
             self.clips.show_pair(None)
@@ -97,8 +99,12 @@ class AnswerPane(QFrame):
         self.clips.show_pair(pair)
         self.place.setCurrentWidget(self.clips)
 
-    def tell_trouble(self, headline: str, detail: str) -> None:
-        """In the place of the clips."""
+    def tell_unreadable(self, sentence: str) -> None:
+        self._unreadable = True
+        self.tell_why_not("This answer can't be shown", sentence)
+
+    def tell_why_not(self, headline: str, detail: str) -> None:
+        """In the place of the clips: they don't play."""
         self.clips.show_pair(None)
         self._tell(headline, detail)
 
@@ -139,8 +145,10 @@ class AnswerPane(QFrame):
     def _why_not(self) -> str:
         """Why the answer can't be changed, in a sentence; '' where it can."""
         row = self.row
-        if row is None or row.choice is None:
-            return "What can't be read can't be changed." if row else "No answer is chosen."
+        if row is None:
+            return "No answer is chosen."
+        if self._unreadable:
+            return "What can't be read can't be changed."
         if row.withdrawn:
             return "This answer was taken back: it counts no more, and can't be changed."
         if row.repeats is not None:

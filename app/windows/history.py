@@ -95,7 +95,6 @@ class HistoryPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         self._history.open()
-        self.list.setFocus()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Nothing is kept for a page that nobody sees."""
@@ -108,6 +107,9 @@ class HistoryPage(QWidget):
         self.model.set_rows(rows)
         self._list()
         self._weigh()
+        self.list.setFocus()
+        if self.pane.row is None:
+            self.list.setCurrentIndex(self.model.index(0))
 
     def _on_row_read(self, row: AnswerRow) -> None:
         self.model.take(row)
@@ -175,7 +177,7 @@ class HistoryPage(QWidget):
         self.pane.show_answer(row)
         if trouble := index.data(TROUBLE):
             self._play.stop()
-            self.pane.tell_trouble("This answer can't be shown", trouble)
+            self.pane.tell_unreadable(trouble)
         else:
             self._play.start()
 
@@ -188,7 +190,7 @@ class HistoryPage(QWidget):
     def _on_state_changed(self, state: str) -> None:
         shown = self.pane.row
         if shown and not shown.trouble and self.pane.clips.shown is None and state in (State.STOPPING, State.STOPPED):
-            self.pane.tell_trouble(*_NOT_RUNNING)
+            self.pane.tell_why_not(*_NOT_RUNNING)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:
         if self.pane.row and self.pane.row.id == key:
@@ -196,7 +198,7 @@ class HistoryPage(QWidget):
 
     def _on_trouble_found(self, key: int, sentence: str) -> None:
         if self.pane.row and self.pane.row.id == key:
-            self.pane.tell_trouble("This answer can't be shown", sentence)
+            self.pane.tell_unreadable(sentence)
 
     def _on_choice_requested(self, choice: Choice) -> None:
         assert self.pane.row is not None
