@@ -51,9 +51,8 @@ def notes(row: AnswerRow, against: float | None = None) -> list[str]:
     """What else is to be said of it; against: how much the predictor contradicts it, where that is the matter."""
     told = []
     if against is not None:
-        told.append(f"tie, but the predictor is {(1 + against) / 2:.0%} for a side")
-        if row.choice != Choice.TIE:
-            told = [f"the predictor is {against:.0%} for the other side"]
+        side, much = ("one side", (1 + against) / 2) if row.choice == Choice.TIE else ("the other side", against)
+        told.append(f"the predictor gives {side} {much:.0%}")
     if row.withdrawn:
         told.append("taken back")
     if row.repeats is not None:

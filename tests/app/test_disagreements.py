@@ -52,8 +52,8 @@ def test_the_doubted_are_listed_the_most_doubted_first(
     told = page.filter.judgement.text()
     assert told.startswith("4 of 5 answers doubted by reward 12, computed at ")
     texts = [page.model.index(row).data() for row in range(4)]
-    assert texts[0].endswith("the predictor is 97% for the other side")
-    assert texts[2].endswith("tie, but the predictor is 90% for a side")
+    assert texts[0].endswith("the predictor gives the other side 97%")
+    assert texts[2].endswith("the predictor gives one side 90%")
     choose(page, 6)
     qtbot.waitUntil(lambda: playing(page, 6))
     picture(page, "history-disagreements")
