@@ -28,6 +28,7 @@ class AnswerWorker(QThread):
     Signals:
         answer_kept(object): an answer is on disk; the Preference.
         answer_withdrawn(object): the last answer was taken back; the Preference, or None where there was none.
+        answer_given_again(object): what was taken back last stands again; the Preference, or None where nothing can.
         answer_refused(str): the store could not do what was asked; nothing was changed. One sentence.
         answer_changed(object): an answer has another choice; the Preference.
         change_refused(str): an answer could not be changed. One sentence.
@@ -37,6 +38,7 @@ class AnswerWorker(QThread):
 
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
+    answer_given_again = Signal(object)
     answer_refused = Signal(str)
     answer_changed = Signal(object)
     change_refused = Signal(str)
@@ -55,6 +57,9 @@ class AnswerWorker(QThread):
 
     def withdraw_last(self) -> None:
         self._requests.put(self._withdraw_last)
+
+    def give_again(self) -> None:
+        self._requests.put(self._give_again)
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
         self._requests.put(lambda store: self._change(store, key, choice, labeller))
@@ -117,6 +122,12 @@ class AnswerWorker(QThread):
         self.answer_withdrawn.emit(preference)
         if preference and preference.query.repeats is None:
             deliver(PreferenceWithdrawn(preference.id), self._ports)
+
+    def _give_again(self, store: PreferenceStore) -> None:
+        preference = store.give_again()
+        self.answer_given_again.emit(preference)
+        if preference:
+            deliver(PreferenceAdded(preference), self._ports)
 
     def _replay(self, store: PreferenceStore, names: tuple[str, ...]) -> None:
         ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}

@@ -1,4 +1,7 @@
-"""Checkpoints: asks the jobs for their states, and saves them together once all have answered."""
+"""Checkpoints: asks the jobs for their states, and saves them together once all have answered.
+
+When a job fails, the others are asked at once: what they have learned since the last checkpoint is kept.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.background import Background
-from app.crew import Crew
+from app.crew import TOGETHER, Crew
 from core.events import JobState, StateRequested, StateSaved
 from core.session import JOBS, Session
 
@@ -41,7 +44,9 @@ class Checkpointer(QObject):
         super().__init__(parent)
         self._session, self._crew = session, crew
         self._number = 0
+        self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
+        self._any_saved = False
         self.saved_at: float | None = None
         self._disk = Background(self)
         self._disk.task_done.connect(self._on_done)
@@ -61,12 +66,17 @@ class Checkpointer(QObject):
             self._timer.stop()
 
     def request(self) -> bool:
-        """Asks for a checkpoint; False where a job is missing and none can be taken."""
-        if not set(JOBS) <= set(self._crew.running):
+        """Asks for a checkpoint; of a job that has failed, and what goes back with it, the last saved state stays.
+
+        False where nobody is left to ask, or a job has failed before anything was saved.
+        """
+        missing = set(JOBS) - set(self._crew.running)
+        asked = set(JOBS) - {name for lost in missing for name in TOGETHER[lost]}
+        if not asked or missing and not self._any_saved:
             return False
         self._number += 1
-        self._states = {}
-        self._crew.send(StateRequested(self._number), JOBS)
+        self._asked, self._states = asked, {}
+        self._crew.send(StateRequested(self._number), asked)
         return True
 
     def take(self, event: StateSaved) -> None:
@@ -74,10 +84,15 @@ class Checkpointer(QObject):
         if event.number != self._number:
             return
         self._states[event.job] = event.state
-        if set(self._states) == set(JOBS):
+        if set(self._states) == self._asked:
             number, states = self._number, self._states
             self._states = {}
-            self._disk.do(lambda: self._session.save(number, states), _SAVE)
+            self._disk.do(lambda: self._save(number, states), _SAVE)
+
+    def _save(self, number: int, states: dict[str, JobState]) -> None:
+        """In the disk's thread."""
+        before = self._session.load() if set(states) != set(JOBS) else None
+        self._session.save(number, {**(before[1] if before else {}), **states})
 
     def run(self, errand: Callable[[], None], done: str) -> None:
         """Does something else with the session's files, while no checkpoint is being written; then tells `done`."""
@@ -93,12 +108,13 @@ class Checkpointer(QObject):
             self.errand_ended.emit(result)
             return
         if name == _SAVE:
-            self.saved_at = time.time()
+            self.saved_at, self._any_saved = time.time(), True
             log.info("checkpoint %d", self._number)
             self.saved.emit()
             return
         number, states = result or (0, {})
         self._number = max(self._number, number)
+        self._any_saved = number > 0
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:

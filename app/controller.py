@@ -11,13 +11,14 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
-from app.crew import NAMES, Crew
+from app.crew import NAMES, TOGETHER, Crew
 from app.history import History
 from app.labelling import Labelling
 from app.live import Demonstrations
 from app.progress import Progress
 from app.recorder import record
 from app.remedies import Remedy, remedy
+from app.starting import keep_start, usual_start
 from app.worker import MakeProcess
 from core.archive import export_session
 from core.config import Config, replaced
@@ -47,13 +48,6 @@ _FILMED = 4
 """Environments that keep pictures of what they do, where clips can't be drawn from a simulator's states."""
 _DEMONSTRATE_EVERY = 4
 """Batches between two recordings for the live view: some seconds."""
-_TOGETHER = {
-    "rollout": ("rollout", "policy"),
-    "policy": ("rollout", "policy"),
-    "reward": ("reward",),
-    "clips": ("clips",),
-}
-"""What is started again with a job: rollout and policy count each other's batches, so they go back together."""
 
 
 def _for_window(config: Config) -> Config:
@@ -97,7 +91,8 @@ class Controller(QObject):
         super().__init__(parent)
         self.session, self.task = session, find(session.config.task)
         self.state = State.STOPPED
-        self.metrics, self.progress = Metrics(), Progress(session.config)
+        self.metrics = Metrics()
+        self.progress = Progress(session.config, usual_start=usual_start(self.task.name))
         self._waits: dict[str, tuple[str, float]] = {}
         self._failures: dict[str, Failed] = {}
         self._remedy = Remedy("Restart", _for_window(session.config))
@@ -121,6 +116,7 @@ class Controller(QObject):
         self.checkpoints.damage_found.connect(self.trouble_arose)
         self.checkpoints.errand_ended.connect(self.trouble_arose)
         self.labelling.clips_requested.connect(self._on_clips_requested)
+        self.labelling.pair_shown.connect(self._on_pair_shown)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
         self.history.clips_requested.connect(self._on_clips_requested)
@@ -191,6 +187,10 @@ class Controller(QObject):
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
+        if state == State.STARTING:
+            self.progress.first_pair.begin()
+        elif state != State.RUNNING:
+            self.progress.first_pair.drop()
         self.checkpoints.keep_saving(state == State.RUNNING)
         self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
         self.state_changed.emit(state)
@@ -241,16 +241,21 @@ class Controller(QObject):
     def _on_clips_requested(self, event: ClipsRequested) -> None:
         self.crew.send(event, ("clips",))
 
+    def _on_pair_shown(self) -> None:
+        if seconds := self.progress.first_pair.end():
+            keep_start(self.task.name, seconds)
+
     def _on_job_ended(self, name: str, reason: str) -> None:
         if self.state == State.RESTARTING:
-            self._to_start |= set(_TOGETHER[name])
+            self._to_start |= set(TOGETHER[name])
             self.crew.dismiss(self._to_start)
             self._load_when_ended()
         elif self.state == State.STOPPING:
             self._dismiss()  # no checkpoint can be whole any more
         elif reason != "stopped":
-            self._to_start |= set(_TOGETHER[name])
+            self._to_start |= set(TOGETHER[name])
             self.crew.pause(True)
+            self.checkpoints.request()
             self._enter(State.FAILED)
             failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
             self._remedy = remedy(failure.lack, self._remedy.config)

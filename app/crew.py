@@ -28,6 +28,13 @@ from core.processes import JobDiedError, JobSpec
 from core.session import JOBS, deliver
 
 NAMES = (*JOBS, "clips")
+TOGETHER = {
+    "rollout": ("rollout", "policy"),
+    "policy": ("rollout", "policy"),
+    "reward": ("reward",),
+    "clips": ("clips",),
+}
+"""What goes back to a checkpoint with a job: rollout and policy count each other's batches."""
 _FOR_WINDOW = (
     AnswersJudged,
     QueryOffered,

@@ -67,7 +67,8 @@ class History(QObject):
         self._reader.task_refused.connect(self._on_refused)
         self.album = Album(self._reader, tokens, self)
         self.album.clips_requested.connect(self.clips_requested)
-        for news in (labelling.answer_kept, labelling.answer_withdrawn, labelling.answer_changed):
+        added, gone = (labelling.answer_kept, labelling.answer_restored), (labelling.answer_withdrawn,)
+        for news in (*added, *gone, labelling.answer_changed):
             news.connect(self._on_news)
         labelling.answer_changed.connect(self.answer_changed)
         labelling.change_refused.connect(self.change_refused)

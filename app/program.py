@@ -11,9 +11,11 @@ from PySide6.QtWidgets import QApplication
 
 from app import theme
 from app.controller import Controller
+from app.crash import CrashReporter
 from app.opening import opened, parsed
+from app.teachers import kept_teacher
 from app.windows.main import MainWindow
-from core.journal import session_log, warnings_to_stderr
+from core.journal import NAME, session_log, warnings_to_stderr
 from core.processes import JobProcess
 from core.session import Session
 
@@ -32,20 +34,19 @@ def _run(session: Session, options: argparse.Namespace) -> int:
     app.setApplicationName("Somersault")
     app.setQuitOnLastWindowClosed(False)  # the children end first; the window says when
     theme.apply(app)
+    crash = CrashReporter(str(session.folder / NAME), app)
+    crash.install()
     controller = Controller(session, JobProcess)
-    controller.labelling.set_teacher(options.teacher or _last_teacher(session.config.teacher))
+    controller.labelling.set_teacher(options.teacher or kept_teacher(session))
     window = MainWindow(controller)
     window.closed.connect(app.quit)
+    crash.quit_requested.connect(window.close)
     _close_on_signals(window)
     if options.quit_after is not None:
         QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), window.close)
     window.show()
     controller.start()
     return app.exec()
-
-
-def _last_teacher(teacher: str) -> str:
-    return teacher if teacher in ("human", "oracle") else "human"
 
 
 def _close_on_signals(window: MainWindow) -> None:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from app.keys import TABLE
 from core.records import Choice
 from core.reviewing import Consistency, comment
 from core.rows import AnswerRow
 
-CHOICES = {
-    Choice.LEFT: "Left is better",
-    Choice.RIGHT: "Right is better",
-    Choice.TIE: "Tie",
-    Choice.CANT_TELL: "Can't tell",
-}
+CHOICES = {choice: TABLE[choice].words for choice in Choice}
 
 
 @dataclass(frozen=True)

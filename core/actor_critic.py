@@ -28,24 +28,17 @@ _SMALL = 2048
 
 
 class ActorCritic(ABC):
-    """Separate tanh networks for the actions' distribution and for the value.
+    """A distribution of actions and a value for each observation.
 
     All weights lie in one vector, `weights` (P,), those of the policy before those of the value: to clip, move, compare
     and restore them is one operation each, which is most of the cost of a small update. Observations are normalised
-    by `mean` and `std` (o,), which travel with the weights.
+    by `mean` and `std` (o,), which travel with the weights; pictures are not, and those are empty then.
     """
 
     def __init__(
-        self,
-        observations: int,
-        outputs: int,
-        extra: list[Tensor],
-        hidden: int,
-        generator: torch.Generator,
-        device: torch.device = CPU,
+        self, observations: int, actor: list[Tensor], extra: list[Tensor], critic: list[Tensor], device: torch.device
     ) -> None:
-        actor = _tanh_layers(observations, hidden, outputs, 0.01, generator)
-        critic = _tanh_layers(observations, hidden, 1, 1.0, generator)
+        """observations: numbers that `mean` and `std` have; actor, extra and critic: weights as they start."""
         tensors = [*actor, *extra, *critic]
         self.device = device
         self.weights = torch.cat([tensor.reshape(-1) for tensor in tensors]).to(device)
@@ -69,12 +62,21 @@ class ActorCritic(ABC):
         self.weights.grad = gradient
         return gradient
 
+    @property
+    def normalises(self) -> bool:
+        """Whether `mean` and `std` are to follow the observations."""
+        return self.mean.numel() > 0
+
     def normalise(self, observations: Tensor) -> Tensor:
         return ((observations - self.mean) / self.std).clamp(-_CLIPPED, _CLIPPED)
 
     def values(self, normalised: Tensor) -> Tensor:
         """(B, o) -> (B,)."""
         return _tanh_network(normalised, self._critic).squeeze(-1)
+
+    def judged(self, normalised: Tensor) -> tuple[Parameters, Tensor]:
+        """parameters_of and values at once, for networks in which they share work."""
+        return self.parameters_of(normalised), self.values(normalised)
 
     @torch.no_grad()
     def rescale_values(self, factor: float, offset: float) -> None:
@@ -129,7 +131,8 @@ class GaussianActorCritic(ActorCritic):
         device: torch.device = CPU,
     ) -> None:
         log_std = torch.full((actions,), math.log(initial_std))
-        super().__init__(observations, actions, [log_std], hidden, generator, device)
+        actor, critic = _tanh_networks(observations, actions, hidden, generator)
+        super().__init__(observations, actor, [log_std], critic, device)
         self._constant = 0.5 * math.log(2 * math.pi) * actions
 
     @property
@@ -165,21 +168,8 @@ class GaussianActorCritic(ActorCritic):
         return torch.addcmul(means, log_std.exp(), noise), self._log_density(noise, log_std)
 
 
-class CategoricalActorCritic(ActorCritic):
-    """Discrete actions, as one-hot rows. Parameters: log probabilities (B, a)."""
-
-    def __init__(
-        self,
-        observations: int,
-        actions: int,
-        hidden: int,
-        generator: torch.Generator,
-        device: torch.device = CPU,
-    ) -> None:
-        super().__init__(observations, actions, [], hidden, generator, device)
-
-    def parameters_of(self, normalised: Tensor) -> Parameters:
-        return (torch.log_softmax(_tanh_network(normalised, self._actor), dim=-1),)
+class Categorical(ActorCritic):
+    """Discrete actions, as one-hot rows, whatever the network. Parameters: log probabilities (B, a)."""
 
     def log_probs(self, parameters: Parameters, actions: Tensor) -> Tensor:
         return (parameters[0] * actions).sum(-1)
@@ -200,6 +190,24 @@ class CategoricalActorCritic(ActorCritic):
         return torch.zeros_like(logs).scatter_(-1, best, 1.0), logs.gather(-1, best).squeeze(-1)
 
 
+class CategoricalActorCritic(Categorical):
+    """By separate tanh networks."""
+
+    def __init__(
+        self,
+        observations: int,
+        actions: int,
+        hidden: int,
+        generator: torch.Generator,
+        device: torch.device = CPU,
+    ) -> None:
+        actor, critic = _tanh_networks(observations, actions, hidden, generator)
+        super().__init__(observations, actor, [], critic, device)
+
+    def parameters_of(self, normalised: Tensor) -> Parameters:
+        return (torch.log_softmax(_tanh_network(normalised, self._actor), dim=-1),)
+
+
 def actor_critic(
     observations: int,
     actions: int,
@@ -218,6 +226,14 @@ def _views(vector: Tensor, like: list[Tensor]) -> list[Tensor]:
     """The vector's parts in the shapes of `like`; they share its memory, and autograd takes them for leaves."""
     parts = vector.split([tensor.numel() for tensor in like])
     return [part.view(tensor.shape).detach() for part, tensor in zip(parts, like, strict=True)]
+
+
+def _tanh_networks(
+    observations: int, outputs: int, hidden: int, generator: torch.Generator
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Of the policy and of the value."""
+    actor = _tanh_layers(observations, hidden, outputs, 0.01, generator)
+    return actor, _tanh_layers(observations, hidden, 1, 1.0, generator)
 
 
 def _tanh_layers(inputs: int, hidden: int, outputs: int, last_gain: float, generator: torch.Generator) -> list[Tensor]:

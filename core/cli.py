@@ -15,7 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from core import sharing
+from core import filming, sharing
 from core.ablations import ABLATIONS
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
@@ -38,6 +38,7 @@ def run_command(args: argparse.Namespace) -> int:
         "evaluate": _evaluate,
         "bench": _bench,
         "reproduce": _reproduce,
+        "film": filming.film,
         "export": sharing.export,
         "import": sharing.bring_in,
         "preferences": sharing.preferences,

@@ -113,6 +113,9 @@ class PolicyConfig(_Checked):
 
     algorithm: str = choice("ppo", "policy optimiser", ("ppo", "trpo", "a2c"), "2.2.1")
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 4096)
+    vision: str = choice(
+        "small", "network that sees pictures: Mnih et al. 2016's, or 2015's", ("small", "nature"), "A.2"
+    )
     discount: float = number(0.99, "discount rate, per step", "A.1", 0, 0.99999)
     gae_lambda: float = number(0.95, "lambda of the generalised advantage; 1 for n-step returns", "A.1", 0, 1)
     entropy_bonus: float = number(0.01, "weight of the entropy bonus", "A.1", 0)

@@ -15,11 +15,13 @@ from core import oracle
 from core.config import Config
 from core.envs import make
 from core.envs.base import Film
+from core.errors import UserError
 from core.events import (
     AnswersReplayed,
     Event,
     Job,
     JobSpec,
+    PolicyPublished,
     PreferenceAdded,
     QueryOffered,
     RolloutReported,
@@ -29,16 +31,20 @@ from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
 from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.rollout import mean_measure
+from core.parallel import allow
 from core.preferences import PreferenceStore
 from core.rollout import run_episodes
 from core.seeding import generator
 from core.session import JOBS, Session, deliver
+from core.snapshots import Moment
 from core.tasks import find
 from core.tasks.base import Task
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
 _RANDOM_EPISODES = 32
+_RANDOM_GAMES = 8
+"""Games of the emulators, which are long."""
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
@@ -80,6 +86,10 @@ class HeadlessRun:
             n: _LocalPort(build(JobSpec(n, config, states.get(n)), threads or os.cpu_count() or 1)) for n in JOBS
         }
         self._report: RolloutReported | None = None
+        self._policy: PolicyPublished | None = None
+        self._snapshots = session.snapshots()
+        self._snapshot_due = 0
+        self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
         for preference in self._store.all():
             deliver(PreferenceAdded(preference), self._ports)
@@ -98,6 +108,8 @@ class HeadlessRun:
         except KeyboardInterrupt:
             self.save()
             raise
+        if self._policy:
+            self._keep_policy(self._policy, always=True)
         self.save()
         return self._outcome(time.monotonic() - started)
 
@@ -135,7 +147,23 @@ class HeadlessRun:
             answer = oracle.answer(event.query, self._session.config)
             event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
             self._listener(event)
+        if isinstance(event, PolicyPublished):
+            self._policy = event
+            self._keep_policy(event)
         deliver(event, self._ports)
+
+    def _keep_policy(self, event: PolicyPublished, always: bool = False) -> None:
+        """A policy of the past is worth a line in the log, and no run is to end for want of it."""
+        if event.env_steps is None or event.env_steps < self._snapshot_due and not always:
+            return
+        figures = self._report.measure if self._report else {}
+        measure = figures.get(find(self._session.config.task).measure_name, float("nan"))
+        moment = Moment(event.env_steps, self._store.count(), time.monotonic() - self._began, measure)
+        try:
+            self._snapshots.add(moment, event.weights, always)
+        except UserError as error:
+            log.warning("%s", error)
+        self._snapshot_due = self._snapshots.next_due()
 
     def _outcome(self, seconds: float) -> Outcome:
         report = self._report
@@ -147,11 +175,12 @@ class HeadlessRun:
 
 def random_return(config: Config) -> float:
     """Mean true return of the untrained policy, acting with noise."""
+    allow(1)
     task = find(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
-    env = make(task, _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
-    finished, _ = run_episodes(env, actor, task.episode_steps)
+    env = make(task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    finished, _ = run_episodes(env, actor, 1, task.longest_episode)
     env.close()
     return float(np.mean([total for total, _ in finished]))
 
@@ -164,6 +193,7 @@ def evaluate(
     Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
     `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
     """
+    allow(1)
     config, task = session.config, task or find(session.config.task)
     actor = Actor(config, None)
     loaded = session.load()
@@ -172,7 +202,8 @@ def evaluate(
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
-    finished, states = run_episodes(env, actor, task.episode_steps * -(-episodes // count))
+    each = -(-episodes // count)
+    finished, states = run_episodes(env, actor, each, each * task.longest_episode)
     env.close()
     finished = finished[:episodes]
     returns = [total for total, _ in finished]

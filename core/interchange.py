@@ -8,7 +8,8 @@ preferences.json: {"format": "somersault-preferences", "version": 2, "task", "se
     no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the choices that the answer
     had before, oldest first; newest is the id of the newest answer when it was changed. Version 1 had neither.
 segments.safetensors: for each segment N the arrays observations.N (k, o), actions.N (k, a), states.N (k, s) and, where
-    the task has one, true_rewards.N (k,), bit for bit as they were recorded.
+    the task has one, true_rewards.N (k,), bit for bit as they were recorded. Those of a task with pictures would take
+    35 GB for 5,500 answers: its observations and states are packed, as core.packing describes, and version is 3.
 config.json: the session's settings, from which a new session with these answers can be made.
 """
 
@@ -27,15 +28,15 @@ from safetensors.numpy import load, save
 
 from core import disk
 from core.errors import UserError
+from core.packing import PackedSegment, from_arrays, to_arrays
 from core.preferences import Kept, PreferenceStore
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import Change
 from core.session import Session, read_config
 
-_FORMAT, _VERSION = "somersault-preferences", 2
+_FORMAT, _VERSION, _PACKED = "somersault-preferences", 2, 3
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
 _MAX_TABLE, _MAX_ARRAYS = 256 << 20, 4 << 30
-_NAMES = ("observations", "actions", "states", "true_rewards")
 _DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
@@ -50,7 +51,7 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
     segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
     table = {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": _PACKED if any(isinstance(s, PackedSegment) for s in segments.values()) else _VERSION,
         "task": session.config.task,
         "segments": [{"id": segment.id, "env_steps": segment.env_steps} for segment in segments.values()],
         "preferences": [_row(entry) for entry in kept],
@@ -75,8 +76,8 @@ def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
 
 
 def _arrays(segments: Iterable[Segment]) -> dict[str, np.ndarray]:
-    found = {f"{name}.{s.id}": getattr(s, name) for s in segments for name in _NAMES}
-    return {name: np.ascontiguousarray(array) for name, array in found.items() if array is not None}
+    found = {f"{name}.{s.id}": array for s in segments for name, array in to_arrays(s).items()}
+    return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
 
 def _row(entry: Kept) -> dict[str, Any]:
@@ -124,23 +125,27 @@ def _read(source: Path) -> list[Kept]:
     table = json.loads(disk.read_small(source / _TABLE, _MAX_TABLE))
     if table["format"] != _FORMAT:
         raise ValueError("it has another format")
-    if table["version"] not in (1, _VERSION):
+    if table["version"] not in (1, _VERSION, _PACKED):
         raise UserError(f"{source} was written by another version of Somersault: import it with that one.")
     arrays = load(disk.read_small(source / _ARRAYS, _MAX_ARRAYS))
-    segments = {entry["id"]: _segment(entry, arrays) for entry in table["segments"]}
+    own: dict[str, dict[str, np.ndarray]] = {}
+    for full, array in arrays.items():
+        name, _, key = full.rpartition(".")
+        own.setdefault(key, {})[name] = array
+    segments = {entry["id"]: _segment(entry, own) for entry in table["segments"]}
     kept = [_entry(row, segments) for row in table["preferences"]]
     if len({entry.preference.id for entry in kept}) < len(kept):
         raise ValueError("an answer is there twice")
     return kept
 
 
-def _segment(entry: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Segment:
+def _segment(entry: Mapping[str, Any], arrays: Mapping[str, Mapping[str, np.ndarray]]) -> Segment:
+    """arrays: of each segment by its id, as text."""
     key = disk.whole(entry["id"])
-    found = [arrays.get(f"{name}.{key}") for name in _NAMES]
-    observations, actions, states, rewards = found
-    if observations is None or actions is None or states is None or len(observations) != len(actions):
-        raise ValueError(f"segment {key} is not whole")
-    return Segment(key, observations, actions, states, rewards, disk.whole(entry["env_steps"]))
+    try:
+        return from_arrays(key, disk.whole(entry["env_steps"]), arrays[str(key)])
+    except KeyError as error:
+        raise ValueError(f"segment {key} is not whole") from error
 
 
 def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:

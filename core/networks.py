@@ -13,7 +13,7 @@ from torch.nn.functional import leaky_relu
 from core.events import Arrays
 
 CPU = torch.device("cpu")
-_LEAK = 0.01
+LEAK = 0.01
 """Slope of the leaky ReLUs (A.1)."""
 
 
@@ -50,7 +50,7 @@ class Moments:
         return np.stack([self.mean, self.squares, np.full_like(self.mean, self.count)])
 
     def load_array(self, array: np.ndarray) -> None:
-        self.mean, self.squares, self.count = array[0].copy(), array[1].copy(), float(array[2, 0])
+        self.mean, self.squares, self.count = array[0].copy(), array[1].copy(), float(array[2].max(initial=0.0))
 
 
 class StackedMLP:
@@ -63,8 +63,8 @@ class StackedMLP:
         self, members: int, inputs: int, hidden: int, generator: torch.Generator, device: torch.device = CPU
     ) -> None:
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))
-        self.weights = [_uniform((members, a, b), a, generator).to(device) for a, b in sizes]
-        self.biases = [_uniform((members, 1, b), a, generator).to(device) for a, b in sizes]
+        self.weights = [uniform((members, a, b), a, generator).to(device) for a, b in sizes]
+        self.biases = [uniform((members, 1, b), a, generator).to(device) for a, b in sizes]
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -85,7 +85,7 @@ class StackedMLP:
 
     def _hidden(self, x: Tensor, drop: Drop | None) -> Tensor:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = leaky_relu(torch.baddbmm(bias, x, weight), _LEAK, inplace=True)
+            x = leaky_relu(torch.baddbmm(bias, x, weight), LEAK, inplace=True)
             x = drop(x) if drop else x
         return x
 
@@ -98,6 +98,7 @@ class StackedMLP:
                 parameter.copy_(torch.as_tensor(np.ascontiguousarray(arrays[f"parameter_{i}"])))
 
 
-def _uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> Tensor:
+def uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> Tensor:
+    """Weights or biases of a fresh layer with so many inputs to a unit."""
     bound = 1 / math.sqrt(inputs)
     return torch.empty(shape).uniform_(-bound, bound, generator=generator)

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
+import torch
+
 T = TypeVar("T")
 
 
@@ -25,9 +27,10 @@ _threads = 1
 
 
 def allow(threads: int) -> None:
-    """How many threads of this process may compute at once."""
+    """How many threads of this process may compute at once; each has its own products, and torch makes none."""
     global _threads
     _threads = threads
+    torch.set_num_threads(1)
 
 
 @contextmanager

@@ -24,8 +24,12 @@ from safetensors.numpy import load, save
 
 from core import rows, schema, seals
 from core.errors import UserError
+from core.packing import from_arrays, to_arrays
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
+
+_STANDS, _GONE, _UNDONE = 0, 1, 2
+"""What `withdrawn` holds: gone for good, or taken back and to be given again if the labeller so wishes."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,12 @@ class PreferenceStore:
     ) -> Preference:
         """Records an answer, with the true returns where the labeller told them (the target ablation, 3.3).
 
-        It is on disk when this returns; UserError where it can't be.
+        It is on disk when this returns; UserError where it can't be. What was taken back before is then gone for good.
         """
         now = time.time()
         with self._transaction():
+            for (undone,) in self._db.execute("SELECT id FROM preferences WHERE withdrawn = ?", (_UNDONE,)).fetchall():
+                self._mark(undone, _GONE)
             sides = self._sides(query)
             key = self._insert(Kept(Preference(0, query, choice, labeller, now, returns), False), sides, None)
             seals.seal(self._db, key)
@@ -132,9 +138,22 @@ class PreferenceStore:
         if not last:
             return None
         with self._transaction():
-            self._db.execute("UPDATE preferences SET withdrawn = 1 WHERE id = ?", (last[0].id,))
-            seals.seal(self._db, last[0].id)
+            self._mark(last[0].id, _UNDONE)
         return last[0]
+
+    def give_again(self) -> Preference | None:
+        """Lets the answer that was taken back last stand again, with its number; None where a new one came since."""
+        undone = self._read("WHERE withdrawn = ? ORDER BY id LIMIT 1", _UNDONE)
+        if not undone:
+            return None
+        with self._transaction():
+            self._mark(undone[0].id, _STANDS)
+        return undone[0]
+
+    def _mark(self, key: int, withdrawn: int) -> None:
+        """Within a transaction."""
+        self._db.execute("UPDATE preferences SET withdrawn = ? WHERE id = ?", (withdrawn, key))
+        seals.seal(self._db, key)
 
     def all(self) -> list[Preference]:
         """Every label: the answers that stand, in the order given, without those that only repeat another."""
@@ -203,10 +222,7 @@ class PreferenceStore:
         return query.left.id, query.right.id
 
     def _keep(self, segment: Segment, key: int | None = None) -> int:
-        arrays = {"observations": segment.observations, "actions": segment.actions, "states": segment.states}
-        if segment.true_rewards is not None:
-            arrays["true_rewards"] = segment.true_rewards
-        blob = save({name: np.ascontiguousarray(values) for name, values in arrays.items()})
+        blob = save({name: np.ascontiguousarray(values) for name, values in to_arrays(segment).items()})
         row = (key, segment.env_steps, blob)
         cursor = self._db.execute("INSERT INTO segments (id, env_steps, arrays) VALUES (?, ?, ?)", row)
         assert cursor.lastrowid is not None
@@ -251,11 +267,7 @@ class PreferenceStore:
 
     def _segment(self, key: int) -> Segment:
         env_steps, blob = self._db.execute("SELECT env_steps, arrays FROM segments WHERE id = ?", (key,)).fetchone()
-        arrays = load(blob)
-        rewards = arrays.get("true_rewards")
-        if len(arrays["observations"]) != len(arrays["actions"]):
-            raise ValueError(f"segment {key} has not as many actions as observations")
-        return Segment(key, arrays["observations"], arrays["actions"], arrays["states"], rewards, env_steps)
+        return from_arrays(key, env_steps, load(blob))
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

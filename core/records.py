@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
+Observations = npt.NDArray[Any]
+"""(..., o) float32 numbers; or uint8 pixels, each stack of pictures a flat row, where a task has any (Task.pictures)"""
 
 
 class Choice(StrEnum):
@@ -42,7 +44,7 @@ _MU: dict[Choice, tuple[float, float] | None] = {
 class Segment:
     """k steps of one environment, cut from a rollout.
 
-    observations: (k, observation size) float32, as the networks see them
+    observations: (k, observation size), as the networks see them: float32 numbers, or uint8 pixels (Observations)
     actions: (k, action size) float32, as they were carried out, clipped
     states: (k, state size), before each step, what a clip is drawn from: the simulator's state as float64, or a picture
         as uint8 bytes (core.pictures); (k, 0) where neither was kept
@@ -50,7 +52,7 @@ class Segment:
     """
 
     id: int
-    observations: Float32
+    observations: Observations
     actions: Float32
     states: npt.NDArray[Any]
     true_rewards: Float32 | None
@@ -83,6 +85,10 @@ class Query:
     """Filled where the oracle's thresholds need it."""
     repeats: int | None = None
     """The store's number of the answer to the same pair, where it is put to a person again (core.reviewing)."""
+    predicted: tuple[float, ...] = ()
+    """Each member's P[left preferred] when the pair was chosen (2.2.3, without the labeller's errors); () before the
+    first snapshot, and where no person answers. Not recorded with the answer, and never to be shown before it.
+    """
 
 
 @dataclass(frozen=True, slots=True)

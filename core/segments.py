@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.records import Float32, Segment
+from core.packing import packed_segment
+from core.records import Float32, Observations, Segment
 
 
 class Cuttable(Protocol):
@@ -25,12 +26,15 @@ class Cuttable(Protocol):
 class SegmentCutter:
     """Cuts the steps of N environments into segments of k. Segments never cross an episode's end."""
 
-    def __init__(self, env: Cuttable, length: int, stagger: np.ndarray) -> None:
-        """stagger (N,): steps each environment skips at first."""
+    def __init__(
+        self, env: Cuttable, length: int, stagger: np.ndarray, pictures: tuple[int, int, int] | None = None
+    ) -> None:
+        """stagger (N,): steps each environment skips at first; pictures: the task's (core.tasks.base.Task.pictures)."""
         self._length = length
         self._filled = -stagger.astype(np.int64)
         n, k, sizes = env.count, length, env.sizes
-        self._observations = np.zeros((n, k, sizes[0]), np.float32)
+        self._pictures = pictures
+        self._observations = np.zeros((n, k, sizes[0]), np.uint8 if pictures else np.float32)
         self._actions = np.zeros((n, k, sizes[1]), np.float32)
         self._states = np.zeros((n, k, sizes[2]), env.states.dtype)
         self._rewards = np.zeros((n, k), np.float32)
@@ -38,7 +42,7 @@ class SegmentCutter:
 
     def add(
         self,
-        observations: Float32,
+        observations: Observations,
         actions: Float32,
         states: npt.NDArray[Any],
         true_rewards: Float32,
@@ -64,7 +68,8 @@ class SegmentCutter:
         rewards = None if np.isnan(self._rewards[row, 0]) else self._rewards[row].copy()
         states = self._states[row].copy()
         observations, actions = self._observations[row].copy(), self._actions[row].copy()
-        return Segment(self.next_id, observations, actions, states, rewards, env_steps)
+        segment = Segment(self.next_id, observations, actions, states, rewards, env_steps)
+        return packed_segment(segment, self._pictures) if self._pictures else segment
 
     def get_state(self) -> dict[str, np.ndarray]:
         names = ("filled", "observations", "actions", "states", "rewards")

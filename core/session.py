@@ -29,9 +29,11 @@ from core.events import (
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
+    ReplayRequested,
     RewardPublished,
 )
 from core.preferences import PreferenceStore
+from core.snapshots import Snapshots, snapshots_of
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
@@ -40,16 +42,17 @@ _MAX_CONFIG = 1 << 20
 
 ROUTES: dict[type[Event], tuple[str, ...]] = {
     BatchCollected: ("policy",),
-    PolicyPublished: ("rollout", "reward"),
-    RewardPublished: ("rollout",),
+    PolicyPublished: ("rollout", "reward", "snapshots"),
+    RewardPublished: ("rollout", "clips"),
     PreferenceAdded: ("reward", "rollout"),
     PreferenceChanged: ("reward", "rollout"),
     PreferenceWithdrawn: ("reward", "rollout"),
     AnswersReplayed: ("reward", "rollout"),
     ClipsRequested: ("clips",),
     JudgementRequested: ("reward",),
+    ReplayRequested: ("clips",),
 }
-"""Which jobs hear of which event. The labeller, human or oracle, is the caller's."""
+"""Which jobs hear of which event; 'snapshots' is who keeps them. The labeller, human or oracle, is the caller's."""
 
 
 class Port(Protocol):
@@ -126,6 +129,10 @@ class Session:
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
         """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""
         return checkpoint.load_newest(self.folder / "checkpoints", tell)
+
+    def snapshots(self) -> Snapshots:
+        """The policies of its past. Use in one thread."""
+        return snapshots_of(self.folder, self.config)
 
     def close(self) -> None:
         self._lock.release()

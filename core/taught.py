@@ -24,9 +24,11 @@ from core.events import JobState
 from core.jobs.acting import Actor, Spaces, spaces
 from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.reward import untrained_ensemble
+from core.jobs.rollout_state import kept_segments
 from core.networks import CPU
-from core.records import Float32
+from core.records import Float32, Observations
 from core.reward.ensemble import RewardEnsemble
+from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator
 from core.session import read_config
 from core.tasks import find
@@ -43,7 +45,7 @@ def policy(folder: str | Path) -> Callable[[Any], Action]:
         actor.load(states["policy"].arrays)
 
     def act(observation: Any) -> Action:
-        row = actor(np.asarray(observation, np.float32).reshape(1, kinds.observations))[0][0]
+        row = actor(np.asarray(observation, _dtype(kinds)).reshape(1, kinds.observations))[0][0]
         return int(row.argmax()) if kinds.discrete else np.clip(row, -1, 1)
 
     return act
@@ -54,7 +56,7 @@ def environment(folder: str | Path, seed: int = 0) -> TaskEnvironment:
     return TaskEnvironment(read_config(Path(folder)), seed)
 
 
-class TaskEnvironment(gymnasium.Env[Float32, Any]):
+class TaskEnvironment(gymnasium.Env[Observations, Any]):
     """One environment of a task. Its reward is the task's true one, and 0 where it has none.
 
     An episode has the task's fixed length, and is truncated then; none is terminated, as Appendix A asks.
@@ -63,12 +65,14 @@ class TaskEnvironment(gymnasium.Env[Float32, Any]):
     def __init__(self, config: Config, seed: int = 0) -> None:
         self._task = find(config.task)
         self._kinds = spaces(config)
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._kinds.observations,), np.float32)
+        low, high = (0, 255) if self._kinds.pictures else (-np.inf, np.inf)
+        shape, kind = (self._kinds.observations,), _dtype(self._kinds)
+        self.observation_space = gymnasium.spaces.Box(low, high, shape, kind)
         self.action_space = _action_space(self._kinds)
         self._rng = generator(seed, "environment")
         self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
 
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Float32, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Observations, dict[str, Any]]:
         super().reset(seed=seed)
         if seed is not None:
             self._rng = generator(seed, "environment")
@@ -76,7 +80,7 @@ class TaskEnvironment(gymnasium.Env[Float32, Any]):
         self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
         return self._env.observations[0].copy(), {}
 
-    def step(self, action: Action) -> tuple[Float32, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Action) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         step = self._env.step(_row(action, self._kinds)[None])
         ended = bool(step.ended[0])
         observation = step.end_observations[0] if ended else step.observations[0]
@@ -86,7 +90,7 @@ class TaskEnvironment(gymnasium.Env[Float32, Any]):
         self._env.close()
 
 
-class LearnedReward(gymnasium.Wrapper[Float32, Any, Float32, Any]):
+class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
     """Puts the session's predicted reward in place of the environment's own, which is then in info["true_reward"].
 
     The environment must show what the session's task shows and take its actions as the policy gives them, from -1 to 1:
@@ -95,7 +99,7 @@ class LearnedReward(gymnasium.Wrapper[Float32, Any, Float32, Any]):
     or the environment is another.
     """
 
-    def __init__(self, env: gymnasium.Env[Float32, Any], folder: str | Path) -> None:
+    def __init__(self, env: gymnasium.Env[Observations, Any], folder: str | Path) -> None:
         super().__init__(env)
         config, states = _learned(Path(folder))
         self._kinds = spaces(config)
@@ -106,14 +110,14 @@ class LearnedReward(gymnasium.Wrapper[Float32, Any, Float32, Any]):
             )
         self._ensemble = _ensemble(config, states["reward"])
         self._scale = _Scale(self._ensemble, states["rollout"], config.reward.std)
-        self._observation = np.zeros(self._kinds.observations, np.float32)
+        self._observation = np.zeros(self._kinds.observations, _dtype(self._kinds))
 
-    def reset(self, **options: Any) -> tuple[Float32, dict[str, Any]]:
+    def reset(self, **options: Any) -> tuple[Observations, dict[str, Any]]:
         self._observation, info = self.env.reset(**options)
         return self._observation, info
 
-    def step(self, action: Action) -> tuple[Float32, float, bool, bool, dict[str, Any]]:
-        raw = self._ensemble.predict(np.asarray(self._observation, np.float32), _row(action, self._kinds))
+    def step(self, action: Action) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        raw = self._ensemble.predict(np.asarray(self._observation, _dtype(self._kinds)), _row(action, self._kinds))
         self._observation, true, terminated, truncated, info = self.env.step(action)
         return self._observation, self._scale(raw), terminated, truncated, {**info, "true_reward": true}
 
@@ -121,10 +125,10 @@ class LearnedReward(gymnasium.Wrapper[Float32, Any, Float32, Any]):
 class _Scale:
     """Raw predictions of the members -> one reward, by what they predict for the segments of the checkpoint."""
 
-    def __init__(self, ensemble: RewardEnsemble, rollout: JobState, std: float) -> None:
+    def __init__(self, ensemble: RewardEnsemble | PictureEnsemble, rollout: JobState, std: float) -> None:
         with checkpoint_must_fit("rollout"):
-            raw = ensemble.predict(rollout.arrays["pool_observations"], rollout.arrays["pool_actions"])
-        raw = raw.reshape(ensemble.members, -1)
+            segments = kept_segments(rollout)
+            raw = np.concatenate([ensemble.predict(s.observations, s.actions) for s in segments], axis=1)
         self._means, self._deviations = raw.mean(1), np.maximum(raw.std(1), 1e-8)
         total = self._standard(raw.T)
         self._mean, self._factor = float(total.mean()), std / max(float(total.std()), 1e-8)
@@ -146,7 +150,7 @@ def _learned(folder: Path) -> tuple[Config, dict[str, JobState]]:
     return config, loaded[1]
 
 
-def _ensemble(config: Config, state: JobState) -> RewardEnsemble:
+def _ensemble(config: Config, state: JobState) -> RewardEnsemble | PictureEnsemble:
     if not state.values.get("generation"):
         raise UserError("No reward has been fitted in this session yet: give it its first answers.")
     ensemble = untrained_ensemble(config, CPU)
@@ -161,6 +165,10 @@ def _action_space(kinds: Spaces) -> gymnasium.spaces.Space[Any]:
     if kinds.discrete:
         return gymnasium.spaces.Discrete(kinds.actions)
     return gymnasium.spaces.Box(-1.0, 1.0, (kinds.actions,), np.float32)
+
+
+def _dtype(kinds: Spaces) -> type[np.generic]:
+    return np.uint8 if kinds.pictures else np.float32
 
 
 def _row(action: Action, kinds: Spaces) -> Float32:

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from app.keys import Command, KeyMap, symbol
+from app.keys import SPEEDS, Command, KeyMap, symbol
 from app.pairs import Pair
 from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
@@ -63,6 +63,8 @@ class AnswerPane(QFrame):
             shown = [symbol(key) for key in self._keys.keys_for(choice)[:1]]
             made = button("  ".join([*shown, words]))
             made.setCheckable(True)
+            made.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # each has its key here, and Space is for the clips
+            made.setAccessibleName(words)
             made.clicked.connect(lambda _, wanted=choice: self._on_chosen(wanted))
             self.choices[choice] = made
             row.addWidget(made)
@@ -72,9 +74,18 @@ class AnswerPane(QFrame):
         within = Qt.ShortcutContext.WidgetWithChildrenShortcut
         slots: dict[str, Callable[[], object]] = {"Esc": self.list_requested.emit}
         slots |= {key: partial(self._on_chosen, choice) for choice in Choice for key in self._of(choice)}
-        slots |= dict.fromkeys(self._of(Command.PLAYBACK), self.clips.toggle_playback)
-        for key, slot in slots.items():
-            QShortcut(QKeySequence(key), self, context=within, autoRepeat=False).activated.connect(slot)
+        for key, slot in (slots | self.playback_keys()).items():
+            QShortcut(QKeySequence(key), self, context=within).activated.connect(slot)
+
+    def playback_keys(self) -> dict[str, Callable[[], object]]:
+        """What the keys of the clips do, wherever in the page they are to work."""
+        wanted: dict[Command, Callable[[], object]] = {
+            Command.PLAYBACK: self.clips.toggle_playback,
+            Command.FRAME_BACK: partial(self.clips.step, -1),
+            Command.FRAME_ON: partial(self.clips.step, 1),
+            **{command: partial(self.clips.set_speed, speed) for command, speed in SPEEDS.items()},
+        }
+        return {key: slot for command, slot in wanted.items() for key in self._of(command)}
 
     def _of(self, meaning: Choice | Command) -> tuple[str, ...]:
         return self._keys.keys_for(meaning)

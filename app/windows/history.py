@@ -34,7 +34,7 @@ class HistoryPage(QWidget):
 
     def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
-        self._controller, self._history = controller, controller.history
+        self._controller, self._history, self.keys = controller, controller.history, keys
         self._judgement: Judgement | None = None
         self.setObjectName("history")
         self.setWindowTitle(f"Answer history – {controller.task.title} – Somersault")
@@ -69,9 +69,9 @@ class HistoryPage(QWidget):
 
     def _make_keys(self, keys: KeyMap) -> None:
         alone = Qt.ShortcutContext.WidgetShortcut
-        for key in keys.keys_for(Command.PLAYBACK):
-            QShortcut(QKeySequence(key), self.list, context=alone).activated.connect(self.pane.clips.toggle_playback)
-        for key in ("Ctrl+H", "Ctrl+W"):
+        for key, slot in self.pane.playback_keys().items():
+            QShortcut(QKeySequence(key), self.list, context=alone).activated.connect(slot)
+        for key in dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W")):
             QShortcut(QKeySequence(key), self).activated.connect(self.close)
 
     def _connect(self) -> None:

@@ -9,25 +9,27 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.records import Float32
+from core.records import Float32, Observations
 
 
 @dataclass(frozen=True)
 class Step:
     """What one step of the batch gave.
 
-    observations (N, o) float32: what the networks see next; after an end, of the fresh episode
+    observations (N, o): what the networks see next; after an end, of the fresh episode
     true_rewards (N,) float32, nan where the task has none
     ended (N,) bool: the episode reached its length
     end_observations (count of ends, o): what was seen at those ends, before the reset
-    finished: (true return, measure) of each ended episode
+    finished: (true return, measure) of each episode that ended, as the metrics count episodes
+    finished_rows (len(finished),): in which environments
     """
 
-    observations: Float32
+    observations: Observations
     true_rewards: Float32
     ended: npt.NDArray[np.bool_]
-    end_observations: Float32
+    end_observations: Observations
     finished: list[tuple[float, dict[str, float]]]
+    finished_rows: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Film:
 
 
 class Environment(Protocol):
-    """N environments. Episodes have a fixed length and never end early: an end would tell of the task (A.1).
+    """N environments. Learners see episodes of a fixed length, or none that ends: any other would tell of the task (A).
+    The metrics may count other episodes, such as the games that an emulator played.
 
     An action is a row of floats: for continuous actions from -1 to 1 (beyond that clipped), the environment's own
     bounds; for discrete ones, one-hot, of which the environment takes the largest.
@@ -58,8 +61,9 @@ class Environment(Protocol):
 
     count: int
     discrete: bool
-    observations: Float32
-    """(N, o) what the networks see now."""
+    observations: Observations
+    """(N, o) what the networks see now: float32, or uint8 for a task with pictures (core.tasks.base.Task.pictures). Its
+    dtype is that of every observation of the environment. Replaced by each step, never changed in place."""
     states: npt.NDArray[Any]
     """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in place."""
     askable: npt.NDArray[np.bool_]

@@ -9,11 +9,8 @@ from core.jobs.fitting import checkpoint_must_fit
 
 def build(spec: JobSpec, threads: int = 1) -> Job:
     """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here."""
-    import torch
-
     from core import parallel
 
-    torch.set_num_threads(1)
     parallel.allow(threads)
     config = Config.from_dict(spec.config)
     job = _make(spec.name, config)
@@ -40,4 +37,8 @@ def _make(name: str, config: Config) -> Job:
         from core.jobs.clips import ClipsJob
 
         return ClipsJob(config)
+    if name == "film":
+        from core.jobs.film import FilmJob
+
+        return FilmJob(config)
     raise ValueError(f"no job {name!r}")

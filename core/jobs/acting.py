@@ -11,26 +11,35 @@ from core.actor_critic import ActorCritic, actor_critic
 from core.config import Config
 from core.devices import device_for
 from core.envs import make
+from core.errors import UserError
 from core.networks import CPU
-from core.records import Float32
+from core.picture_policy import PictureActorCritic
+from core.records import Float32, Observations
 from core.seeding import generator, seed_for
 from core.tasks import find
 
 
 @dataclass(frozen=True)
 class Spaces:
-    """Widths of an observation's and an action's row, and whether the action is a one-hot choice."""
+    """Widths of an observation's and an action's row, and whether the action is a one-hot choice.
+
+    pictures: the task's (core.tasks.base.Task.pictures)
+    """
 
     observations: int
     actions: int
     discrete: bool
+    pictures: tuple[int, int, int] | None
 
 
 def spaces(config: Config) -> Spaces:
-    env = make(find(config.task), 1, generator(config.seed, "shapes"), threads=1)
+    task = find(config.task)
+    env = make(task, 1, generator(config.seed, "shapes"), threads=1)
     env.close()
     observations, actions, _ = env.sizes
-    return Spaces(observations, actions, env.discrete)
+    if task.pictures and not env.discrete:
+        raise UserError(f"{task.name} shows pictures and has no actions to choose from: that can't be taught.")
+    return Spaces(observations, actions, env.discrete, task.pictures)
 
 
 def sizes(config: Config) -> tuple[int, int]:
@@ -44,22 +53,30 @@ def untrained_policy(config: Config, device: torch.device | None = None) -> Acto
     start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
     found = spaces(config)
     place = device or device_for(config)
+    if found.pictures:
+        return PictureActorCritic(found.pictures, found.actions, config.policy.vision, start, place)
     return actor_critic(found.observations, found.actions, found.discrete, config.policy, start, place)
 
 
+def acting_device(config: Config) -> torch.device:
+    """Where rollouts compute: on the CPU, as their batches are small, unless those are of pictures."""
+    return device_for(config) if find(config.task).pictures else CPU
+
+
 class Actor:
-    """Acts with the weights it was last given, with noise (rng) or without (None). On the CPU: batches are small."""
+    """Acts with the weights it was last given, with noise (rng) or without (None)."""
 
     def __init__(self, config: Config, rng: np.random.Generator | None) -> None:
-        self._network = untrained_policy(config, CPU)
+        self._network = untrained_policy(config, acting_device(config))
         self._rng = rng
 
     def load(self, weights: dict[str, np.ndarray]) -> None:
         self._network.load_arrays(weights)
 
     @torch.no_grad()
-    def __call__(self, observations: Float32) -> tuple[Float32, Float32]:
+    def __call__(self, observations: Observations) -> tuple[Float32, Float32]:
         """(N, o) -> actions (N, a) and log probabilities (N,)."""
-        parameters = self._network.parameters_of(self._network.normalise(torch.as_tensor(observations)))
+        seen = torch.as_tensor(observations, device=self._network.device)
+        parameters = self._network.parameters_of(self._network.normalise(seen))
         actions, log_probs = self._network.sample(parameters, self._rng)
-        return actions.numpy(), log_probs.numpy()
+        return actions.cpu().numpy(), log_probs.cpu().numpy()

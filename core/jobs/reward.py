@@ -33,10 +33,9 @@ from core.jobs.fitting import checkpoint_must_fit
 from core.queries import first_labels
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import FitReport, RewardFit
+from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator, restored, saved, seed_for
-
-_JUDGED_AT_ONCE = 128
-"""Preferences: some tens of milliseconds, in which the job hears nothing."""
+from core.tasks import find
 
 
 class RewardJob:
@@ -136,8 +135,8 @@ class RewardJob:
         if self._snapshot:
             judge, ids = copy.deepcopy(self._fit.ensemble), self._fit.ids
             judge.load_arrays(self._snapshot)
-            for start in range(0, len(ids), _JUDGED_AT_ONCE):
-                found |= self._fit.chances(ids[start : start + _JUDGED_AT_ONCE], judge)
+            for start in range(0, len(ids), self._fit.chunk):
+                found |= self._fit.chances(ids[start : start + self._fit.chunk], judge)
                 yield None
         yield AnswersJudged(token, generation, np.array([*found], np.int64), np.array([*found.values()], np.float32))
 
@@ -165,7 +164,10 @@ class RewardJob:
             self._version, self._fitted_for = (whole(state.values[name]) for name in ("version", "fitted_for"))
 
 
-def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble:
+def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble | PictureEnsemble:
     """The ensemble before its first fit: the same for the same seed."""
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
+    pictures = find(config.task).pictures
+    if pictures:
+        return PictureEnsemble(pictures, config.reward, start, device)
     return RewardEnsemble(sum(sizes(config)), config.reward, start, device)

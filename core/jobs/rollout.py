@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from core.config import Config
 from core.envs import make
@@ -28,13 +27,15 @@ from core.events import (
     RolloutReported,
     Waited,
 )
-from core.jobs.acting import Actor
+from core.jobs.acting import Actor, acting_device
+from core.jobs.episodes import Episode, episode, predicted_reward
+from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
-from core.networks import CPU
 from core.oracle import pool_returns
-from core.queries import QuerySelector, scheduled
+from core.queries import QuerySelector, predictions, scheduled
 from core.records import Float32
 from core.reward.ensemble import RewardEnsemble, normalised, spread
+from core.reward.picture_ensemble import PictureEnsemble
 from core.rollout import Collected, collect
 from core.seeding import generator
 from core.segments import SegmentCutter, SegmentPool
@@ -64,13 +65,13 @@ class RolloutJob:
         self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
         stagger = self.query_rng.integers(0, length, self.env.count)
-        self.cutter = SegmentCutter(self.env, length, stagger)
+        self.cutter = SegmentCutter(self.env, length, stagger, self.task.pictures)
         self.pool = SegmentPool(config.query.pool)
         self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
         self.actor = Actor(config, self.act_rng)
         self.demonstrator = Actor(config, None)
-        self.ensemble: RewardEnsemble | None = None
+        self.ensemble: RewardEnsemble | PictureEnsemble | None = None
         self.env_steps = self.episode_count = self.sent = 0
         self.version = -1
         self.outstanding: set[int] = set()
@@ -159,6 +160,8 @@ class RolloutJob:
     def _rewards(self, collected: Collected, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
         """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
         if self._on_true_reward:
+            if self.task.pictures:  # as A.2 has it; most small batches have none to normalise by
+                return collected.true_rewards.clip(-1, 1)
             return normalised(collected.true_rewards[None], 1.0)
         bonus = self._bonus()
         return predicted + bonus * spread(raw) if bonus and raw is not None and predicted is not None else predicted
@@ -204,19 +207,13 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""
-        env = make(self.task, 1, self.demonstration_rng, threads=1, film=Film(1, self.task.episode_steps))
-        cutter = SegmentCutter(env, self.task.episode_steps - 1, np.zeros(1, np.int64))
-        collected: Collected | None = None
-        for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):
-            if collected is None:
+        acted: Episode | None = None
+        for acted in episode(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
+            if acted is None:
                 yield None
-        assert collected is not None
-        env.close()
-        segment = collected.segments[0]
-        predicted = np.zeros(segment.length, np.float32)
-        if self.ensemble is not None:
-            predicted = normalised(self.ensemble.predict(segment.observations, segment.actions), 1.0)
-        yield DemonstrationRecorded(segment, predicted, self.env_steps)
+        assert acted is not None
+        predicted = predicted_reward(self.ensemble, acted.segment)
+        yield DemonstrationRecorded(acted.segment, predicted, self.env_steps, acted.measure)
 
     def _labels_due(self) -> int:
         return scheduled(self.env_steps, self.config)
@@ -234,13 +231,17 @@ class RolloutJob:
         sums = self.ensemble.segment_sums if self.ensemble else None
         pool = self.pool.all()
         returns = pool_returns(pool, self.config.oracle)
-        for query in self.selector.select(pool, missing, sums):
+        queries = self.selector.select(pool, missing, sums)
+        told: list[tuple[float, ...]] = [()] * len(queries)
+        if sums and self.config.teacher == "human":  # who may want to know afterwards
+            told = predictions(queries, sums)
+        for query, predicted in zip(queries, told, strict=True):
             self.outstanding.add(query.id)
-            yield QueryOffered(replace(query, pool_returns=returns))
+            yield QueryOffered(replace(query, pool_returns=returns, predicted=predicted))
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
-            self.ensemble = RewardEnsemble(sum(self.env.sizes[:2]), self.config.reward, torch.Generator(), CPU)
+            self.ensemble = untrained_ensemble(self.config, acting_device(self.config))
         self.ensemble.load_arrays(weights)
 
     def get_state(self) -> JobState:

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.disk import whole
 from core.events import JobState
+from core.packing import LOOSE, from_arrays, state_size, to_arrays
 from core.records import Segment
 from core.seeding import restored, saved
 
@@ -22,7 +23,7 @@ _COUNTERS = ("env_steps", "episode_count", "sent")
 def pack(job: RolloutJob) -> JobState:
     arrays = {f"env_{name}": value.copy() for name, value in job.env.get_state().items()}
     arrays |= {f"cutter_{name}": value.copy() for name, value in job.cutter.get_state().items()}
-    arrays |= {f"pool_{name}": value for name, value in _stacked(job.pool.all()).items()}
+    arrays |= {f"pool_{name}": value for name, value in _joined(job.pool.all()).items()}
     if job.ensemble is not None:
         arrays |= {f"reward_{name}": value.copy() for name, value in job.ensemble.to_arrays().items()}
     values: dict[str, Any] = {name: getattr(job, name) for name in _COUNTERS}
@@ -39,8 +40,8 @@ def unpack(job: RolloutJob, state: JobState) -> None:
     if cut["states"].shape[2] == drawable:  # else it was taught without a window, and there are no pictures to show
         job.cutter.set_state(cut, next_id)
     job.cutter.next_id = next_id
-    for segment in _unstacked(_under("pool_", state)):
-        if segment.states.shape[1] == drawable:
+    for segment in kept_segments(state):
+        if state_size(segment) == drawable:
             job.pool.add(segment)
     if reward := _under("reward_", state):
         job.load_reward(reward)
@@ -56,26 +57,31 @@ def _under(prefix: str, state: JobState) -> dict[str, np.ndarray]:
     return {n.removeprefix(prefix): a for n, a in state.arrays.items() if n.startswith(prefix)}
 
 
-def _stacked(segments: list[Segment]) -> dict[str, np.ndarray]:
+def kept_segments(state: JobState) -> list[Segment]:
+    """The pool in a state of the rollout job."""
+    arrays = _under("pool_", state)
+    ids, steps = arrays.pop("ids", ()), arrays.pop("steps", ())
+    ends = {name: arrays.pop(f"{name}_ends") for name in LOOSE if name in arrays}
+    segments = []
+    for i, (number, env_steps) in enumerate(zip(ids, steps, strict=True)):
+        own = {name: a[_extent(ends[name], i)] if name in ends else a[i] for name, a in arrays.items()}
+        segments.append(from_arrays(int(number), int(env_steps), own))
+    return segments
+
+
+def _extent(ends: np.ndarray, i: int) -> slice:
+    return slice(int(ends[i - 1]) if i else 0, int(ends[i]))
+
+
+def _joined(segments: list[Segment]) -> dict[str, np.ndarray]:
+    """All segments in a few arrays: stacked, or one after the other where their lengths differ."""
     if not segments:
         return {}
-    arrays = {name: np.stack([getattr(s, name) for s in segments]) for name in ("observations", "actions", "states")}
-    rewards = [s.true_rewards for s in segments if s.true_rewards is not None]
-    if rewards:
-        arrays["true_rewards"] = np.stack(rewards)
+    parts = [to_arrays(segment) for segment in segments]
+    arrays: dict[str, np.ndarray] = {}
+    for name in parts[0]:
+        rows = [part[name] for part in parts]
+        arrays[name] = np.concatenate(rows) if name in LOOSE else np.stack(rows)
+        if name in LOOSE:
+            arrays[f"{name}_ends"] = np.cumsum([len(row) for row in rows])
     return arrays | {"ids": np.array([s.id for s in segments]), "steps": np.array([s.env_steps for s in segments])}
-
-
-def _unstacked(arrays: dict[str, np.ndarray]) -> list[Segment]:
-    rewards = arrays.get("true_rewards")
-    return [
-        Segment(
-            int(arrays["ids"][i]),
-            arrays["observations"][i],
-            arrays["actions"][i],
-            arrays["states"][i],
-            None if rewards is None else rewards[i],
-            int(arrays["steps"][i]),
-        )
-        for i in range(len(arrays.get("ids", ())))
-    ]

@@ -37,8 +37,8 @@ class UpdateReport:
 class Prepared:
     """A batch of B = T * N steps as an optimiser wants it.
 
-    inputs (B, o) normalised observations; actions (B, a); log_probs (B,) under the policy that acted; advantages (B,)
-    to mean 0 and std 1; values (B,) of the inputs; returns (B,): what they should have been
+    inputs (B, o) normalised observations, or pixels as they came; actions (B, a); log_probs (B,) under the policy that
+    acted; advantages (B,) to mean 0 and std 1; values (B,) of the inputs; returns (B,): what they should have been
     """
 
     inputs: Tensor
@@ -80,7 +80,9 @@ class OnPolicyOptimiser(ABC):
     def _improve(self, batch: Prepared) -> Iterator[UpdateReport]: ...
 
     def observe(self, observations: np.ndarray) -> None:
-        """Lets the input normalisation follow what the policy sees."""
+        """Lets the input normalisation follow what the policy sees. Pixels have a range of their own."""
+        if not self.network.normalises:
+            return
         self._moments.update(observations)
         for tensor, now in ((self.network.mean, self._moments.mean), (self.network.std, self._moments.std)):
             tensor.copy_(torch.as_tensor(now))

@@ -35,12 +35,12 @@ class PPO(OnPolicyOptimiser):
         """One gradient step; returns the approximate KL divergence, the entropy and the value loss."""
         network, config = self.network, self._config
         inputs, advantage = batch.inputs[part], batch.advantages[part]
-        parameters = network.parameters_of(inputs)
+        parameters, values = network.judged(inputs)
         change = network.log_probs(parameters, batch.actions[part]) - batch.log_probs[part]
         ratio = change.exp()
         bounded = ratio.clamp(1 - config.clip, 1 + config.clip)
         gain = torch.minimum(ratio * advantage, bounded * advantage).mean()
-        value_loss = 0.5 * (network.values(inputs) - batch.returns[part]).square().mean()
+        value_loss = 0.5 * (values - batch.returns[part]).square().mean()
         entropy = network.entropy(parameters)
         self._descend(value_loss - gain - config.entropy_bonus * entropy)
         with torch.no_grad():

@@ -6,6 +6,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,16 +15,14 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.networks import Drop
 from core.optimisers import load_optimiser, optimiser_arrays
 from core.parallel import Both, two_lanes
 from core.records import Preference
 from core.reward.ensemble import RewardEnsemble
 from core.reward.loss import cross_entropy, next_l2, squared_error
+from core.reward.pairs import pairs_for
+from core.reward.picture_ensemble import PictureEnsemble
 from core.reward.resampling import Resampling
-
-_CHUNK = 256
-"""Preferences validated at once: bounds the memory of a long session."""
 
 
 @dataclass(frozen=True)
@@ -34,27 +34,40 @@ class FitReport:
     accuracy: float
 
 
+class _Judgement:
+    """Sums over held-out preferences: losses (M,), choices ranked rightly, choices that are no ties."""
+
+    def __init__(self, members: int) -> None:
+        self.losses = torch.zeros(members)
+        self.right = self.clear = 0.0
+
+    def add(self, other: _Judgement) -> None:
+        self.losses += other.losses
+        self.right += other.right
+        self.clear += other.clear
+
+
 class RewardFit:
     """Preferences as tensors, and the optimiser of the ensemble."""
 
     def __init__(
-        self, ensemble: RewardEnsemble, config: RewardConfig, rng: np.random.Generator, device: torch.device
+        self,
+        ensemble: RewardEnsemble | PictureEnsemble,
+        config: RewardConfig,
+        rng: np.random.Generator,
+        device: torch.device,
     ) -> None:
         self.ensemble = ensemble
+        self._pairs = pairs_for(ensemble, config, device)
         self._config = config
         self._on_returns = config.target == "returns"
         self._rng = rng
         self._device = device
         self.resampling = Resampling(config.members, config.holdout, rng)
-        self._moments: list[np.ndarray] = []
-        """(2, inputs) of each preference: mean and variance of its inputs."""
         self._ids: list[int] = []
-        self._inputs = torch.zeros(0)
         self._mu = torch.zeros(0)
         self._returns = torch.zeros(0)
         self._room = 0
-        self._normal: Tensor | None = None
-        """The inputs of all preferences, normalised; None once one was added or removed."""
         self._in_epoch = False
         self._later: list[Callable[[], None]] = []
         for parameter in ensemble.network.parameters:
@@ -65,6 +78,11 @@ class RewardFit:
     @property
     def count(self) -> int:
         return len(self._ids)
+
+    @property
+    def chunk(self) -> int:
+        """Preferences that are judged at once."""
+        return self._pairs.chunk
 
     def add(self, preference: Preference) -> None:
         """Takes in an answer, or the other choice of one that was changed; 'can't tell' is not trained on (2.2.2).
@@ -86,25 +104,20 @@ class RewardFit:
         """At its place in the order of their numbers, which is the one that a resumed session gives them in."""
         if self._on_returns and preference.returns is None:
             raise ValueError(f"answer {preference.id} tells no returns to fit to")
-        sides = [preference.query.left, preference.query.right]
-        pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
-        self._make_room(index, pair.shape)
-        self._inputs[index], self._mu[index] = torch.as_tensor(pair), mu
-        self._returns[index] = torch.tensor(preference.returns or (0.0, 0.0))
-        self._moments.insert(index, np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
+        self._make_room(index)
+        self._pairs.insert(index, preference)
+        self._mu[index], self._returns[index] = mu, torch.tensor(preference.returns or (0.0, 0.0))
         self._ids.insert(index, preference.id)
-        self._normal = None
         self.resampling.add(index)
         if self._config.latest and self.count > self._config.latest:
             self.remove(self._ids[0])
 
-    def _make_room(self, index: int, shape: tuple[int, ...]) -> None:
-        """For one of this shape, (2, k, inputs), in arrays that grow by doubling; those after it move down."""
+    def _make_room(self, index: int) -> None:
+        """For one more, in arrays that grow by doubling; those after it move down."""
         if self.count == self._room:
             self._room = max(64, 2 * self._room)
-            self._inputs = self._grown(self._inputs, shape)
             self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))
-        for tensor in (self._inputs, self._mu, self._returns):
+        for tensor in (self._mu, self._returns):
             tensor[index + 1 : self.count + 1] = tensor[index : self.count].clone()
 
     def _grown(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -120,24 +133,22 @@ class RewardFit:
             return
         if preference_id not in self._ids:
             return
-        self._normal = None
         index = self._ids.index(preference_id)
         self._ids.pop(index)
-        self._moments.pop(index)
-        for tensor in (self._inputs, self._mu, self._returns):
+        self._pairs.remove(index)
+        for tensor in (self._mu, self._returns):
             tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
         self.resampling.remove(index)
 
     @torch.no_grad()
-    def chances(self, ids: Sequence[int], ensemble: RewardEnsemble) -> dict[int, float]:
+    def chances(self, ids: Sequence[int], ensemble: RewardEnsemble | PictureEnsemble) -> dict[int, float]:
         """What any ensemble makes of these preferences, by number: P[left is preferred], the mean over the members.
 
         Without the labeller's errors. Those that are no longer kept are left out.
         """
         wanted = set(ids)
         rows = {key: index for index, key in enumerate(self._ids) if key in wanted}
-        pairs = self._inputs[list(rows.values())]
-        sums = ensemble.totals(pairs.flatten(0, 1)).reshape(ensemble.members, -1, 2)
+        sums = self._pairs.judged(list(rows.values()), ensemble)
         left = torch.sigmoid(sums[..., 0] - sums[..., 1]).mean(0)
         return dict(zip(rows, left.tolist(), strict=True))
 
@@ -151,9 +162,9 @@ class RewardFit:
                 self._in_epoch = True
                 try:
                     train = yield from self._train_epoch(both)
+                    validation, accuracy = yield from self._validate(both)
                 finally:
                     self._in_epoch = False
-                validation, accuracy = self._validate(both)
                 self._adapt_l2(validation, train)
                 self._catch_up()
                 yield FitReport(train.numpy(), validation.numpy(), accuracy)
@@ -170,23 +181,9 @@ class RewardFit:
         config = self._config
         self.l2 = next_l2(self.l2, validation, train, config.ratio_low, config.ratio_high, config.l2_rate)
 
-    def _normalise(self) -> None:
-        """All inputs by the moments of the kept: when one was added or removed, not at each gradient step.
-
-        Withdrawing an answer undoes its part. All have as many rows, so the variance is the mean of theirs plus that of
-        their means. At least 1e-3, so that an input that never moves is not blown up.
-        """
-        if self._normal is not None:
-            return
-        means, variances = np.stack(self._moments, axis=1)
-        std = np.sqrt(np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-6))
-        self.ensemble.mean = torch.as_tensor(means.mean(axis=0), dtype=torch.float32, device=self._device)
-        self.ensemble.std = torch.as_tensor(std, dtype=torch.float32, device=self._device)
-        self._normal = (self._inputs[: self.count] - self.ensemble.mean) / self.ensemble.std
-
     def _train_epoch(self, both: Both) -> Generator[None, None, Tensor]:
         """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
-        self._normalise()
+        self._pairs.prepare()
         indices, weights = self._shuffled_draws()
         total = torch.zeros(self.ensemble.members)
         width = self._config.minibatch
@@ -214,20 +211,21 @@ class RewardFit:
         """
         drawn = share.sum(1, keepdim=True).clamp(min=1)
         half = -(-chosen.shape[1] // 2)
-        drops = self._dropout(), self._dropout()  # before the lanes part, so that the draws have an order
+        one, other = [self._pairs.practice(self._rng) for _ in range(2)]  # here, so that draws have an order
         first, second = both(
-            lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, drops[0]),
-            lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, drops[1]),
+            lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, one),
+            lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, other),
         )
+        self._pairs.learn([one, other])
         losses = first[0] + second[0]
         if not torch.isfinite(losses).all():
             raise NotFiniteError("reward fit", "the loss")
-        self._descend([one + other for one, other in zip(first[1], second[1], strict=True)])
+        self._descend([left + right for left, right in zip(first[1], second[1], strict=True)])
         return (losses * drawn[:, 0]).cpu()
 
-    def _gradients(self, chosen: Tensor, share: Tensor, drop: Drop | None) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _gradients(self, chosen: Tensor, share: Tensor, practice: Any) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Each member's weighted loss (M,), and the gradients of their sum."""
-        left, right = self._sums(chosen, drop)
+        left, right = self._sums(chosen, practice)
         losses = (self._loss(left, right, chosen) * share).sum(1)
         return losses.detach(), torch.autograd.grad(losses.sum(), self.ensemble.network.parameters)
 
@@ -235,24 +233,12 @@ class RewardFit:
         if not all(torch.isfinite(gradient).all() for gradient in gradients):
             raise NotFiniteError("reward fit", "the gradient")
         network = self.ensemble.network
-        decay = 2 * self.l2.to(self._device)[:, None, None]  # times the weights: the derivative of l2 |w|^2
+        decay = 2 * self.l2.to(self._device)  # times the weights: the derivative of l2 |w|^2
         for weight, gradient in zip(network.weights, gradients[: len(network.weights)], strict=True):
-            gradient += decay * weight.detach()
+            gradient += decay.view(-1, *[1] * (weight.ndim - 1)) * weight.detach()
         for parameter, gradient in zip(network.parameters, gradients, strict=True):
-            parameter.grad = gradient
+            parameter.grad = gradient.contiguous()  # or the fused step takes one element's for another's
         self.optimiser.step()
-
-    def _dropout(self) -> Drop | None:
-        """Leaves out hidden units and scales the others up (A.2), by draws that the saved state repeats."""
-        if not self._config.dropout:
-            return None
-        kept, rng = 1 - self._config.dropout, np.random.default_rng(self._rng.integers(2**63))
-
-        def drop(hidden: Tensor) -> Tensor:
-            mask = rng.random(tuple(hidden.shape), np.float32) < kept
-            return hidden * torch.as_tensor(mask / np.float32(kept), device=self._device)
-
-        return drop
 
     def _loss(self, left: Tensor, right: Tensor, indices: Tensor) -> Tensor:
         """(M, B) summed rewards -> the loss of each preference: cross-entropy, or squared error (3.3, target)."""
@@ -260,40 +246,42 @@ class RewardFit:
             return squared_error(left, right, self._returns[indices])
         return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
 
-    def _sums(self, indices: Tensor, drop: Drop | None = None) -> tuple[Tensor, Tensor]:
+    def _sums(self, indices: Tensor, practice: Any = None) -> tuple[Tensor, Tensor]:
         """(M, B) preferences -> each member's sums over the left segments and over the right ones."""
-        assert self._normal is not None
-        members, batch = indices.shape
-        steps, size = self._normal.shape[2:]
-        inputs = self._normal[indices].reshape(members, batch * 2, steps, size)
-        sums = self.ensemble.network.totals(inputs, drop)
+        sums = self._pairs.sums(indices, practice)
         if not torch.isfinite(sums).all():
             raise NotFiniteError("reward fit", "the predicted reward")
-        left, right = sums.reshape(members, batch, 2).unbind(-1)
+        left, right = sums.unbind(-1)
         return left, right
 
-    def _validate(self, both: Both) -> tuple[Tensor, float]:
+    def _validate(self, both: Both) -> Generator[None, None, tuple[Tensor, float]]:
         """(M,) loss on each member's hold-out, and the share of held-out choices ranked as the labeller did."""
         held = np.nonzero(self.resampling.holdout)[1].reshape(self.ensemble.members, -1)  # as many in each row
         if not held.size:
             return torch.full((len(held),), torch.nan), math.nan
         indices = torch.as_tensor(held, device=self._device)
         half = -(-held.shape[1] // 2)
-        first, second = both(lambda: self._judged(indices[:, :half]), lambda: self._judged(indices[:, half:]))
-        right, clear = first[1] + second[1], first[2] + second[2]
-        return (first[0] + second[0]) / held.shape[1], right / clear if clear else math.nan
+        totals = _Judgement(len(held)), _Judgement(len(held))
+        lanes = [part.split(self._pairs.chunk, dim=1) for part in (indices[:, :half], indices[:, half:])]
+        for parts in zip_longest(*lanes, fillvalue=indices[:, :0]):
+            found = both(lambda: self._judged(parts[0]), lambda: self._judged(parts[1]))  # noqa: B023 - called at once
+            for total, judgement in zip(totals, found, strict=True):
+                total.add(judgement)
+            yield None
+        right, clear = totals[0].right + totals[1].right, totals[0].clear + totals[1].clear
+        return (totals[0].losses + totals[1].losses) / held.shape[1], right / clear if clear else math.nan
 
     @torch.no_grad()
-    def _judged(self, indices: Tensor) -> tuple[Tensor, float, float]:
-        """Sums over held-out preferences (M, B): losses (M,), choices ranked rightly, choices that are no ties."""
-        losses, right, clear = torch.zeros(len(indices)), 0.0, 0.0
-        for part in indices.split(_CHUNK, dim=1):
-            left, second = self._sums(part)
-            mu = self._mu[part]
-            losses += self._loss(left, second, part).sum(1).cpu()
-            right += float(((left > second) == (mu > 0.5))[mu != 0.5].sum())
-            clear += float((mu != 0.5).sum())
-        return losses, right, clear
+    def _judged(self, indices: Tensor) -> _Judgement:
+        """Of held-out preferences (M, B)."""
+        result = _Judgement(len(indices))
+        if indices.numel():
+            left, second = self._sums(indices)
+            mu = self._mu[indices]
+            result.losses += self._loss(left, second, indices).sum(1).cpu()
+            result.right += float(((left > second) == (mu > 0.5))[mu != 0.5].sum())
+            result.clear += float((mu != 0.5).sum())
+        return result
 
     @property
     def ids(self) -> tuple[int, ...]:

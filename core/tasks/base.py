@@ -100,6 +100,9 @@ class Task:
     measure_title: str
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
+    pictures: tuple[int, int, int] | None = None
+    """(frames, height, width) where observations are pictures: each is then a flat row of so many uint8 pixels, the
+    oldest frame first, which the networks bring to the range 0 to 1. None where observations are float32 numbers."""
 
     @property
     def step_seconds(self) -> float:
@@ -109,6 +112,11 @@ class Task:
     @property
     def has_true_reward(self) -> bool:
         raise NotImplementedError
+
+    @property
+    def longest_episode(self) -> int:
+        """Steps after which every episode that the metrics count has ended."""
+        return self.episode_steps
 
     @property
     def segment_seconds(self) -> float:

@@ -267,3 +267,38 @@ def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbo
     face.engine["policy"].play(StateSaved("policy", 77, None))  # type: ignore[arg-type]
     face.controller.checkpoints.request()
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
+
+
+def numbers(face: Face) -> dict[str, int]:
+    """Of each job in the newest checkpoint: the number of the request that its state answered."""
+    loaded = face.controller.session.load()
+    assert loaded is not None
+    return {name: state.values["n"] for name, state in loaded[1].items()}
+
+
+@pytest.mark.parametrize(
+    ("failing", "wanted"),
+    [
+        ("reward", {"rollout": 2, "reward": 1, "policy": 2}),
+        ("policy", {"rollout": 1, "reward": 2, "policy": 1}),
+        ("rollout", {"rollout": 1, "reward": 2, "policy": 1}),
+        ("clips", {"rollout": 2, "reward": 2, "policy": 2}),
+    ],
+)
+def test_what_the_other_stages_have_learned_is_saved_when_one_fails(
+    face: Face, qtbot: QtBot, failing: str, wanted: dict[str, int]
+) -> None:
+    checkpoints = face.controller.checkpoints
+    with qtbot.waitSignal(checkpoints.saved):
+        checkpoints.request()
+    with qtbot.waitSignal(checkpoints.saved):
+        face.engine[failing].die()
+    assert face.controller.state == State.FAILED
+    assert numbers(face) == wanted
+
+
+def test_a_stage_that_fails_before_anything_was_saved_leaves_no_half_a_checkpoint(face: Face, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(face.controller.job_failed):
+        face.engine["reward"].die()
+    assert not face.engine["policy"].got(StateRequested)
+    assert face.controller.session.load() is None

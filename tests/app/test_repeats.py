@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app.keys import Command
 from app.labelling import HUMAN, ORACLE
 from app.repeats import Repeats
 from core.config import QueryConfig
@@ -167,7 +168,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(
     qtbot: QtBot,
 ) -> None:
     face = opened(MIXED)
-    switch = face.window.review.again_action
+    switch = face.window.commands[Command.REPEATS]
     assert not switch.isChecked() and not face.labelling.repeats.on
     switch.trigger()
     assert face.labelling.repeats.on
@@ -175,8 +176,8 @@ def test_the_switch_works_at_once_and_outlives_the_session(
     assert read_config(face.folder).query.repeats == "on"
     face.close()
     again = open_face(face.folder)
-    assert again.window.review.again_action.isChecked() and again.labelling.repeats.on
-    again.window.review.again_action.trigger()
+    assert again.window.commands[Command.REPEATS].isChecked() and again.labelling.repeats.on
+    again.window.commands[Command.REPEATS].trigger()
     qtbot.waitUntil(lambda: read_config(face.folder).query.repeats == "off")
     assert not again.labelling.repeats.on
 

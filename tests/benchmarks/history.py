@@ -119,7 +119,7 @@ def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object
     until(lambda: pairs.shown is not None and pairs.pair_ready and not pairs.drawing)  # 60 MB each
     result: dict[str, object] = {"answers": answers, "memory_before": megabytes()}
     started = time.perf_counter()
-    page = HistoryPage(controller, window._keys, window)
+    page = HistoryPage(controller, window.commands.keys, window)
     painted = Painted(lambda: page.model.rowCount() == answers)
     page.list.viewport().installEventFilter(painted)
     page.show()

@@ -18,6 +18,7 @@ from tests.core.toy import (
     copied,
     new_fit,
     rank_correlation,
+    returned,
     same,
     shuffled,
     told,
@@ -156,7 +157,8 @@ def test_an_answer_without_returns_cannot_be_fitted_to_returns() -> None:
 
 
 def test_dropout_leaves_out_its_share_of_units_and_keeps_the_mean() -> None:
-    drop = new_fit(dropout=0.25)._dropout()
+    fit = new_fit(dropout=0.25)
+    drop = fit._pairs.practice(fit._rng)
     assert drop is not None
     dropped = drop(torch.ones(3, 100, 64)).numpy()
     assert set(np.unique(dropped)) == {np.float32(0), np.float32(1 / 0.75)}
@@ -168,13 +170,14 @@ def test_with_dropout_a_gradient_step_differs_but_validation_and_prediction_do_n
     plain, dropping = new_fit(), new_fit(dropout=0.5)
     for fit in (plain, dropping):
         train(fit, toy_preferences(0, 40), 0)
-        fit._normalise()
+        fit._pairs.prepare()
     every, even = torch.arange(40).expand(3, -1), torch.ones(3, 40)
-    losses = [fit._gradients(every, even, fit._dropout())[0] for fit in (plain, dropping, dropping)]
+    losses = [fit._gradients(every, even, fit._pairs.practice(fit._rng))[0] for fit in (plain, dropping, dropping)]
     assert not torch.equal(losses[0], losses[1])
     assert not torch.equal(losses[1], losses[2])
     with parallel.two_lanes() as both:
-        assert torch.equal(plain._validate(both)[0], dropping._validate(both)[0])
+        first, second = (returned(fit._validate(both)) for fit in (plain, dropping))
+    assert torch.equal(first[0], second[0])
     held = [segment(i) for i in range(3)]
     assert np.array_equal(plain.ensemble.segment_sums(held), dropping.ensemble.segment_sums(held))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +15,7 @@ from core.reward.ensemble import RewardEnsemble, normalised
 from core.reward.fit import FitReport, RewardFit
 from tests.core.builders import ACTED, OBSERVED, preference, query
 
+T = TypeVar("T")
 TOY = np.random.default_rng(99).standard_normal(OBSERVED)
 
 
@@ -52,6 +54,16 @@ def train(fit: RewardFit, preferences: list[Preference], epochs: int) -> list[Fi
 
 def reports(fit: RewardFit, epochs: int) -> list[FitReport]:
     return [report for report in fit.epochs(epochs) if report is not None]
+
+
+def returned(generator: Generator[None, None, T]) -> T:
+    """What the generator returns at its end."""
+    while True:
+        try:
+            next(generator)
+        except StopIteration as end:
+            value: T = end.value
+            return value
 
 
 def accuracy(fit: RewardFit, preferences: list[Preference]) -> float:

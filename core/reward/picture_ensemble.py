@@ -1,0 +1,51 @@
+"""Reward predictors that see pictures and no actions (A.2, footnote 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from core.config import RewardConfig
+from core.events import Arrays
+from core.networks import CPU
+from core.picture_predictor import StackedConvolutions
+from core.records import Float32, Observations, Segment
+
+_CHUNK = 256
+"""Pictures that are numbers in floating point at once."""
+
+
+class PictureEnsemble:
+    """M predictors of r(o), o being a stack of pictures. Their inputs' range is known, so no moments normalise them."""
+
+    def __init__(
+        self,
+        pictures: tuple[int, int, int],
+        config: RewardConfig,
+        generator: torch.Generator,
+        device: torch.device = CPU,
+        kind: torch.dtype | None = None,
+    ) -> None:
+        """pictures, kind: as for StackedConvolutions."""
+        self.network = StackedConvolutions(config.members, pictures, config.hidden, generator, device, kind)
+        self.members = config.members
+        self._device = device
+
+    @torch.no_grad()
+    def predict(self, observations: Observations, actions: Float32) -> Float32:
+        """(..., o) uint8 -> raw predictions (M, ...); the actions tell nothing."""
+        flat = torch.as_tensor(observations).reshape(-1, *self.network.pictures)
+        raw = [self.network(part.to(self._device)).cpu() for part in flat.split(_CHUNK)]
+        return torch.cat(raw, dim=1).numpy().reshape(self.members, *observations.shape[:-1])
+
+    def segment_sums(self, segments: list[Segment]) -> Float32:
+        """(M, segments): raw predictions summed over each segment; one after the other, as their pictures are large."""
+        return np.stack([self.predict(s.observations, s.actions).sum(axis=-1) for s in segments], axis=1)
+
+    def to_arrays(self) -> Arrays:
+        return self.network.to_arrays()
+
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.network.load_arrays(arrays)
