@@ -32,6 +32,7 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.review import Review
 from app.shows import Shows
 from app.teachers import keep_teacher
 from app.true_reward import TrueReward
@@ -79,6 +80,7 @@ class MainWindow(QMainWindow):
         self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view = View(self.plots, self.true_reward, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
+        self.review = Review(self, controller, self.commands)
         self._handlers = self._make_handlers()
         self._focus = Focus(self, self.place)
         self._connect()
@@ -168,6 +170,7 @@ class MainWindow(QMainWindow):
             **self.shows.handlers,
             **self.view.handlers,
             **dialog_handlers(self, self.commands, self.bind),
+            **self.review.handlers,
             **file_handlers(self, self._controller),
         }
 
@@ -239,6 +242,7 @@ class MainWindow(QMainWindow):
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
+            self.review.close()
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()

@@ -79,6 +79,11 @@ class RewardFit:
     def count(self) -> int:
         return len(self._ids)
 
+    @property
+    def chunk(self) -> int:
+        """Preferences that are judged at once."""
+        return self._pairs.chunk
+
     def add(self, preference: Preference) -> None:
         """Takes in an answer, or the other choice of one that was changed; 'can't tell' is not trained on (2.2.2).
 
