@@ -32,6 +32,7 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.review import Review
 from app.shows import Shows
 from app.teachers import keep_teacher
 from app.true_reward import TrueReward
@@ -79,8 +80,9 @@ class MainWindow(QMainWindow):
         self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view = View(self.plots, self.true_reward, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
+        self.review = Review(self, controller, self.commands)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self, self.centralWidget())
+        self._focus = Focus(self, self.centre)
         self._connect()
         restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -98,15 +100,15 @@ class MainWindow(QMainWindow):
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)
         self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
-        centre = QWidget()
-        column = QVBoxLayout(centre)
+        self.centre = QWidget()
+        column = QVBoxLayout(self.centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
         column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
-        self.setCentralWidget(centre)
+        self.setCentralWidget(self.centre)
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
@@ -166,6 +168,7 @@ class MainWindow(QMainWindow):
             **self.shows.handlers,
             **self.view.handlers,
             **dialog_handlers(self, self.commands, self.bind),
+            **self.review.handlers,
             **file_handlers(self, self._controller),
         }
 
@@ -237,6 +240,7 @@ class MainWindow(QMainWindow):
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
+            self.review.close()
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()

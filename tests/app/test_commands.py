@@ -19,6 +19,7 @@ from app.labelling import HUMAN, ORACLE
 from app.menus import MENUS
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_list import KeyList
+from app.windows.history import HistoryPage
 from core.records import Choice
 from core.snapshots import Moment
 from core.version import VERSION
@@ -88,6 +89,8 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.SYSTEM_COLOURS: looks(theme.Appearance.SYSTEM),
     Command.LIGHT: looks(theme.Appearance.LIGHT),
     Command.DARK: looks(theme.Appearance.DARK),
+    Command.HISTORY: shows(HistoryPage),
+    Command.REPEATS: lambda face: face.labelling.repeats.on,
 }
 """What must have happened after a command, from the state that `prepare` makes. A command without an entry fails."""
 
