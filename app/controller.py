@@ -43,7 +43,7 @@ from core.events import (
     Waited,
 )
 from core.metrics import Metrics
-from core.session import Session
+from core.session import Session, kept_reward
 from core.snapshots import Moment
 from core.tasks import find
 
@@ -218,6 +218,8 @@ class Controller(QObject):
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
         if "clips" in names:
             self.demonstrations.forget()
+            if reward := kept_reward(states):
+                self.crew.send(reward, ("clips",))
             self.replays.forget()
             self.labelling.redraw()
         if "rollout" in names:

@@ -37,6 +37,8 @@ from core.snapshots import Snapshots, snapshots_of
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
+REWARD = "reward_"
+"""What the names of its reward snapshot's weights begin with in the rollout's state."""
 _MAX_CONFIG = 1 << 20
 """Bytes; real ones have two thousand."""
 
@@ -71,6 +73,13 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     for name in ROUTES.get(type(event), ()):
         if name in ports:
             ports[name].send(event)
+
+
+def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
+    """The reward snapshot that the rollout had at a checkpoint, for who joins later than the last was published."""
+    arrays = states["rollout"].arrays if "rollout" in states else {}
+    weights = {name.removeprefix(REWARD): array for name, array in arrays.items() if name.startswith(REWARD)}
+    return RewardPublished(0, weights) if weights else None
 
 
 class Session:
