@@ -202,6 +202,8 @@ class StartWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Each time it comes up: what may have changed meanwhile, and the pictures that are not there."""
+        if event.spontaneous():  # it was only minimised
+            return
         self._set_busy(False)
         self.shelf.refresh()
         self.previews.hold(False)
