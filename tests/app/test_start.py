@@ -505,9 +505,9 @@ def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
 
 
 def test_the_window_comes_back_where_it_was(make_page: Callable[..., Page]) -> None:
-    first = make_page().show(1400, 800)
+    first = make_page().show(1276, 740)
     first.window.move(QPoint(30, 40))
     first.close()
     second = make_page()
     second.window.show()
-    assert second.window.size() == QSize(1400, 800)
+    assert second.window.size() == QSize(1276, 740)
