@@ -82,7 +82,7 @@ class MainWindow(QMainWindow):
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self.review = Review(self, controller, self.commands)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self, self.place)
+        self._focus = Focus(self, self.centre)
         self._connect()
         restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -100,17 +100,15 @@ class MainWindow(QMainWindow):
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)
         self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
-        centre = QWidget()
-        column = QVBoxLayout(centre)
+        self.centre = QWidget()
+        column = QVBoxLayout(self.centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
         column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
-        self.setCentralWidget(centre)
-        centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
+        self.setCentralWidget(self.centre)
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
