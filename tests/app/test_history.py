@@ -129,6 +129,40 @@ def test_running_through_the_list_draws_only_where_it_ends(opened: Callable[...,
     assert len([e for e in face.engine["clips"].got(ClipsRequested) if e.fps == 30]) == 1
 
 
+def test_the_clips_step_and_slow_down_by_the_usual_keys(opened: Callable[..., Face], qtbot: QtBot) -> None:
+    page = page_of(opened(MIXED))
+    qtbot.waitUntil(lambda: playing(page, 6))
+    clock = page.pane.clips.clock
+    for widget in (page.list, page.pane):
+        widget.setFocus()
+        QTest.keyClick(widget, Qt.Key.Key_Period)
+        assert not clock.playing
+        before = clock.frame
+        QTest.keyClick(widget, Qt.Key.Key_Period)
+        assert clock.frame == (before + 1) % 8
+        QTest.keyClick(widget, Qt.Key.Key_2)
+        assert clock.speed == 0.5
+        QTest.keyClick(widget, Qt.Key.Key_3)
+        QTest.keyClick(widget, Qt.Key.Key_Space)
+        assert clock.playing and clock.speed == 1
+
+
+def test_the_persons_own_keys_work_here_too(opened: Callable[..., Face], qtbot: QtBot) -> None:
+    face = opened(MIXED)
+    old = page_of(face)
+    old.close()
+    face.window.bind(face.window.commands.keys.rebound(Choice.TIE, "H"))
+    face.window.activateWindow()
+    qtbot.waitUntil(face.window.isActiveWindow)
+    page = page_of(face)
+    assert page is not old
+    choose(page, 2)
+    QTest.keyClick(page.list, Qt.Key.Key_Return)
+    qtbot.waitUntil(page.pane.hasFocus)
+    QTest.keyClick(page.pane, Qt.Key.Key_H)
+    qtbot.waitUntil(lambda: page.model.row(2).choice == Choice.TIE)
+
+
 KEYS = {
     Choice.LEFT: Qt.Key.Key_Left,
     Choice.RIGHT: Qt.Key.Key_Right,
