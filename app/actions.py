@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QAction, QActionGroup, QIcon, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app import assets
-from app.keys import SPEEDS, TABLE, Command, KeyMap, Meaning, symbols
+from app import icons
+from app.keys import APPEARANCES, SPEEDS, TABLE, Command, KeyMap, Meaning, symbols
 
 _ICONS: dict[Meaning, str] = {
     Command.PAUSE: "pause",
@@ -16,7 +16,7 @@ _ICONS: dict[Meaning, str] = {
     Command.REDO: "redo",
     Command.ABOUT: "about",
 }
-_ONE_OF: tuple[tuple[Command, ...], ...] = (tuple(SPEEDS), (Command.HUMAN, Command.ORACLE))
+_ONE_OF: tuple[tuple[Command, ...], ...] = (tuple(SPEEDS), (Command.HUMAN, Command.ORACLE), tuple(APPEARANCES))
 
 
 class Actions(QObject):
@@ -55,7 +55,7 @@ class Actions(QObject):
         action.setObjectName(str(meaning))
         action.setStatusTip(entry.tip)
         if meaning in _ICONS:
-            action.setIcon(QIcon(str(assets.path(f"{_ICONS[meaning]}.svg"))))
+            icons.give(action, _ICONS[meaning])
         action.triggered.connect(lambda: self.meaning_requested.emit(meaning))
         window.addAction(action)
         return action

@@ -10,16 +10,17 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow
 
 from app.actions import Actions
 from app.controller import Controller
-from app.keys import SPEEDS, Command, Meaning
+from app.keys import APPEARANCES, SPEEDS, Command, Meaning
 from core.records import Choice
 
 MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
     (
         "&Session",
         (
+            (Command.START_PAGE,),
             (Command.PAUSE, Command.STOP),
             (Command.HUMAN, Command.ORACLE),
-            (Command.EXPORT,),
+            (Command.EXPORT, Command.FILM, Command.BEFORE_AFTER),
             (Command.QUIT,),
         ),
     ),
@@ -34,7 +35,17 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
             (Command.BIND_KEYS,),
         ),
     ),
-    ("&View", ((Command.PANEL,), (Command.HISTORY,))),
+    (
+        "&View",
+        (
+            (Command.PANEL, Command.HISTORY),
+            (Command.LEARNING, Command.REWARD_FIT, Command.PACE),
+            (Command.EARLIER, Command.LATER, Command.LIVE),
+            (Command.DEMO, Command.DEMO_ALONE),
+            (Command.HIDE_TRUE_REWARD,),
+            tuple(APPEARANCES),
+        ),
+    ),
     ("&Help", ((Command.KEY_LIST,), (Command.DIAGNOSTICS, Command.ABOUT))),
 )
 """Title, and groups of commands with a line between them."""
@@ -53,14 +64,17 @@ def add_menus(window: QMainWindow, actions: Actions) -> None:
 def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
     """What the commands do that write a file."""
     name = controller.session.folder.name
+    films = controller.films
     collect, diagnostics = controller.collect_diagnostics, f"{name}-diagnostics.zip"
     return {
-        Command.EXPORT: lambda: _ask(window, "Export", f"{name}.somersault", controller.export),
-        Command.DIAGNOSTICS: lambda: _ask(window, "Diagnostics", diagnostics, collect),
+        Command.EXPORT: lambda: ask_for_file(window, "Export", f"{name}.somersault", controller.export),
+        Command.FILM: lambda: ask_for_file(window, "Film", f"{name}.mp4", films.make),
+        Command.BEFORE_AFTER: lambda: ask_for_file(window, "Film", f"{name}-before-after.mp4", films.make_before_after),
+        Command.DIAGNOSTICS: lambda: ask_for_file(window, "Diagnostics", diagnostics, collect),
     }
 
 
-def _ask(window: QMainWindow, title: str, name: str, then: Callable[[Path], None]) -> None:
+def ask_for_file(window: QMainWindow, title: str, name: str, then: Callable[[Path], None]) -> None:
     """Without blocking: teaching goes on while the person looks for a folder."""
     dialog = QFileDialog(window, title, str(Path.home() / name))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)

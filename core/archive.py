@@ -1,9 +1,10 @@
 """A session as one file, to keep or to give to another person; and back.
 
 The file is a zip with exactly these members: somersault.json (the format's number), config.json, preferences.sqlite,
-checkpoints/NUMBER.safetensors and policies/STEPS.safetensors. Whoever made it is not trusted: members are written under
-names of our own making, sizes are checked before anything is read, and the session appears under its name only once
-all of it has been read and found whole.
+checkpoints/NUMBER.safetensors, policies/STEPS.safetensors and, once there are curves, metrics.safetensors. Whoever made
+it is not trusted: members are written under names of our own making, sizes are checked before anything is read, and the
+session appears under its name only once all of it has been read and found whole; damaged curves alone are let through,
+as no session needs them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from core import checkpoint, disk, snapshots
+from core import checkpoint, curves, disk, snapshots
 from core.errors import UserError
 from core.preferences import PreferenceStore
 from core.session import Session, read_config
@@ -31,7 +32,7 @@ from core.session import Session, read_config
 _FORMAT = 1
 _MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"
 _ALLOWED = re.compile(
-    r"somersault\.json|config\.json|preferences\.sqlite|checkpoints/[0-9]{8,12}\.safetensors"
+    r"somersault\.json|config\.json|preferences\.sqlite|metrics\.safetensors|checkpoints/[0-9]{8,12}\.safetensors"
     rf"|{snapshots.FOLDER}/[0-9]{{12,13}}\.safetensors",
     re.ASCII,
 )
@@ -86,6 +87,8 @@ def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
             archive.write(path, f"checkpoints/{path.name}")
         for path in snapshots.Snapshots(folder).paths():
             archive.write(path, f"{snapshots.FOLDER}/{path.name}")
+        if (folder / curves.NAME).is_file():
+            archive.write(folder / curves.NAME, curves.NAME)
 
 
 def import_session(source: Path, folder: Path) -> None:

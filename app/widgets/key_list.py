@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayo
 from app import theme
 from app.keys import TABLE, KeyMap, Meaning, symbols
 from app.menus import MENUS
+from app.widgets.plot_keys import WORDS as PLOT_KEYS
 
 
 class KeyList(QDialog):
@@ -35,6 +36,9 @@ def _tables(keys: KeyMap) -> Iterator[str]:
     for title, groups in MENUS:
         rows = "".join(_row(meaning, keys) for group in groups for meaning in group)
         yield f"<h3>{title.replace('&', '')}</h3><table cellpadding='3' width='100%'>{rows}</table>"
+
+    rows = "".join(f"<tr><td width='34%'><b>{names}</b></td><td>{words}</td></tr>" for names, words in PLOT_KEYS)
+    yield f"<h3>On a plot reached with Tab, or clicked</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
 
 def _row(meaning: Meaning, keys: KeyMap) -> str:

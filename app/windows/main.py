@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
     QLabel,
     QMainWindow,
-    QMessageBox,
     QSplitter,
     QStackedWidget,
     QToolBar,
@@ -18,29 +17,32 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import about, assets
+from app import assets, icons
 from app.actions import Actions
 from app.bindings import keep_keys, kept_keys
 from app.controller import Controller, State
+from app.dialogs import dialog_handlers
 from app.focus import Focus
 from app.keys import TABLE, Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
-from app.menus import add_menus, file_handlers
+from app.menus import add_menus, ask_for_file, file_handlers
 from app.milestones import Milestone
 from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
 from app.review import Review
+from app.shows import Shows
 from app.teachers import keep_teacher
+from app.true_reward import TrueReward
+from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
-from app.widgets.key_dialog import KeyDialog
+from app.widgets.film_bar import FilmBar
 from app.widgets.key_hints import KeyHints
-from app.widgets.key_list import KeyList
 from app.widgets.labels import label
 from app.widgets.live_view import LiveView
 from app.widgets.plots import Plots
@@ -56,14 +58,17 @@ class MainWindow(QMainWindow):
 
     Signals:
         closed(): every child and thread has ended and the window is gone.
+        start_page_requested(): the person wants another session; the window closes.
     """
 
     closed = Signal()
+    start_page_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._controller = controller
         self._closing = False
+        self.true_reward = TrueReward(controller.labelling.teacher, self)
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.commands = Actions(keys or kept_keys(), self)
@@ -72,19 +77,23 @@ class MainWindow(QMainWindow):
         self._make_bars()
         add_menus(self, self.commands)
         self.playback = Playback(self.clips, self.commands, self)
+        self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
+        self.view = View(self.plots, self.true_reward, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self.review = Review(self, controller, self.commands)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self)
+        self._focus = Focus(self, self.place)
         self._connect()
         restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
         self._on_state_changed(controller.state)
+        self._on_teacher_changed(controller.labelling.teacher)
+        self._on_playback_changed()
 
     def _make_centre(self) -> None:
-        self.banner = Banner()
+        self.banner, self.film_bar = Banner(), FilmBar()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.clips, self.empty = ClipPair(), EmptyState()
         self.place = QStackedWidget()
@@ -97,13 +106,15 @@ class MainWindow(QMainWindow):
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
+        column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
+        centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
 
     def _make_dock(self) -> None:
-        task = self._controller.task
-        members = self._controller.session.config.reward.members
-        self.live, self.plots = LiveView(), Plots(members, task.measure_name, task.measure_title)
+        task, config = self._controller.task, self._controller.session.config
+        self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
         self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
@@ -138,6 +149,7 @@ class MainWindow(QMainWindow):
         bar.addSeparator()
         bar.addActions([of[Command.UNDO], of[Command.REDO]])
         self.stages, self.playback_words = label("stages"), label("stages")
+        self.playback_words.setContentsMargins(16, 0, 0, 0)
         for shown in (self.stages, self.playback_words):
             self.statusBar().addPermanentWidget(shown)
 
@@ -151,12 +163,13 @@ class MainWindow(QMainWindow):
             Command.STOP: self._controller.stop,
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self.close,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
-            Command.BIND_KEYS: self._on_bind_keys_requested,
-            Command.KEY_LIST: lambda: KeyList(self.commands.keys, self).open(),
-            Command.ABOUT: self._on_about_requested,
             **self.playback.handlers,
+            **self.shows.handlers,
+            **self.view.handlers,
+            **dialog_handlers(self, self.commands, self.bind),
             **self.review.handlers,
             **file_handlers(self, self._controller),
         }
@@ -178,10 +191,10 @@ class MainWindow(QMainWindow):
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
-        self._on_teacher_changed(labelling.teacher)
+        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.plots.save_requested.connect(self._on_save_requested)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
-        self._on_playback_changed()
         self.hints.meaning_requested.connect(self.carry_out)
         self.commands.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
@@ -203,11 +216,16 @@ class MainWindow(QMainWindow):
     def refresh(self) -> None:
         """What is pulled a few times a second instead of being pushed."""
         self.strip.refresh()
-        self.plots.refresh(self._controller.metrics)
+        self.plots.refresh(self._controller.metrics, self._controller.episode)
         waits = self._controller.waits
         self.stages.setText("   ".join(waits[job] for job in ("reward", "policy") if job in waits))
         if self.place.currentWidget() is self.empty:
             self.empty.tell(*explanation(self._controller))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            icons.restyle(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The first request to close ends the session; the window goes when that is done."""
@@ -217,6 +235,7 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
+            self.shows.leave_demo()
             keep_place(self)
             self._controller.stop()
 
@@ -227,6 +246,7 @@ class MainWindow(QMainWindow):
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()
+            self.plots.close_windows()
             self._controller.close()
             self.close()
             self.closed.emit()
@@ -267,9 +287,8 @@ class MainWindow(QMainWindow):
         self.strip.refresh()
 
     def _on_milestone_reached(self, milestone: Milestone) -> None:
-        rest = (
-            f"{self._controller.progress.target - milestone.labels} to go" if milestone.percent < 100 else "all given"
-        )
+        left = self._controller.progress.target - milestone.labels
+        rest = f"{left} to go" if left else "all given"
         self.notifier.tell(f"{milestone.labels} labels given", f"{milestone.percent} % of this session, {rest}")
 
     def _on_playback_changed(self) -> None:
@@ -286,27 +305,22 @@ class MainWindow(QMainWindow):
             State(state), ("Pause", "pause")
         )
         self.pause_action.setText(text)
-        self.pause_action.setIcon(QIcon(str(assets.path(f"{icon}.svg"))))
+        icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
 
+    def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
+        ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
+
+    def _on_start_page_requested(self) -> None:
+        self.start_page_requested.emit()
+        self.close()
+
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:
             self._controller.start()
         else:
             self._controller.pause(self._controller.state == State.RUNNING)
-
-    def _on_bind_keys_requested(self) -> None:
-        dialog = KeyDialog(self.commands.keys, self)
-        dialog.keys_chosen.connect(self.bind)
-        dialog.open()
-
-    def _on_about_requested(self) -> None:
-        close = QMessageBox.StandardButton.Close
-        box = QMessageBox(QMessageBox.Icon.NoIcon, "About Somersault", about.text(), close, self)
-        box.setIconPixmap(self.windowIcon().pixmap(96, 96))
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()
