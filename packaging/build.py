@@ -70,7 +70,9 @@ class Build:
         torch = self.torch(run.torch_requirement(wanted, self.cuda))
         self.call(*pip, torch, *run.torch_index(dict(os.environ), self.cuda))
         self.call(*pip, *wanted)
+        self.require_flavour()
 
+    def require_flavour(self) -> None:
         built = subprocess.check_output(
             [self.python, "-c", "import torch; print(torch.version.cuda)"], text=True
         ).strip()
