@@ -21,6 +21,7 @@ from app.menus import MENUS
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_list import KeyList
 from core.records import Choice
+from core.snapshots import Moment
 from tests.app.fakes import Face, make_query
 
 Happened = Callable[[Face], bool]
@@ -54,6 +55,13 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.EXPORT: shows(QFileDialog),
     Command.QUIT: lambda face: not face.window.isVisible(),
     Command.PANEL: lambda face: face.window.dock.isHidden(),
+    Command.EARLIER: lambda face: face.window.live.slider.value() == 1,
+    Command.LATER: lambda face: face.window.live.slider.value() == 1,
+    Command.LIVE: lambda face: face.window.live.slider.value() == 2,
+    Command.DEMO: lambda face: face.window.shows.demo is not None and face.labelling.teacher == HUMAN,
+    Command.DEMO_ALONE: lambda face: face.window.shows.demo is not None and face.labelling.teacher == ORACLE,
+    Command.FILM: shows(QFileDialog),
+    Command.BEFORE_AFTER: shows(QFileDialog),
     Command.BIND_KEYS: shows(KeyDialog),
     Command.KEY_LIST: shows(KeyList),
     Command.DIAGNOSTICS: shows(QFileDialog),
@@ -74,6 +82,9 @@ def prepare(face: Face, qtbot: QtBot, meaning: Meaning) -> None:
         face.window.carry_out(Command.HALF_SPEED)
     elif meaning == Command.HUMAN:
         face.labelling.set_teacher(ORACLE)
+    elif meaning in (Command.EARLIER, Command.LATER, Command.LIVE):
+        face.window.live.set_moments((Moment(0, 0, 0.0, 0.0), Moment(100, 1, 9.0, 1.0)))
+        face.window.live.slider.setValue(2 if meaning == Command.EARLIER else 0)
     face.window.clips.step(-face.window.clips.clock.frame)
     if meaning == Command.PLAYBACK:
         face.window.clips.toggle_playback()
@@ -94,7 +105,10 @@ def test_what_has_no_key_has_its_menu(face: Face, qtbot: QtBot, meaning: Meaning
 
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
-    assert [m for m in TABLE if face.window.commands[m].autoRepeat()] == [Command.FRAME_BACK, Command.FRAME_ON]
+    assert [m for m in TABLE if face.window.commands[m].autoRepeat()] == [
+        *(Command.FRAME_BACK, Command.FRAME_ON),
+        *(Command.EARLIER, Command.LATER),
+    ]
 
 
 def test_every_command_stands_in_one_menu(face: Face) -> None:
