@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
+    QHBoxLayout,
     QLabel,
     QMainWindow,
     QMessageBox,
@@ -32,6 +33,7 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.playing import Playing, playable
 from app.shows import Shows
 from app.teachers import keep_teacher
 from app.true_reward import TrueReward
@@ -44,7 +46,7 @@ from app.widgets.film_bar import FilmBar
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_hints import KeyHints
 from app.widgets.key_list import KeyList
-from app.widgets.labels import label
+from app.widgets.labels import button, label
 from app.widgets.live_view import LiveView
 from app.widgets.plots import Plots
 from app.widgets.status_strip import StatusStrip
@@ -80,6 +82,7 @@ class MainWindow(QMainWindow):
         self.playback = Playback(self.clips, self.commands, self)
         self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view = View(self.plots, self.true_reward, self.commands, self)
+        self.playing = Playing(controller.session.config, controller.crew.make_process, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self._handlers = self._make_handlers()
         self._focus = Focus(self)
@@ -102,13 +105,29 @@ class MainWindow(QMainWindow):
         column = QVBoxLayout(centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
-        for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
+        for widget, stretch in ((self.banner, 0), (self._top(), 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
         column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
         centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
+
+    def _top(self) -> QWidget:
+        """The instruction; beside it, where the task is a game, a way to play it first."""
+        offered = playable(self._controller.task)
+        play = self.commands[Command.PLAY]
+        play.setVisible(offered)
+        self.play_button = button("▶  Play it yourself")
+        self.play_button.setToolTip(play.toolTip())
+        self.play_button.setVisible(offered)
+        self.play_button.clicked.connect(play.trigger)
+        top = QWidget()
+        row = QHBoxLayout(top)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.instruction, 1)
+        row.addWidget(self.play_button)
+        return top
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
@@ -165,6 +184,7 @@ class MainWindow(QMainWindow):
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             Command.BIND_KEYS: self._on_bind_keys_requested,
             Command.KEY_LIST: lambda: KeyList(self.commands.keys, self).open(),
+            Command.PLAY: self.playing.open,
             Command.ABOUT: self._on_about_requested,
             **self.playback.handlers,
             **self.shows.handlers,
@@ -236,6 +256,7 @@ class MainWindow(QMainWindow):
         if not self._closing:
             self._closing = True
             self.shows.leave_demo()
+            self.playing.close()
             keep_place(self)
             self._controller.stop()
 
