@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from app.windows.play import PlayWindow
 from app.worker import JobWorker, MakeProcess, Process
@@ -21,12 +21,18 @@ _JOB = "play"
 
 
 def playable(task: Task) -> bool:
-    """Games have a joystick. A robot has a dozen motors, which nobody can steer by keys, so it is not offered."""
+    """Games have a joystick; a robot's motors, a dozen of them, nobody could steer by keys."""
     return isinstance(task, AtariTask)
 
 
 class Playing(QObject):
-    """Opens a window with the game, and ends the game with the window."""
+    """Opens a window with the game, and ends the game with the window.
+
+    Signals:
+        refused(str): there is nothing to play; one sentence.
+    """
+
+    refused = Signal(str)
 
     def __init__(self, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -36,9 +42,13 @@ class Playing(QObject):
         self._worker: JobWorker | None = None
 
     def open(self) -> None:
-        """Or brings the window to the front that is open already."""
+        """Or brings the window to the front that is open already. Refused where the task is no game."""
+        task = find(self._config.task)
+        if not playable(task):
+            self.refused.emit(f"Only games can be played: nobody could steer the motors of {task.title} by keys.")
+            return
         if self.window is None:
-            self.window = PlayWindow(find(self._config.task))
+            self.window = PlayWindow(task)
             self.window.controls_changed.connect(self._send)
             self.window.left.connect(self._on_left)
         if self._worker is None:

@@ -51,9 +51,9 @@ class Preview:
         side = self.strip.width()
         return QRect(0, frame % self.count * side, side, side)
 
-    def still(self, side: int) -> QImage:
-        """Its first frame, this small."""
-        return self.strip.copy(self.place(0)).scaledToWidth(side, Qt.TransformationMode.SmoothTransformation)
+    def still(self, side: int, frame: int = 0) -> QImage:
+        """One frame, this small."""
+        return self.strip.copy(self.place(frame)).scaledToWidth(side, Qt.TransformationMode.SmoothTransformation)
 
 
 def of_frames(frames: Frames) -> Preview:

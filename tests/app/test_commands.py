@@ -58,6 +58,7 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.KEY_LIST: shows(KeyList),
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.ABOUT: shows(QMessageBox),
+    Command.PLAY: lambda face: "Only games can be played" in face.window.banner.text.text(),
 }
 """What must have happened after a command, from the state that `prepare` makes. A command without an entry fails."""
 
