@@ -30,6 +30,7 @@ class Command(StrEnum):
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
+    PLAY = "play"
     QUIT = "quit"
     PANEL = "panel"
     EARLIER = "earlier policy"
@@ -108,6 +109,7 @@ TABLE: dict[Meaning, Entry] = {
         "&Oracle", ("F7",), "The teacher: the true reward answers, where the task has one", checkable=True
     ),
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
+    Command.PLAY: Entry("Pla&y the game yourself…", ("F5",), "For some minutes, before you judge how it is played"),
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
     Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),

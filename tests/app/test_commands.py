@@ -91,6 +91,7 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.DARK: looks(theme.Appearance.DARK),
     Command.HISTORY: shows(HistoryPage),
     Command.REPEATS: lambda face: face.labelling.repeats.on,
+    Command.PLAY: lambda face: "Only games can be played" in face.window.banner.text.text(),
 }
 """What must have happened after a command, from the state that `prepare` makes. A command without an entry fails."""
 
