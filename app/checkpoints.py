@@ -22,6 +22,7 @@ from core.session import JOBS, Session
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
 _LOAD, _SAVE, _ERRAND = "load", "save", "errand"
+_OURS = (_LOAD, _SAVE, _ERRAND)
 _DONE = {_LOAD: "loaded", _SAVE: "saved"}
 
 
@@ -50,7 +51,8 @@ class Checkpointer(QObject):
         self._states: dict[str, JobState] = {}
         self._any_saved = self._curves_read = False
         self.saved_at: float | None = None
-        self._disk = Background(self)
+        self.disk = self._disk = Background(self)
+        """For whoever else has to do with the session's files: one after the other."""
         self._disk.task_done.connect(self._on_done)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
@@ -114,6 +116,8 @@ class Checkpointer(QObject):
         self._disk.do(carry_out, _ERRAND)
 
     def _on_done(self, name: str, result: Any) -> None:
+        if name not in _OURS:
+            return
         if name == _ERRAND:
             self.errand_ended.emit(result)
             return
@@ -128,6 +132,8 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
+        if name not in _OURS:
+            return
         if name == _ERRAND:
             self.errand_ended.emit(sentence)
             return

@@ -13,11 +13,14 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
 from app.crew import NAMES, TOGETHER, Crew
+from app.films import Films
 from app.labelling import Labelling
 from app.live import Demonstrations
+from app.past import PastPolicies
 from app.progress import Progress
 from app.recorder import Episode, record, record_labels
 from app.remedies import Remedy, remedy
+from app.replays import Replays
 from app.starting import keep_start, usual_start
 from app.worker import MakeProcess
 from core import disk
@@ -32,12 +35,16 @@ from core.events import (
     Failed,
     JobState,
     QueryOffered,
+    ReplayRefused,
+    ReplayRendered,
+    ReplayRequested,
     RolloutReported,
     StateSaved,
     Waited,
 )
 from core.metrics import Metrics
-from core.session import Session
+from core.session import Session, kept_reward
+from core.snapshots import Moment
 from core.tasks import find
 
 log = logging.getLogger(__name__)
@@ -101,7 +108,12 @@ class Controller(QObject):
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
-        self.demonstrations = Demonstrations(tokens, self)
+        measure = self.task.measure_name
+        self.demonstrations = Demonstrations(measure, tokens, self)
+        self.past = PastPolicies(session, self.checkpoints.disk, self._known, self)
+        self.replays = Replays(self.past, measure, tokens, self)
+        self.films = Films(session.folder, self._remedy.config, make_process, self)
+        self.crew.ports["snapshots"] = self.past
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()
 
@@ -121,6 +133,12 @@ class Controller(QObject):
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
         self._last_checkpoint.timeout.connect(self._dismiss)
+        self.past.moments_changed.connect(self._on_moments_changed)
+        self.past.trouble_arose.connect(self.trouble_arose)
+        self.replays.replay_requested.connect(self._on_clips_requested)
+        self.replays.replay_refused.connect(self.trouble_arose)
+        self.films.film_ended.connect(self.trouble_arose)
+        self.films.film_refused.connect(self.trouble_arose)
 
     @property
     def waits(self) -> dict[str, str]:
@@ -133,6 +151,7 @@ class Controller(QObject):
         if self.state == State.STOPPED:
             self._to_start = set(NAMES)
             self._enter(State.STARTING)
+            self.past.list()
             self.checkpoints.load()
 
     def pause(self, on: bool) -> None:
@@ -162,6 +181,7 @@ class Controller(QObject):
 
     def close(self) -> None:
         """After `stopped`: ends every thread and lets the session go."""
+        self.films.close()
         self.labelling.close()
         self.crew.close()
         self.checkpoints.close()
@@ -186,6 +206,7 @@ class Controller(QObject):
         elif state != State.RUNNING:
             self.progress.first_pair.drop()
         self.checkpoints.keep_saving(state == State.RUNNING)
+        self.progress.run(state == State.RUNNING)
         self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
         self.state_changed.emit(state)
 
@@ -197,6 +218,9 @@ class Controller(QObject):
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
         if "clips" in names:
             self.demonstrations.forget()
+            if reward := kept_reward(states):
+                self.crew.send(reward, ("clips",))
+            self.replays.forget()
             self.labelling.redraw()
         if "rollout" in names:
             self.labelling.forget_offered()
@@ -215,6 +239,8 @@ class Controller(QObject):
             case DemonstrationRecorded():
                 self.episode = Episode.of(event, self.task.step_seconds)
                 self.demonstrations.take(event)
+            case ReplayRendered() | ReplayRefused():
+                self.replays.take(event)
             case StateSaved():
                 self.checkpoints.take(event)
             case Failed():
@@ -233,7 +259,16 @@ class Controller(QObject):
     def _on_labels_changed(self) -> None:
         record_labels(self.metrics, self.progress)
 
-    def _on_clips_requested(self, event: ClipsRequested) -> None:
+    def _known(self) -> tuple[int, float, float]:
+        """For a policy that is kept. Called in a worker's thread."""
+        _, figures = self.metrics.snapshot(self.task.measure_name)
+        return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
+
+    def _on_moments_changed(self, moments: tuple[Moment, ...]) -> None:
+        if not self.progress.seconds and moments:
+            self.progress.seconds_before = moments[-1].seconds
+
+    def _on_clips_requested(self, event: ClipsRequested | ReplayRequested) -> None:
         self.crew.send(event, ("clips",))
 
     def _on_pair_shown(self) -> None:

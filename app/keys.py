@@ -24,6 +24,7 @@ class Command(StrEnum):
     DOUBLE_SPEED = "double speed"
     THOUGHTS = "thoughts"
     BIND_KEYS = "bind keys"
+    START_PAGE = "start page"
     PAUSE = "pause"
     STOP = "stop"
     HUMAN = "human"
@@ -31,6 +32,13 @@ class Command(StrEnum):
     EXPORT = "export"
     QUIT = "quit"
     PANEL = "panel"
+    EARLIER = "earlier policy"
+    LATER = "later policy"
+    LIVE = "live policy"
+    DEMO = "demo"
+    DEMO_ALONE = "demo alone"
+    FILM = "film"
+    BEFORE_AFTER = "before and after"
     LEARNING = "learning plots"
     REWARD_FIT = "reward fit plots"
     PACE = "session plots"
@@ -88,6 +96,9 @@ TABLE: dict[Meaning, Entry] = {
         checkable=True,
     ),
     Command.BIND_KEYS: Entry("&Keys…", (), "Chooses other keys"),
+    Command.START_PAGE: Entry(
+        "&New or open…", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
+    ),
     Command.PAUSE: Entry("&Pause", ("Ctrl+P",), "Holds the training, or goes on with it; answers are taken meanwhile"),
     Command.STOP: Entry("&Stop", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
     Command.HUMAN: Entry("&Human", ("F6",), "The teacher: you answer", checkable=True),
@@ -97,12 +108,19 @@ TABLE: dict[Meaning, Entry] = {
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
+    Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),
+    Command.LATER: Entry("A &later policy", ("]",), repeats=True),
+    Command.LIVE: Entry("The policy as it is &now", ("\\",)),
+    Command.DEMO: Entry("&Demo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
+    Command.DEMO_ALONE: Entry("Demo mode, &self-running", ("Shift+F11",), "The oracle answers until you leave"),
+    Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
+    Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
     Command.LEARNING: Entry("Plots: &learning", ("Ctrl+1",), "The task's own measure, returns and losses"),
     Command.REWARD_FIT: Entry("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
     Command.PACE: Entry("Plots: &session", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
     Command.HIDE_TRUE_REWARD: Entry(
         "&Hide the true reward",
-        ("Ctrl+H",),
+        ("Ctrl+T",),
         "So that whoever answers isn't led by it; until you choose, it is hidden where a human teaches",
         checkable=True,
     ),

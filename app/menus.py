@@ -17,9 +17,10 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
     (
         "&Session",
         (
+            (Command.START_PAGE,),
             (Command.PAUSE, Command.STOP),
             (Command.HUMAN, Command.ORACLE),
-            (Command.EXPORT,),
+            (Command.EXPORT, Command.FILM, Command.BEFORE_AFTER),
             (Command.QUIT,),
         ),
     ),
@@ -39,6 +40,8 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
         (
             (Command.PANEL,),
             (Command.LEARNING, Command.REWARD_FIT, Command.PACE),
+            (Command.EARLIER, Command.LATER, Command.LIVE),
+            (Command.DEMO, Command.DEMO_ALONE),
             (Command.HIDE_TRUE_REWARD,),
             tuple(APPEARANCES),
         ),
@@ -61,9 +64,12 @@ def add_menus(window: QMainWindow, actions: Actions) -> None:
 def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
     """What the commands do that write a file."""
     name = controller.session.folder.name
+    films = controller.films
     collect, diagnostics = controller.collect_diagnostics, f"{name}-diagnostics.zip"
     return {
         Command.EXPORT: lambda: ask_for_file(window, "Export", f"{name}.somersault", controller.export),
+        Command.FILM: lambda: ask_for_file(window, "Film", f"{name}.mp4", films.make),
+        Command.BEFORE_AFTER: lambda: ask_for_file(window, "Film", f"{name}-before-after.mp4", films.make_before_after),
         Command.DIAGNOSTICS: lambda: ask_for_file(window, "Diagnostics", diagnostics, collect),
     }
 

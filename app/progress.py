@@ -33,6 +33,22 @@ class Progress:
         self._answers: deque[float] = deque(maxlen=1000)
         self._offers: deque[float] = deque(maxlen=16)
         self._steps: deque[tuple[float, int]] = deque(maxlen=256)
+        self.seconds_before = 0.0
+        """Of teaching, in earlier runs of the session."""
+        self._ran = 0.0
+        self._since: float | None = None
+
+    def run(self, on: bool) -> None:
+        """Teaching goes on, or rests."""
+        now = self._clock()
+        self._ran += 0.0 if self._since is None else now - self._since
+        self._since = now if on else None
+
+    @property
+    def seconds(self) -> float:
+        """Of teaching so far, pauses left out."""
+        under_way = 0.0 if self._since is None else self._clock() - self._since
+        return self.seconds_before + self._ran + under_way
 
     def answered(self) -> None:
         self.labels += 1

@@ -117,4 +117,4 @@ def _palette(wanted: Scheme) -> QPalette:
 def _filled(sheet: str, wanted: Scheme) -> str:
     for name, colour in wanted.named().items():
         sheet = sheet.replace(f"@{name};", f"{colour};").replace(f"@{name} ", f"{colour} ")
-    return sheet
+    return sheet.replace("@RESOURCES", assets.folder().as_posix())

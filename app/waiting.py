@@ -38,7 +38,7 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     reason = controller.waits.get("rollout", "")
     if progress.target and progress.labels >= progress.target:
         detail = f"{_capital(reason)}." if reason else "The policy goes on practising what you taught it."
-        return f"All {progress.target} answers are given", detail
+        return f"All planned answers are given: {progress.target}", detail
     return _while_collecting(controller, reason)
 
 

@@ -10,6 +10,8 @@ from typing import NoReturn
 from core.ablations import ABLATIONS
 from core.config import OracleConfig
 from core.policy.presets import PRESETS
+from core.programs import COMMAND_LINE
+from core.version import VERSION
 
 
 class _Parser(argparse.ArgumentParser):
@@ -44,7 +46,8 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("python -m core", description="Teach a behaviour by comparing clips, headless.")
+    parser = _Parser(COMMAND_LINE, description="Teach a behaviour by comparing clips, headless.")
+    parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
     tasks = commands.add_parser("tasks", help="list the catalogue")
     tasks.add_argument("--json", action="store_true")

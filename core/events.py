@@ -35,7 +35,10 @@ class JobState:
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What a child needs to build its job: `name` is one of core.session.JOBS or 'clips', `config` Config.to_dict()."""
+    """What a child needs to build its job.
+
+    name: one of core.session.JOBS, 'clips' or 'previews'; config: Config.to_dict()
+    """
 
     name: str
     config: dict[str, Any]
@@ -203,6 +206,27 @@ class ClipsRequested(Event):
 class ClipsRendered(Event):
     token: int
     clips: tuple[Frames, ...]
+
+
+@dataclass(frozen=True)
+class PreviewRequested(Event):
+    """Draw a moment of this task, for whoever looks through the catalogue."""
+
+    task: str
+
+
+@dataclass(frozen=True)
+class PreviewDrawn(Event):
+    task: str
+    frames: Frames
+
+
+@dataclass(frozen=True)
+class PreviewRefused(Event):
+    """The task can't be drawn. `sentence` says why."""
+
+    task: str
+    sentence: str
 
 
 @dataclass(frozen=True)

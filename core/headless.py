@@ -43,6 +43,8 @@ from core.tasks.base import Task
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
 _RANDOM_EPISODES = 32
+_RANDOM_GAMES = 8
+"""Games of the emulators, which are long."""
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
@@ -177,8 +179,8 @@ def random_return(config: Config) -> float:
     task = find(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
-    env = make(task, _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
-    finished, _ = run_episodes(env, actor, task.episode_steps)
+    env = make(task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    finished, _ = run_episodes(env, actor, 1, task.longest_episode)
     env.close()
     return float(np.mean([total for total, _ in finished]))
 
@@ -200,7 +202,8 @@ def evaluate(
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
-    finished, states = run_episodes(env, actor, task.episode_steps * -(-episodes // count))
+    each = -(-episodes // count)
+    finished, states = run_episodes(env, actor, each, each * task.longest_episode)
     env.close()
     finished = finished[:episodes]
     returns = [total for total, _ in finished]

@@ -44,7 +44,7 @@ class Packed:
             raise ValueError(f"an array of shape {self.shape} is not believable")
         unpacking = zlib.decompressobj()
         try:
-            raw = unpacking.decompress(self.payload.tobytes(), size or 1)
+            raw = unpacking.decompress(self.payload.tobytes(), size + 1)  # no more, whatever it holds
         except zlib.error as error:
             raise ValueError(f"a packed array is damaged ({error})") from error
         if len(raw) != size:

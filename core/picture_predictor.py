@@ -78,29 +78,36 @@ class StackedConvolutions:
         """(B, groups * n, h, w) uint8 -> (M, B, hidden): what the last layer takes."""
         x = layered(pictures, self._kind)
         for layer, (_, stride) in enumerate(LAYERS):
-            filters = self.weights[layer].flatten(0, 1) / (BRIGHTEST if layer == 0 else 1.0)
-            filters = filters.to(self._kind).contiguous(memory_format=torch.channels_last)
-            x = conv2d(x, filters, None, stride, groups=self.members if layer else groups)
-            x = leaky_relu(self._normalised(x, layer, practice), LEAK, inplace=True)
-            x = practice.drop(x) if practice else x
+            filters, offsets = self._filters(layer, practice is None)
+            x = conv2d(x, filters, offsets, stride, groups=self.members if layer else groups)
+            x = self._practised(x, layer, practice) if practice else x
+            x = leaky_relu(x, LEAK, inplace=True)
         flat = x.reshape(len(x), self.members, -1).transpose(0, 1)
         outer = torch.baddbmm(self.biases[0], flat.float(), self.weights[len(LAYERS)])
         return leaky_relu(outer, LEAK, inplace=True)
 
-    def _normalised(self, x: Tensor, layer: int, practice: Practice | None) -> Tensor:
-        """Batch norm: in training by the batch's own moments, else by the running ones.
+    def _filters(self, layer: int, settled: bool) -> tuple[Tensor, Tensor | None]:
+        """Of one convolution; settled: outside of training, with batch norm by the running moments in them."""
+        filters, offsets = self.weights[layer].flatten(0, 1), None
+        if settled:
+            scale = (self.scales[layer] / (self.variances[layer] + _EPSILON).sqrt()).flatten()
+            filters = filters * scale.view(-1, 1, 1, 1)
+            offsets = (self.shifts[layer].flatten() - self.means[layer].flatten() * scale).to(self._kind)
+        if layer == 0:
+            filters = filters / BRIGHTEST
+        return filters.to(self._kind).contiguous(memory_format=torch.channels_last), offsets
 
-        Dropout's factor is taken in here, as what follows it up to there, a leaky ReLU, lets factors through.
+    def _practised(self, x: Tensor, layer: int, practice: Practice) -> Tensor:
+        """Batch norm by the batch's own moments, and dropout, which a leaky ReLU may as well come after as before.
+
+        The factor that makes up for what is left out is in batch norm's scale.
         """
         scale, shift = self.scales[layer].flatten(), self.shifts[layer].flatten()
-        if practice is None:
-            mean, variance = self.means[layer].flatten(), self.variances[layer].flatten()
-            return batch_norm(x, mean, variance, scale, shift, False, 0.0, _EPSILON)
         mean, variance = torch.zeros_like(scale), torch.ones_like(scale)
         factor = practice.factor
         x = batch_norm(x, mean, variance, scale * factor, shift * factor, True, 1.0, _EPSILON)
         practice.moments.append((mean, variance))
-        return x
+        return practice.drop(x)
 
     @torch.no_grad()
     def learn_moments(self, practices: list[Practice]) -> None:

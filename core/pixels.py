@@ -48,7 +48,7 @@ class Practice:
         return 256 / (256 - self._dropped)
 
     def drop(self, hidden: Tensor) -> Tensor:
-        """hidden (B, C, h, w), channels last; a share of its numbers becomes 0."""
+        """hidden (B, C, h, w), channels last, which is changed in place: a share of its numbers becomes 0."""
         if not self._dropped:
             return hidden
         count, channels, height, width = hidden.shape
@@ -57,5 +57,5 @@ class Practice:
         else:
             generator = torch.Generator(hidden.device).manual_seed(int(self._rng.integers(2**63)))
             noise = torch.randint(256, (hidden.numel(),), dtype=torch.uint8, device=hidden.device, generator=generator)
-        rows = noise.view(count, height, width, channels).permute(0, 3, 1, 2)
-        return hidden.masked_fill(rows < self._dropped, 0.0)
+        kept = (noise >= self._dropped).to(hidden.dtype)  # to multiply takes half the time of masked_fill
+        return hidden.mul_(kept.view(count, height, width, channels).permute(0, 3, 1, 2))

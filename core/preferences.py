@@ -25,6 +25,7 @@ from safetensors.numpy import load, save
 from core import rows, schema, seals
 from core.errors import UserError
 from core.packing import from_arrays, to_arrays
+from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
 
@@ -200,8 +201,11 @@ class PreferenceStore:
 
     def count(self) -> int:
         """Of the labels."""
-        standing = "SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND repeats IS NULL"
         with self._plain_errors():
+            if not schema.version_of(self._db):
+                return 0  # another thread or program is just making it
+            repeats = schema.columns(self._db, ("repeats",))
+            standing = f"SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND {repeats} IS NULL"
             return int(self._db.execute(standing).fetchone()[0])
 
     def copy_to(self, path: Path) -> None:
@@ -311,7 +315,7 @@ class PreferenceStore:
 
     @property
     def _rescue(self) -> str:
-        return f"python -m core preferences export {self._path.parent} FOLDER saves the answers that are whole"
+        return f"{COMMAND_LINE} preferences export {self._path.parent} FOLDER saves the answers that are whole"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.envs.base import Environment
 from core.records import Float32, Observations, Segment
 from core.segments import SegmentCutter
 
+Episode = tuple[float, dict[str, float]]
+"""Its true return and its measure."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
 """(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
 _BREATH = 8
@@ -30,7 +33,7 @@ class Collected:
     end_observations: Observations
     last_observations: Observations
     segments: list[Segment]
-    finished: list[tuple[float, dict[str, float]]]
+    finished: list[Episode]
 
     @property
     def carried_out(self) -> Float32:
@@ -54,7 +57,7 @@ def collect(
     ends = np.zeros((steps, n), np.bool_)
     end_observations: list[Observations] = []
     segments: list[Segment] = []
-    finished: list[tuple[float, dict[str, float]]] = []
+    finished: list[Episode] = []
     for t in range(steps):
         before, states, askable = env.observations, env.states, env.askable
         observations[t] = before
@@ -82,12 +85,19 @@ def collect(
     )
 
 
-def run_episodes(env: Environment, act: Act, steps: int) -> tuple[list[tuple[float, dict[str, float]]], Any]:
-    """Acts for `steps` steps; returns the episodes that ended and environment 0's states (steps, S)."""
-    finished: list[tuple[float, dict[str, float]]] = []
-    states = np.zeros((steps, *env.states.shape[1:]), env.states.dtype)
-    for t in range(steps):
-        states[t] = env.states[0]
+def run_episodes(env: Environment, act: Act, each: int, limit: int) -> tuple[list[Episode], Any]:
+    """Acts until every environment has ended `each` episodes, or for `limit` steps.
+
+    Returns those episodes, the first of all environments before their second, and environment 0's states (steps, S).
+    Later ones of environments that were done sooner don't count: short episodes would be counted too often.
+    """
+    episodes: list[list[Episode]] = [[] for _ in range(env.count)]
+    states: list[npt.NDArray[Any]] = []
+    while len(states) < limit and min(map(len, episodes)) < each:
+        states.append(env.states[0])
         actions, _ = act(env.observations)
-        finished += env.step(actions).finished
-    return finished, states
+        step = env.step(actions)
+        for row, episode in zip(step.finished_rows, step.finished, strict=True):
+            episodes[row].append(episode)
+    rounds = [[own[number] for own in episodes if len(own) > number] for number in range(each)]
+    return [episode for counted in rounds for episode in counted], np.stack(states)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from core import checkpoint, disk
+from core import checkpoint, disk, machine
 from core.config import Config
 from core.errors import UserError
 from core.events import (
@@ -37,6 +37,8 @@ from core.snapshots import Snapshots, snapshots_of
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
+REWARD = "reward_"
+"""What the names of its reward snapshot's weights begin with in the rollout's state."""
 _MAX_CONFIG = 1 << 20
 """Bytes; real ones have two thousand."""
 
@@ -73,6 +75,13 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
             ports[name].send(event)
 
 
+def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
+    """The reward snapshot that the rollout had at a checkpoint, for who joins later than the last was published."""
+    arrays = states["rollout"].arrays if "rollout" in states else {}
+    weights = {name.removeprefix(REWARD): array for name, array in arrays.items() if name.startswith(REWARD)}
+    return RewardPublished(0, weights) if weights else None
+
+
 class Session:
     """The folder of one teaching run, owned by this process until `close`."""
 
@@ -83,16 +92,17 @@ class Session:
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
-        """Makes the folder. UserError if it holds a session already, or can't be made."""
+        """Makes the folder. UserError if it holds a session already, can't be made, or has no room."""
         if (folder / "config.json").exists():
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        machine.require_room(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
-        lock = _locked(folder)
+        lock = locked(folder)
         try:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
@@ -104,14 +114,11 @@ class Session:
     @staticmethod
     def open(folder: Path) -> Session:
         """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), _locked(folder))
+        return Session(folder, read_config(folder), locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
-        path = self.folder / "preferences.sqlite"
-        if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
-            raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
-        return PreferenceStore(path)
+        return PreferenceStore(require_answers(self.folder))
 
     def reader(self) -> PreferenceStore:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
@@ -132,6 +139,14 @@ class Session:
         self._lock.release()
 
 
+def require_answers(folder: Path) -> Path:
+    """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
+    path = folder / "preferences.sqlite"
+    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+        raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+    return path
+
+
 def read_config(folder: Path) -> Config:
     """The config of the session in `folder`; UserError if there is none that can be read."""
     path = folder / "config.json"
@@ -143,9 +158,12 @@ def read_config(folder: Path) -> Config:
         raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
 
 
-def _locked(folder: Path) -> FileLock:
-    """The operating system drops this lock when its owner dies, so none is ever stale."""
-    lock = FileLock(folder / "lock")
+def locked(folder: Path) -> FileLock:
+    """The folder's lock; UserError where another program has it.
+
+    The operating system drops it when its owner dies, so none is ever stale.
+    """
+    lock = FileLock(folder / "lock", thread_local=False)  # a session may be opened in one thread and closed in another
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

@@ -18,6 +18,7 @@ from core.config import Config
 from core.disk import whole, write_atomically
 from core.errors import UserError
 from core.events import Arrays
+from core.words import counted, lasting
 
 log = logging.getLogger(__name__)
 FOLDER = "policies"
@@ -54,19 +55,6 @@ class Moment:
             return "untrained"
         taught = counted(self.labels, "answer") if self.labels else f"{self.env_steps:,} steps"
         return f"after {taught}, {lasting(self.seconds)}"
-
-
-def counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def lasting(seconds: float) -> str:
-    """A time in words, in seconds up to a minute and a half, in hours from two."""
-    if seconds < 90:
-        return counted(round(seconds), "second")
-    if seconds < 2 * 3600:
-        return counted(round(seconds / 60), "minute")
-    return f"{seconds / 3600:.1f} hours"
 
 
 class Snapshots:

@@ -41,6 +41,7 @@ class KeyDialog(QDialog):
         column.addWidget(self.told)
         column.addWidget(self._buttons())
         self._refresh()
+        self.fields[next(iter(TABLE))][0].setFocus()
         self.resize(620, 640)
 
     def _rows(self) -> QScrollArea:

@@ -32,12 +32,15 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.shows import Shows
+from app.teachers import keep_teacher
 from app.true_reward import TrueReward
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
+from app.widgets.film_bar import FilmBar
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_hints import KeyHints
 from app.widgets.key_list import KeyList
@@ -56,9 +59,11 @@ class MainWindow(QMainWindow):
 
     Signals:
         closed(): every child and thread has ended and the window is gone.
+        start_page_requested(): the person wants another session; the window closes.
     """
 
     closed = Signal()
+    start_page_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -73,6 +78,7 @@ class MainWindow(QMainWindow):
         self._make_bars()
         add_menus(self, self.commands)
         self.playback = Playback(self.clips, self.commands, self)
+        self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view = View(self.plots, self.true_reward, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self._handlers = self._make_handlers()
@@ -85,7 +91,7 @@ class MainWindow(QMainWindow):
         self._on_state_changed(controller.state)
 
     def _make_centre(self) -> None:
-        self.banner = Banner()
+        self.banner, self.film_bar = Banner(), FilmBar()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.clips, self.empty = ClipPair(), EmptyState()
         self.place = QStackedWidget()
@@ -98,6 +104,7 @@ class MainWindow(QMainWindow):
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
+        column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
         centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -105,7 +112,7 @@ class MainWindow(QMainWindow):
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
-        self.live, self.plots = LiveView(), Plots(task, config.reward, self.true_reward)
+        self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
         self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
@@ -121,7 +128,7 @@ class MainWindow(QMainWindow):
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
         self.resizeDocks([dock], [390], Qt.Orientation.Horizontal)
         panel = self.commands[Command.PANEL]
-        panel.toggled.connect(dock.setVisible)
+        self.dock = dock
         dock.visibilityChanged.connect(lambda: panel.setChecked(not dock.isHidden()))
 
     def _make_bars(self) -> None:
@@ -153,12 +160,14 @@ class MainWindow(QMainWindow):
             Command.STOP: self._controller.stop,
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self.close,
-            Command.PANEL: lambda: None,  # the dock follows the tick itself
+            Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             Command.BIND_KEYS: self._on_bind_keys_requested,
             Command.KEY_LIST: lambda: KeyList(self.commands.keys, self).open(),
             Command.ABOUT: self._on_about_requested,
             **self.playback.handlers,
+            **self.shows.handlers,
             **self.view.handlers,
             **file_handlers(self, self._controller),
         }
@@ -167,6 +176,7 @@ class MainWindow(QMainWindow):
         controller, labelling = self._controller, self._controller.labelling
         controller.state_changed.connect(self._on_state_changed)
         controller.job_failed.connect(self.banner.tell_failure)
+        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("A stage has stopped", text))
         controller.trouble_arose.connect(self.banner.tell_notice)
         controller.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.stopped.connect(self._on_stopped)
@@ -178,11 +188,13 @@ class MainWindow(QMainWindow):
         labelling.milestone_reached.connect(self._on_milestone_reached)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
+        labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
         labelling.teacher_changed.connect(self.true_reward.follow)
         self.plots.save_requested.connect(self._on_save_requested)
         self._on_teacher_changed(labelling.teacher)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
+        self._on_playback_changed()
         self.hints.meaning_requested.connect(self.carry_out)
         self.commands.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
@@ -223,6 +235,7 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
+            self.shows.leave_demo()
             keep_place(self)
             self._controller.stop()
 
@@ -301,6 +314,10 @@ class MainWindow(QMainWindow):
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
         ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
+
+    def _on_start_page_requested(self) -> None:
+        self.start_page_requested.emit()
+        self.close()
 
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:

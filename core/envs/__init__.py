@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.envs.base import Environment, Film
+from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
 from core.tasks.gymnasium import GymTask
 
@@ -21,7 +22,7 @@ def make(
 
     rng: what resets draw from
     threads: how many step physics; 0 for one a core
-    staggered: they start at different ages, so that ends are spread over time
+    staggered: they start at different ages, so that ends are spread over time; games spread theirs by themselves
     film: what keeps pictures of its steps where a simulator can't draw clips later; None for none
     """
     if isinstance(task, RobotTask):
@@ -32,4 +33,8 @@ def make(
         from core.envs.gymnasium import GymBatch
 
         return GymBatch(task, environments, rng, staggered, film)
+    if isinstance(task, AtariTask):
+        from core.envs.atari import AtariBatch
+
+        return AtariBatch(task, environments, rng, threads, film)
     raise ValueError(f"no environment for {task!r}")

@@ -20,7 +20,8 @@ class Step:
     true_rewards (N,) float32, nan where the task has none
     ended (N,) bool: the episode reached its length
     end_observations (count of ends, o): what was seen at those ends, before the reset
-    finished: (true return, measure) of each ended episode
+    finished: (true return, measure) of each episode that ended, as the metrics count episodes
+    finished_rows (len(finished),): in which environments
     """
 
     observations: Observations
@@ -28,6 +29,7 @@ class Step:
     ended: npt.NDArray[np.bool_]
     end_observations: Observations
     finished: list[tuple[float, dict[str, float]]]
+    finished_rows: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class Film:
 
 
 class Environment(Protocol):
-    """N environments. Episodes have a fixed length and never end early: an end would tell of the task (A.1).
+    """N environments. Learners see episodes of a fixed length, or none that ends: any other would tell of the task (A).
+    The metrics may count other episodes, such as the games that an emulator played.
 
     An action is a row of floats: for continuous actions from -1 to 1 (beyond that clipped), the environment's own
     bounds; for discrete ones, one-hot, of which the environment takes the largest.

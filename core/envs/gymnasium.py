@@ -98,10 +98,11 @@ class GymBatch:
         self._ages += 1
         ended = self._ages >= self.task.episode_steps
         end_observations = observations[ended]
-        finished = [self._finish(int(index)) for index in np.flatnonzero(ended) if not self._first[index]]
+        rows = np.flatnonzero(ended & ~self._first)
+        finished = [self._finish(int(index)) for index in rows]
         self._restart(observations, ended, ended | (resting & (self._resting == 0)), over)
         self.observations = observations
-        return Step(observations, rewards.astype(np.float32), ended, end_observations, finished)
+        return Step(observations, rewards.astype(np.float32), ended, end_observations, finished, rows)
 
     def _own(self, actions: Float32) -> npt.NDArray[Any]:
         """The actions as the environment takes them."""

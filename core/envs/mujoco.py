@@ -76,10 +76,11 @@ class MujocoBatch:
         self._look()
         ended = self._ages >= self.task.episode_steps
         end_observations = self.observations[ended]
+        rows = np.flatnonzero(ended & ~self._first)
         finished = self._end_episodes(np.flatnonzero(ended)) if ended.any() else []
         if ended.any():
             self._look()
-        return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished)
+        return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows)
 
     def _advance(self, actions: Float32) -> None:
         clocks = self.states[:, 0] + self.task.step_seconds

@@ -23,9 +23,10 @@ from core.jobs.acting import Actor
 from core.jobs.fitting import weights_must_fit
 from core.rollout import run_episodes
 from core.seeding import generator
-from core.snapshots import Moment, counted, lasting, snapshots_of
+from core.snapshots import Moment, snapshots_of
 from core.tasks import find
 from core.video import check_path, video_file
+from core.words import counted, figure, lasting
 
 _FPS = 30.0
 _SCENES = 8
@@ -106,12 +107,12 @@ class FilmJob:
         rng, film = generator(self._config.seed, "film"), Film(1, task.episode_steps)
         env = make(task, _EPISODES, rng, threads=1, staggered=False, film=film)
         try:
-            finished, states = run_episodes(env, actor, task.episode_steps)
+            finished, states = run_episodes(env, actor, 1, task.episode_steps)
         finally:
             env.close()
         figures = [measure[task.measure_name] for _, measure in finished]
-        figure = float(np.mean(figures)) if figures else math.nan
-        return Scene(moment, Caption(moment.told, written(figure), task.measure_title), figure, states)
+        mean = float(np.mean(figures)) if figures else math.nan
+        return Scene(moment, Caption(moment.told, figure(mean), task.measure_title), mean, states)
 
     def _steps(self, seconds: float) -> int:
         return min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))
@@ -150,15 +151,6 @@ def _taught(moment: Moment) -> str:
     by = "choosing the better of two clips" if moment.labels else "its true reward"
     times = f", {counted(moment.labels, 'time')}" if moment.labels else ""
     return f"Taught by {by}{times}, in {lasting(moment.seconds)}"
-
-
-def written(figure: float) -> str:
-    """A measure as it is said: 5.3, 0.42, 1,204."""
-    if not math.isfinite(figure):
-        return "–"
-    if abs(figure) >= 100:
-        return f"{figure:,.0f}"
-    return f"{figure:.2f}" if 0 < abs(figure) < 1 else f"{figure:.1f}"
 
 
 def _held(card: Picture) -> Iterator[Picture]:

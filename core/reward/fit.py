@@ -232,7 +232,7 @@ class RewardFit:
         for weight, gradient in zip(network.weights, gradients[: len(network.weights)], strict=True):
             gradient += decay.view(-1, *[1] * (weight.ndim - 1)) * weight.detach()
         for parameter, gradient in zip(network.parameters, gradients, strict=True):
-            parameter.grad = gradient
+            parameter.grad = gradient.contiguous()  # or the fused step takes one element's for another's
         self.optimiser.step()
 
     def _loss(self, left: Tensor, right: Tensor, indices: Tensor) -> Tensor:

@@ -171,8 +171,12 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
 
     def sums(self, indices: Tensor, practice: Practice | None) -> Tensor:
         members, batch = indices.shape
+        network = self._ensemble.network
+        if not batch:  # half of a single preference: a batch without pictures has no moments
+            nothing = torch.zeros(members, 0, 2, device=self._device)
+            return nothing * torch.stack([parameter.sum() for parameter in network.parameters]).sum()
         rows = [self._members_own(chosen, side) for chosen in indices.t().tolist() for side in (0, 1)]
-        return self._ensemble.network.totals(torch.stack(rows), practice).reshape(members, batch, 2)
+        return network.totals(torch.stack(rows), practice).reshape(members, batch, 2)
 
     def judged(self, indices: list[int], ensemble: PictureEnsemble) -> Tensor:
         clips = [clip for index in indices for clip in self._clips[index]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.errors import UserError
 from core.tasks.ant import ANT
+from core.tasks.atari import GAMES
 from core.tasks.base import Task
 from core.tasks.gymnasium import PREFIX, gym_task
 from core.tasks.half_cheetah import HALF_CHEETAH, HALF_CHEETAH_ONE_LEG
@@ -26,11 +27,15 @@ CATALOGUE: dict[str, Task] = {
         HOPPER,
         WALKER,
         ANT,
+        *GAMES,
     )
 }
 
 PAPER_ROBOTS = ("reacher", "pendulum", "double-pendulum", "swimmer", "half-cheetah", "hopper", "walker", "ant")
 """The eight of figure 2."""
+
+PAPER_GAMES = ("beam-rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space-invaders")
+"""The seven of figure 3."""
 
 
 def find(name: str) -> Task:

@@ -100,6 +100,8 @@ class Task:
     measure_title: str
     measure_tells_reward: bool = False
     """That figure is the true return, so where one is hidden the other must be too."""
+    measure_falls: bool = False
+    """Whether less of that figure is better."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
     pictures: tuple[int, int, int] | None = None
@@ -114,6 +116,11 @@ class Task:
     @property
     def has_true_reward(self) -> bool:
         raise NotImplementedError
+
+    @property
+    def longest_episode(self) -> int:
+        """Steps after which every episode that the metrics count has ended."""
+        return self.episode_steps
 
     @property
     def segment_seconds(self) -> float:

@@ -146,3 +146,34 @@ def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signa
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "s" / "checkpoints").exists()
+
+
+_FROM_MENU = """
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox
+import app.telling
+from core.errors import UserError
+
+def close():
+    boxes = [widget for widget in QApplication.topLevelWidgets() if isinstance(widget, QMessageBox)]
+    print([box.text() for box in boxes])
+    boxes[0].close()
+
+loop = QApplication.exec
+QApplication.exec = lambda *_: (QTimer.singleShot(0, close), loop())[1]
+app.telling.tell(UserError('Only a little is free: make room.'))
+"""
+
+
+@pytest.mark.parametrize(("variable", "boxes"), [("1", "['Only a little is free: make room.']\n"), ("", "")])
+def test_from_a_menu_the_sentence_comes_in_a_box_too(variable: str, boxes: str) -> None:
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SOMERSAULT_FROM_MENU": variable}
+    command = [sys.executable, "-c", _FROM_MENU]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, boxes)
+    assert done.stderr.splitlines()[0] == "Only a little is free: make room."
+
+
+def test_from_a_menu_without_a_display_it_ends_all_the_same(tmp_path: Path) -> None:
+    nowhere = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": "", "SOMERSAULT_FROM_MENU": "1"}
+    assert_one_sentence(run_app("--session", tmp_path / "s", **nowhere), "display")

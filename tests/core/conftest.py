@@ -6,6 +6,8 @@ import pytest
 import torch
 
 import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
+from core.tasks import CATALOGUE
+from tests.core import picture_toys
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -18,3 +20,11 @@ def one_torch_thread() -> None:
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is written into the current folder goes to one of the test's own."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def block_task(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A task of pictures, put into the catalogue; its name."""
+    monkeypatch.setitem(CATALOGUE, picture_toys.TASK.name, picture_toys.TASK)
+    monkeypatch.setattr("core.envs.gymnasium.GymBatch", picture_toys.BlockBatch)
+    return picture_toys.TASK.name

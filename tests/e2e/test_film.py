@@ -166,13 +166,6 @@ def test_the_command_makes_one_and_tells_what_is_wrong_in_a_sentence(taught: Pat
     assert bad.returncode == 2 and len(bad.stderr.strip().splitlines()) == 1 and "not a session" in bad.stderr
 
 
-@pytest.mark.parametrize(
-    ("figure", "text"), [(0.0, "0.0"), (0.42, "0.42"), (5.31, "5.3"), (1204.4, "1,204"), (float("nan"), "–")]
-)
-def test_figures_are_said_as_a_person_would(figure: float, text: str) -> None:
-    assert film.written(figure) == text
-
-
 def test_text_is_wrapped_and_shrunk_to_its_room() -> None:
     text = "Choose the clip in which the robot does more of a backflip"
     lines = cards.wrapped(text, 30, 300)

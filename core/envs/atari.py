@@ -1,0 +1,217 @@
+"""Atari games as the paper's agents see them (A.2): small gray pictures, four of them stacked, without the score.
+
+For the learner all is one episode without end. When a game is over, the next begins in the same step, and nothing tells
+of it but the pictures; those of the old game stay in the stack until new ones push them out. Points, penalties and
+scores go to the oracle and the metrics.
+
+An emulator can't be saved here, but it can be made to play again: a game is decided by its seed, how many games came
+between, and its actions. These are what is kept, and a resumed run goes on exactly, after some seconds of playing them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import cv2
+import numpy as np
+
+from core import pictures
+from core.envs.base import Film, Step
+from core.envs.emulators import HEIGHT, WIDTH, Emulators, Rows, Shot, emulators
+from core.errors import UserError
+from core.pictures import Pixels
+from core.records import Float32
+from core.tasks.atari import GAME_STEPS, SIDE, STACK, AtariTask, Moment
+
+log = logging.getLogger(__name__)
+_SEEDS = 2**31 - 1
+_GAMES_A_SEED = 32
+"""Seeding takes as long as playing a few hundred steps; and many games since then would take long to begin again."""
+_KEPT = ("seeds", "games", "lengths", "scores", "sums")
+_FAILURES = 3
+"""So often in a row an emulator may fail before it is no accident."""
+
+
+class AtariBatch:
+    """N games. `states` (N, ROW) are pictures of those filmed now; (N, 0) where none ever are."""
+
+    discrete = True
+
+    def __init__(
+        self,
+        task: AtariTask,
+        environments: int,
+        rng: np.random.Generator,
+        threads: int = 0,
+        film: Film | None = None,
+    ) -> None:
+        self.task = task
+        self.count = environments
+        self.blow_ups = 0
+        self._film, self._rng, self._threads = film, rng, threads
+        self._emulators = self._new_emulators()
+        self._time = self._failed = 0
+        self._seeds, self._games, self._lengths = np.zeros((3, environments), np.int64)
+        self._played = np.zeros((environments, GAME_STEPS), np.uint8)
+        self._scores = np.zeros(environments)
+        self._sums = np.zeros((environments, len(task.figures)))
+        self.states = np.zeros((environments, pictures.ROW if film else 0), np.uint8)
+        self.askable = np.ones(environments, np.bool_)
+        self._begin()
+
+    def _new_emulators(self) -> Emulators:
+        return emulators(self.task, self.count, self._threads)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Of a stack of pictures, an action and a colour picture."""
+        return STACK * SIDE * SIDE, self._emulators.actions, self.states.shape[1]
+
+    def close(self) -> None:
+        """The emulators go with the last reference to them."""
+
+    def _begin(self) -> None:
+        """New games in all, and stacks of their first picture."""
+        self._games[:] = _GAMES_A_SEED
+        pixels = self._start(np.arange(self.count))
+        first = seen(pixels)
+        self.observations = np.repeat(first[:, None], STACK, axis=1).reshape(self.count, -1)
+        self._take_pictures(pixels)
+
+    def _start(self, rows: Rows) -> Pixels:
+        """New games in these; (N, 210, 160, 3) of all, without the score."""
+        self._games[rows] += 1
+        self._lengths[rows], self._scores[rows], self._sums[rows] = 0, 0, 0
+        seeded = rows[self._games[rows] >= _GAMES_A_SEED]
+        others = rows[self._games[rows] < _GAMES_A_SEED]
+        if others.size:
+            pixels, self._lives = self._emulators.start(others)
+        if seeded.size:
+            self._games[seeded] = 0
+            self._seeds[seeded] = self._rng.integers(_SEEDS, size=len(seeded))
+            pixels, self._lives = self._emulators.start(seeded, self._seeds[seeded])
+        return self._blanked(pixels)
+
+    def step(self, actions: Float32) -> Step:
+        """actions (N, a): the largest is taken. No step ever ends an episode."""
+        chosen = actions.argmax(axis=1)
+        shot = self._shot(chosen)
+        self._time += 1
+        if shot is None:
+            return self._mended()
+        self._played[np.arange(self.count), self._lengths] = chosen
+        self._lengths += 1
+        rewards = self._rewards(shot)
+        self._lives = shot.lives
+        pixels = self._blanked(shot.pixels)
+        ended = np.flatnonzero(shot.over | shot.cut)
+        finished = [self._finish(int(row)) for row in ended]
+        if ended.size:
+            pixels[ended] = self._start(ended)[ended]
+        self._look(pixels)
+        return self._step(rewards, finished, ended)
+
+    def _step(self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows) -> Step:
+        never, none = np.zeros(self.count, np.bool_), self.observations[:0]
+        return Step(self.observations, rewards, never, none, finished, rows)
+
+    def _shot(self, actions: Rows) -> Shot | None:
+        """None where an emulator has failed; UserError where it does so again and again."""
+        try:
+            shot = self._emulators.step(actions)
+        except RuntimeError as error:
+            self._failed += 1
+            if self._failed == _FAILURES:
+                raise UserError(f"The emulator of {self.task.title} keeps failing: {error}.") from error
+            log.warning("The emulator of %s failed (%s): new games begin.", self.task.title, error)
+            return None
+        self._failed = 0
+        return shot
+
+    def _mended(self) -> Step:
+        """It isn't told which of them failed: all get a new emulator and a new game, and report none of the old."""
+        self.blow_ups += 1
+        self._emulators = self._new_emulators()
+        self._games[:] = _GAMES_A_SEED
+        self._look(self._start(np.arange(self.count)))
+        return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64))
+
+    def _rewards(self, shot: Shot) -> Float32:
+        lost = shot.over | (shot.lives < self._lives)
+        moment = Moment(shot.points, lost, shot.memory)
+        self._scores += shot.points
+        for column, figure in enumerate(self.task.figures.values()):
+            self._sums[:, column] += figure(moment)
+        return (self.task.reward(moment) - self.task.penalty * lost).astype(np.float32)
+
+    def _finish(self, row: int) -> tuple[float, dict[str, float]]:
+        score, steps = float(self._scores[row]), int(self._lengths[row])
+        means = dict(zip(self.task.figures, (self._sums[row] / steps).tolist(), strict=True))
+        return score, {"score_per_game": score, **means, "seconds_per_game": steps * self.task.step_seconds}
+
+    def _blanked(self, pixels: Pixels) -> Pixels:
+        """In place."""
+        for box in self.task.blanked:
+            pixels[:, box.top : box.bottom, box.left : box.right] = 0
+        return pixels
+
+    def _look(self, pixels: Pixels) -> None:
+        """pixels (N, 210, 160, 3) become the newest of each stack."""
+        stacks = self.observations.reshape(self.count, STACK, SIDE, SIDE)
+        self.observations = np.concatenate([stacks[:, 1:], seen(pixels)[:, None]], axis=1).reshape(self.count, -1)
+        self._take_pictures(pixels)
+
+    def _take_pictures(self, pixels: Pixels) -> None:
+        """In colour, of each that is filmed now; those that are not lose theirs."""
+        if self._film is None:
+            return
+        self.askable = self._film.rows(self._time, self.count)
+        self.states = np.zeros_like(self.states)
+        for row in np.flatnonzero(self.askable):
+            self.states[row] = pictures.encoded(pixels[row])
+
+    def get_state(self) -> dict[str, Any]:
+        """Of each game its seed and actions, and what was added up and seen of it."""
+        kept = {name: getattr(self, f"_{name}") for name in _KEPT}
+        counters = {"time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
+        return {**kept, **counters, "played": self._played[:, : self._lengths.max()], "stacks": self.observations}
+
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
+        """Plays every game again up to where it was, all ending together."""
+        for name in _KEPT:
+            getattr(self, f"_{name}")[:] = arrays[name]
+        self._time, self.blow_ups = int(arrays["time"]), int(arrays["blow_ups"])
+        played = arrays["played"]
+        steps = played.shape[1]
+        self._played[:, :steps] = played
+        pixels = np.zeros((self.count, HEIGHT, WIDTH, 3), np.uint8)
+        for step in range(steps + 1):
+            begun = step - steps + self._lengths
+            if (fresh := np.flatnonzero(begun == 0)).size:
+                pixels, self._lives = self._begun_again(fresh)
+            if step < steps:
+                actions = np.where(begun < 0, 0, played[np.arange(self.count), begun.clip(0)]).astype(np.int64)
+                shot = self._emulators.step(actions)
+                pixels, self._lives = shot.pixels, shot.lives
+        self.observations = arrays["stacks"].copy()
+        self._take_pictures(self._blanked(pixels))
+
+    def _begun_again(self, rows: Rows) -> tuple[Pixels, Rows]:
+        """The present games of these, at their start."""
+        begun = self._emulators.start(rows, self._seeds[rows])
+        for game in range(1, int(self._games[rows].max()) + 1):
+            begun = self._emulators.start(rows[self._games[rows] >= game])
+        return begun
+
+
+def seen(pixels: Pixels) -> Pixels:
+    """(N, 210, 160, 3) -> (N, 84, 84): the luminance, made smaller (Mnih et al. 2015).
+
+    All at once, one above the other, which OpenCV shares between its threads: 210 lines make 84 exactly, so that no
+    picture reaches into the next.
+    """
+    gray = cv2.cvtColor(pixels.reshape(-1, WIDTH, 3), cv2.COLOR_RGB2GRAY)
+    small = cv2.resize(gray, (SIDE, SIDE * len(pixels)), interpolation=cv2.INTER_AREA)
+    return np.asarray(small, np.uint8).reshape(-1, SIDE, SIDE)

@@ -1,0 +1,162 @@
+"""Segments of pictures are kept small, and come back bit for bit."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import ale_py
+import cv2
+import numpy as np
+import pytest
+from ale_py import roms
+
+from core.errors import UserError
+from core.events import QueryOffered
+from core.packing import Packed, PackedSegment, from_arrays, packed, packed_segment, reeled, state_size, to_arrays
+from core.preferences import PreferenceStore
+from core.processes import decode, encode
+from core.records import Choice, Query, Segment
+
+STACK = (4, 84, 84)
+GAMES = ("beam_rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space_invaders")
+STEPS = 25
+LABELS, STORE_BYTES = 5500, 4 << 30
+
+
+def stacked(pictures: np.ndarray) -> np.ndarray:
+    """(k + 3, h, w) -> (k, 4 * h * w), as an environment hands them out."""
+    return np.stack([pictures[t : t + 4] for t in range(len(pictures) - 3)]).reshape(len(pictures) - 3, -1)
+
+
+def noise(count: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (count, 84, 84), np.uint8)
+
+
+def played(game: str) -> Segment:
+    """Random play: 25 steps as the networks see them, with the screens in colour as states."""
+    emulator, rng = ale_py.ALEInterface(), np.random.default_rng(0)
+    emulator.setInt("random_seed", 1)
+    emulator.loadROM(roms.get_rom_path(game))
+    actions = emulator.getMinimalActionSet()
+    screens = []
+    for step in range(60 + STEPS + 3):
+        action, pair = actions[rng.integers(len(actions))], []
+        for _ in range(4):
+            emulator.act(action)
+            pair = [*pair[-1:], emulator.getScreenRGB()]
+        if step >= 60:
+            screens.append(np.maximum(*pair))
+    grey = [cv2.resize(cv2.cvtColor(s, cv2.COLOR_RGB2GRAY), (84, 84), interpolation=cv2.INTER_AREA) for s in screens]
+    states = np.stack(screens[3:]).reshape(STEPS, -1)
+    one_hot = np.eye(len(actions), dtype=np.float32)[rng.integers(len(actions), size=STEPS)]
+    return Segment(1, stacked(np.stack(grey)), one_hot, states, rng.random(STEPS, np.float32), 100)
+
+
+def assert_same(one: Segment, other: Segment) -> None:
+    assert (one.id, one.env_steps, one.length) == (other.id, other.env_steps, other.length)
+    for name in ("observations", "actions", "states", "true_rewards"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def segment(request: pytest.FixtureRequest) -> Segment:
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    return played(request.param)
+
+
+def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(segment: Segment) -> None:
+    kept = packed_segment(segment, STACK)
+    assert_same(kept, segment)
+    assert kept.reel.pictures.shape == (STEPS + 3, 84, 84)  # each once
+    size = sum(array.nbytes for array in to_arrays(kept).values())
+    assert size < 64_000
+    assert 2 * LABELS * size < STORE_BYTES / 4
+
+
+def test_a_store_of_answers_about_a_game_gives_back_its_segments(segment: Segment, tmp_path: Path) -> None:
+    kept = packed_segment(segment, STACK)
+    with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
+        for number in range(8):
+            store.add(Query(number, kept, kept, 0.5), Choice.LEFT, "oracle")
+        (found, *_) = store.all()
+        store.copy_to(tmp_path / "copy.sqlite")
+    restored = found.query.left
+    assert isinstance(restored, PackedSegment)
+    assert np.array_equal(restored.observations, segment.observations)
+    assert np.array_equal(restored.states, segment.states)
+    assert LABELS / 8 * (tmp_path / "copy.sqlite").stat().st_size < STORE_BYTES / 4
+
+
+def test_between_processes_a_segment_stays_packed() -> None:
+    plain = Segment(1, stacked(noise(8)), np.eye(5, dtype=np.float32), np.zeros((5, 0)), None, 7)
+    kept = packed_segment(plain, STACK)
+    event = decode(encode(QueryOffered(Query(1, kept, kept, 0.5))))
+    assert isinstance(event, QueryOffered) and isinstance(event.query.left, PackedSegment)
+    assert np.array_equal(event.query.left.observations, plain.observations)
+    assert event.query.left.true_rewards is None and event.query.left.env_steps == 7
+
+
+def test_where_a_stack_does_not_follow_the_one_before_its_pictures_are_all_kept() -> None:
+    rows = np.concatenate([stacked(noise(8)), stacked(noise(6, seed=1))])
+    reel = reeled(rows, STACK)
+    assert reel.pictures.shape[0] == 8 + 6
+    assert reel.stacks.tolist() == [[t, t + 1, t + 2, t + 3] for t in (0, 1, 2, 3, 4, 8, 9, 10)]
+    assert np.array_equal(reel.observations(), rows)
+
+
+def test_differences_that_do_not_fit_a_byte_come_back() -> None:
+    rows = np.array([[0, 255], [255, 0], [1, 254]], np.uint8)
+    assert np.array_equal(packed(rows).array(), rows)
+
+
+def test_states_that_are_no_pictures_stay_as_they_are() -> None:
+    numbers = np.random.default_rng(0).standard_normal((5, 7))
+    plain = Segment(1, stacked(noise(8)), np.eye(5, dtype=np.float32), numbers, None, 7)
+    kept = packed_segment(plain, STACK)
+    assert kept.states is numbers and state_size(kept) == 7
+    assert np.array_equal(from_arrays(1, 7, to_arrays(kept)).states, numbers)
+
+
+def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
+    states = np.zeros((5, 9), np.uint8)
+    kept = packed_segment(Segment(1, stacked(noise(8)), np.eye(5, dtype=np.float32), states, None, 7), STACK)
+    return {**to_arrays(kept), name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stacks", np.zeros((4, 4), np.int32)),
+        ("stacks", np.full((5, 4), 8, np.int32)),
+        ("stacks", np.full((5, 4), -1, np.int32)),
+        ("pictures_shape", np.array([8, 84])),
+        ("pictures", np.zeros(100, np.float32)),
+        ("states_packed", np.zeros(4, np.float64)),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_refused(name: str, value: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="whole|bytes"):
+        from_arrays(1, 7, damaged(name, value))
+
+
+@pytest.mark.parametrize("shape", [(28, 84, 85), (27, 84, 84), (-1, 84, 84), (1 << 20, 1 << 20, 1)])
+def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tuple[int, ...]) -> None:
+    payload = packed(noise(28)).payload
+    with pytest.raises(ValueError, match="size|believable"):
+        Packed(payload, shape).array()
+
+
+def test_a_damaged_payload_is_told() -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        Packed(np.full(50, 7, np.uint8), (5, 2)).array()
+
+
+def test_the_store_tells_of_a_damaged_segment_in_a_sentence(tmp_path: Path) -> None:
+    kept = from_arrays(1, 7, damaged("stacks", np.zeros((5, 4), np.int32)))
+    with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
+        store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
+        store._db.execute("UPDATE segments SET arrays = zeroblob(100)")
+        with pytest.raises(UserError, match="can't be read"):
+            store.all()
