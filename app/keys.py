@@ -46,6 +46,8 @@ class Command(StrEnum):
     SYSTEM_COLOURS = "system colours"
     LIGHT = "light"
     DARK = "dark"
+    HISTORY = "history"
+    REPEATS = "repeats"
     KEY_LIST = "key list"
     DIAGNOSTICS = "diagnostics"
     ABOUT = "about"
@@ -127,6 +129,15 @@ TABLE: dict[Meaning, Entry] = {
     Command.SYSTEM_COLOURS: Entry("Colours as the s&ystem has them", (), checkable=True),
     Command.LIGHT: Entry("&Light colours", (), checkable=True),
     Command.DARK: Entry("&Dark colours", (), checkable=True),
+    Command.HISTORY: Entry(
+        "Answer &history", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
+    ),
+    Command.REPEATS: Entry(
+        "Show some pairs &again",
+        (),
+        "One pair in some comes a second time, unseen as such, to tell how often your answers agree",
+        checkable=True,
+    ),
     Command.KEY_LIST: Entry("&Keys and commands", ("Ctrl+?", "F1")),
     Command.DIAGNOSTICS: Entry("Collect &diagnostics…", ()),
     Command.ABOUT: Entry("&About Somersault", ()),

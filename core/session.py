@@ -11,12 +11,12 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
 from core import checkpoint, disk, machine
-from core.config import Config
+from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
@@ -123,6 +123,12 @@ class Session:
     def reader(self) -> PreferenceStore:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
         return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)
+
+    def reconfigure(self, **changes: Any) -> None:
+        """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
+        config = replaced(self.config, **changes)
+        disk.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
