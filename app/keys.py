@@ -117,18 +117,18 @@ TABLE: dict[Meaning, Entry] = {
     Command.DEMO_ALONE: Entry("Demo mode, &self-running", ("Shift+F11",), "The oracle answers until you leave"),
     Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
     Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
-    Command.LEARNING: Entry("Plots: &learning", ("Ctrl+1",), "The task's own measure, returns and losses"),
+    Command.LEARNING: Entry("Plots: lea&rning", ("Ctrl+1",), "The task's own measure, returns and losses"),
     Command.REWARD_FIT: Entry("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
-    Command.PACE: Entry("Plots: &session", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
+    Command.PACE: Entry("Plots: sess&ion", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
     Command.HIDE_TRUE_REWARD: Entry(
-        "&Hide the true reward",
+        "Hide the tr&ue reward",
         ("Ctrl+T",),
         "So that whoever answers isn't led by it; until you choose, it is hidden where a human teaches",
         checkable=True,
     ),
     Command.SYSTEM_COLOURS: Entry("Colours as the s&ystem has them", (), checkable=True),
-    Command.LIGHT: Entry("&Light colours", (), checkable=True),
-    Command.DARK: Entry("&Dark colours", (), checkable=True),
+    Command.LIGHT: Entry("Li&ght colours", (), checkable=True),
+    Command.DARK: Entry("Dar&k colours", (), checkable=True),
     Command.HISTORY: Entry(
         "Answer &history", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +23,6 @@ from tests.app.fakes import Face, make_query
 from tests.app.tape import NAN, X, drawn, has_colour, plot, report, show_true_reward, teaching
 
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
-
-
-@pytest.fixture(autouse=True)
-def dark_again() -> Iterator[None]:
-    yield
-    theme.choose(Appearance.SYSTEM)
 
 
 def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
@@ -219,10 +213,11 @@ def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
 ) -> None:
     face = teaching(open_face)
     measure = plot(face, "measure")
+    size = measure.size() * 3
     menu_action(measure, "PNG").trigger()
     assert "measure.png is written" in choose(face, qtbot, tmp_path / "measure.png")
     image = QImage(str(tmp_path / "measure.png"))
-    assert image.size() == measure.size() * 3
+    assert image.size() == size
     assert all(has_colour(image, colour) for colour in (theme.GREEN, theme.PANEL, theme.BACKGROUND))
 
 
