@@ -123,7 +123,7 @@ TABLE: dict[Meaning, Entry] = {
     Command.REWARD_FIT: Entry("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
     Command.PACE: Entry("Plots: sess&ion", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
     Command.HIDE_TRUE_REWARD: Entry(
-        "&Hide the true reward",
+        "Hide the tr&ue reward",
         ("Ctrl+T",),
         "So that whoever answers isn't led by it; until you choose, it is hidden where a human teaches",
         checkable=True,

@@ -37,7 +37,6 @@ from app.playing import Playing, playable
 from app.review import Review
 from app.shows import Shows
 from app.teachers import keep_teacher
-from app.true_reward import TrueReward
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
@@ -70,7 +69,7 @@ class MainWindow(QMainWindow):
         super().__init__(parent)
         self._controller = controller
         self._closing = False
-        self.true_reward = TrueReward(controller.labelling.teacher, self)
+        self.true_reward = controller.true_reward
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.commands = Actions(keys or kept_keys(), self)
@@ -206,7 +205,8 @@ class MainWindow(QMainWindow):
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
-        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.true_reward.hidden_changed.connect(self._on_hidden_changed)
+        self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
@@ -328,6 +328,9 @@ class MainWindow(QMainWindow):
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
+
+    def _on_hidden_changed(self) -> None:
+        self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
         ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))

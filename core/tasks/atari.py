@@ -108,6 +108,7 @@ class AtariTask(Task):
     """Of the live view, 20 s. Games themselves end when they end, and the learner knows of no end at all."""
     measure_name: str = "score_per_game"
     measure_title: str = "Score of a game"
+    measure_tells_reward: bool = True
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
 
     @property
@@ -224,6 +225,7 @@ ENDURO_EVEN = AtariTask(
     needs_memory=True,
     measure_name="share_level",
     measure_title="Share of time level with the traffic",
+    measure_tells_reward=False,
     presets={**PRESETS, "labels": 1300, "steps": 1_000_000},  # 3.2: 1,300 queries and 4 million frames
 )
 GAMES = (BEAM_RIDER, BREAKOUT, ENDURO, PONG, QBERT, SEAQUEST, SPACE_INVADERS, ENDURO_EVEN)
