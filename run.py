@@ -24,6 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
+CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
 STAMP = VENV / "installed.txt"
 PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
@@ -144,9 +145,15 @@ def answers(index: str) -> bool:
         return False
 
 
+def constrained() -> list[str]:
+    """What has pip take the versions that were tested: for all libraries that this system needs, and no others."""
+    return ["--constraint", str(CONSTRAINTS)]
+
+
 def digest(groups: tuple[str, ...]) -> str:
     """What an installation of these groups is known by; other settings in pyproject.toml may change freely."""
-    return hashlib.sha256("\n".join(requirements(groups)).encode()).hexdigest()
+    wanted = [*requirements(groups), CONSTRAINTS.read_text(encoding="utf-8")]
+    return hashlib.sha256("\n".join(wanted).encode()).hexdigest()
 
 
 def is_installed(groups: tuple[str, ...]) -> bool:
@@ -162,7 +169,8 @@ def install(groups: tuple[str, ...]) -> None:
     if not PYTHON.exists() or subprocess.call([*pip, "--version"], stdout=subprocess.DEVNULL) != 0:
         call([sys.executable, "-m", "venv", "--clear", str(VENV)], f"Python could not make {VENV}")
     wanted, failure = requirements(groups), "pip could not install the Python packages"
-    pip += ["install", "--disable-pip-version-check", "--no-input", *([] if sys.stdout.isatty() else ["--quiet"])]
+    pip += ["install", *constrained(), "--disable-pip-version-check", "--no-input"]
+    pip += [] if sys.stdout.isatty() else ["--quiet"]
     gpu = has_gpu()
     call([*pip, torch_requirement(wanted, gpu), *torch_index(dict(os.environ), gpu)], failure)
     call([*pip, *wanted], failure)

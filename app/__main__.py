@@ -10,11 +10,13 @@ def main() -> int:
     from app import display
     from app.opening import parsed
     from core.errors import UserError
+    from core.machine import WINDOW_MEMORY, require_memory
 
     try:
         arguments = sys.argv[1:]
         parsed(arguments)  # before Qt: bad input is told even where there is no display
         display.require()
+        require_memory(WINDOW_MEMORY)
         from app.program import run
 
         return run(arguments)

@@ -27,12 +27,14 @@ class AnswerWorker(QThread):
     Signals:
         answer_kept(object): an answer is on disk; the Preference.
         answer_withdrawn(object): the last answer was taken back; the Preference, or None where there was none.
+        answer_given_again(object): what was taken back last stands again; the Preference, or None where nothing can.
         answer_refused(str): the store could not do what was asked; nothing was changed. One sentence.
         answers_counted(int): the jobs have been given every answer of the session; how many there are.
     """
 
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
+    answer_given_again = Signal(object)
     answer_refused = Signal(str)
     answers_counted = Signal(int)
 
@@ -48,6 +50,9 @@ class AnswerWorker(QThread):
 
     def withdraw_last(self) -> None:
         self._requests.put(self._withdraw_last)
+
+    def give_again(self) -> None:
+        self._requests.put(self._give_again)
 
     def replay(self, names: tuple[str, ...]) -> None:
         """Gives every answer so far to these jobs, which have just been started."""
@@ -82,6 +87,12 @@ class AnswerWorker(QThread):
         self.answer_withdrawn.emit(preference)
         if preference:
             deliver(PreferenceWithdrawn(preference.id), self._ports)
+
+    def _give_again(self, store: PreferenceStore) -> None:
+        preference = store.give_again()
+        self.answer_given_again.emit(preference)
+        if preference:
+            deliver(PreferenceAdded(preference), self._ports)
 
     def _replay(self, store: PreferenceStore, names: tuple[str, ...]) -> None:
         ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}

@@ -1,4 +1,4 @@
-"""Checkpoints: asks the jobs for their states, and saves them together once all have answered.
+"""Checkpoints: asks the jobs for their states, and saves them and the curves together once all have answered.
 
 When a job fails, the others are asked at once: what they have learned since the last checkpoint is kept.
 """
@@ -14,12 +14,15 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.background import Background
 from app.crew import TOGETHER, Crew
+from core import curves
 from core.events import JobState, StateRequested, StateSaved
+from core.metrics import Metrics
 from core.session import JOBS, Session
 
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
 _LOAD, _SAVE, _ERRAND = "load", "save", "errand"
+_OURS = (_LOAD, _SAVE, _ERRAND)
 _DONE = {_LOAD: "loaded", _SAVE: "saved"}
 
 
@@ -40,15 +43,16 @@ class Checkpointer(QObject):
     damage_found = Signal(str)
     errand_ended = Signal(str)
 
-    def __init__(self, session: Session, crew: Crew, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, crew: Crew, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._crew = session, crew
+        self._session, self._crew, self._metrics = session, crew, metrics
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
-        self._any_saved = False
+        self._any_saved = self._curves_read = False
         self.saved_at: float | None = None
-        self._disk = Background(self)
+        self.disk = self._disk = Background(self)
+        """For whoever else has to do with the session's files: one after the other."""
         self._disk.task_done.connect(self._on_done)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
@@ -56,7 +60,14 @@ class Checkpointer(QObject):
         self._timer.timeout.connect(self.request)
 
     def load(self) -> None:
-        self._disk.do(lambda: self._session.load(self.damage_found.emit), _LOAD)
+        self._disk.do(self._load, _LOAD)
+
+    def _load(self) -> tuple[int, dict[str, JobState]] | None:
+        """In the disk's thread. The curves too, but once: later this run has the better ones."""
+        if not self._curves_read:
+            self._curves_read = True
+            curves.restore(self._session.folder, self._metrics)
+        return self._session.load(self.damage_found.emit)
 
     def keep_saving(self, on: bool) -> None:
         """Whether a checkpoint is taken every minute."""
@@ -93,6 +104,7 @@ class Checkpointer(QObject):
         """In the disk's thread."""
         before = self._session.load() if set(states) != set(JOBS) else None
         self._session.save(number, {**(before[1] if before else {}), **states})
+        curves.keep(self._session.folder, self._metrics)
 
     def run(self, errand: Callable[[], None], done: str) -> None:
         """Does something else with the session's files, while no checkpoint is being written; then tells `done`."""
@@ -104,6 +116,8 @@ class Checkpointer(QObject):
         self._disk.do(carry_out, _ERRAND)
 
     def _on_done(self, name: str, result: Any) -> None:
+        if name not in _OURS:
+            return
         if name == _ERRAND:
             self.errand_ended.emit(result)
             return
@@ -118,6 +132,8 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
+        if name not in _OURS:
+            return
         if name == _ERRAND:
             self.errand_ended.emit(sentence)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,12 +13,17 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
 from app.crew import NAMES, TOGETHER, Crew
+from app.films import Films
 from app.labelling import Labelling
 from app.live import Demonstrations
+from app.past import PastPolicies
 from app.progress import Progress
-from app.recorder import record
+from app.recorder import Episode, record, record_labels
 from app.remedies import Remedy, remedy
+from app.replays import Replays
+from app.starting import keep_start, usual_start
 from app.worker import MakeProcess
+from core import disk
 from core.archive import export_session
 from core.config import Config, replaced
 from core.diagnostics import collect
@@ -29,12 +35,16 @@ from core.events import (
     Failed,
     JobState,
     QueryOffered,
+    ReplayRefused,
+    ReplayRendered,
+    ReplayRequested,
     RolloutReported,
     StateSaved,
     Waited,
 )
 from core.metrics import Metrics
 from core.session import Session
+from core.snapshots import Moment
 from core.tasks import find
 
 log = logging.getLogger(__name__)
@@ -88,16 +98,22 @@ class Controller(QObject):
         super().__init__(parent)
         self.session, self.task = session, find(session.config.task)
         self.state = State.STOPPED
-        self.metrics, self.progress = Metrics(), Progress(session.config)
+        self.metrics, self.episode = Metrics(), Episode.none()
+        self.progress = Progress(session.config, usual_start=usual_start(self.task.name))
         self._waits: dict[str, tuple[str, float]] = {}
         self._failures: dict[str, Failed] = {}
         self._remedy = Remedy("Restart", _for_window(session.config))
         self._to_start: set[str] = set()
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
-        self.checkpoints = Checkpointer(session, self.crew, self)
+        self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
-        self.demonstrations = Demonstrations(tokens, self)
+        measure = self.task.measure_name
+        self.demonstrations = Demonstrations(measure, tokens, self)
+        self.past = PastPolicies(session, self.checkpoints.disk, self._known, self)
+        self.replays = Replays(self.past, measure, tokens, self)
+        self.films = Films(session.folder, self._remedy.config, make_process, self)
+        self.crew.ports["snapshots"] = self.past
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()
 
@@ -110,10 +126,19 @@ class Controller(QObject):
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
         self.checkpoints.errand_ended.connect(self.trouble_arose)
+        for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
+            changed.connect(self._on_labels_changed)
         self.labelling.clips_requested.connect(self._on_clips_requested)
+        self.labelling.pair_shown.connect(self._on_pair_shown)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
         self._last_checkpoint.timeout.connect(self._dismiss)
+        self.past.moments_changed.connect(self._on_moments_changed)
+        self.past.trouble_arose.connect(self.trouble_arose)
+        self.replays.replay_requested.connect(self._on_clips_requested)
+        self.replays.replay_refused.connect(self.trouble_arose)
+        self.films.film_ended.connect(self.trouble_arose)
+        self.films.film_refused.connect(self.trouble_arose)
 
     @property
     def waits(self) -> dict[str, str]:
@@ -126,6 +151,7 @@ class Controller(QObject):
         if self.state == State.STOPPED:
             self._to_start = set(NAMES)
             self._enter(State.STARTING)
+            self.past.list()
             self.checkpoints.load()
 
     def pause(self, on: bool) -> None:
@@ -155,6 +181,7 @@ class Controller(QObject):
 
     def close(self) -> None:
         """After `stopped`: ends every thread and lets the session go."""
+        self.films.close()
         self.labelling.close()
         self.crew.close()
         self.checkpoints.close()
@@ -167,10 +194,19 @@ class Controller(QObject):
     def collect_diagnostics(self, target: Path) -> None:
         self.checkpoints.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
 
+    def write(self, target: Path, content: Callable[[], bytes]) -> None:
+        """Writes a file that the person asked for; what is in it is made in the thread that writes it."""
+        self.checkpoints.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
+
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
+        if state == State.STARTING:
+            self.progress.first_pair.begin()
+        elif state != State.RUNNING:
+            self.progress.first_pair.drop()
         self.checkpoints.keep_saving(state == State.RUNNING)
+        self.progress.run(state == State.RUNNING)
         self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
         self.state_changed.emit(state)
 
@@ -182,6 +218,7 @@ class Controller(QObject):
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
         if "clips" in names:
             self.demonstrations.forget()
+            self.replays.forget()
             self.labelling.redraw()
         if "rollout" in names:
             self.labelling.forget_offered()
@@ -198,7 +235,10 @@ class Controller(QObject):
                 if not self.labelling.take_clips(event):
                     self.demonstrations.take_clips(event)
             case DemonstrationRecorded():
+                self.episode = Episode.of(event, self.task.step_seconds)
                 self.demonstrations.take(event)
+            case ReplayRendered() | ReplayRefused():
+                self.replays.take(event)
             case StateSaved():
                 self.checkpoints.take(event)
             case Failed():
@@ -212,10 +252,26 @@ class Controller(QObject):
         if isinstance(event, RolloutReported):
             self.progress.reported(event.env_steps)
             self.labelling.wake_oracle()
-        record(event, self.metrics, self.progress.env_steps)
+        record(event, self.metrics, self.progress)
 
-    def _on_clips_requested(self, event: ClipsRequested) -> None:
+    def _on_labels_changed(self) -> None:
+        record_labels(self.metrics, self.progress)
+
+    def _known(self) -> tuple[int, float, float]:
+        """For a policy that is kept. Called in a worker's thread."""
+        _, figures = self.metrics.snapshot(self.task.measure_name)
+        return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
+
+    def _on_moments_changed(self, moments: tuple[Moment, ...]) -> None:
+        if not self.progress.seconds and moments:
+            self.progress.seconds_before = moments[-1].seconds
+
+    def _on_clips_requested(self, event: ClipsRequested | ReplayRequested) -> None:
         self.crew.send(event, ("clips",))
+
+    def _on_pair_shown(self) -> None:
+        if seconds := self.progress.first_pair.end():
+            keep_start(self.task.name, seconds)
 
     def _on_job_ended(self, name: str, reason: str) -> None:
         if self.state == State.RESTARTING:

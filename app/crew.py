@@ -18,13 +18,15 @@ from core.events import (
     Paused,
     PolicyUpdated,
     QueryOffered,
+    ReplayRefused,
+    ReplayRendered,
     RewardFitted,
     RolloutReported,
     StateSaved,
     Waited,
 )
 from core.processes import JobDiedError, JobSpec
-from core.session import JOBS, deliver
+from core.session import JOBS, Port, deliver
 
 NAMES = (*JOBS, "clips")
 TOGETHER = {
@@ -41,6 +43,8 @@ _FOR_WINDOW = (
     PolicyUpdated,
     ClipsRendered,
     DemonstrationRecorded,
+    ReplayRendered,
+    ReplayRefused,
     Waited,
     Failed,
     StateSaved,
@@ -81,7 +85,8 @@ class Crew(QObject):
 
     def __init__(self, make_process: MakeProcess, config: dict[str, object], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.ports: dict[str, JobPort] = {}
+        self.ports: dict[str, Port] = {}
+        """Of the children, and of who else takes part in the session without being one."""
         self._make_process, self._config = make_process, config
         self._workers: dict[str, JobWorker] = {}
         self._post = Background(self)

@@ -11,12 +11,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import UserError
+from core.programs import COMMAND_LINE
 
 _NO_DISPLAY = (
     "There is no display to open a window on: start it in a desktop session, or teach without a window"
-    " with python -m core teach."
+    f" with {COMMAND_LINE} teach."
 )
-_LIBRARIES = {
+_DRAWING = {
+    "libGL.so.1": "libgl1",
+    "libEGL.so.1": "libegl1",
+    "libxkbcommon.so.0": "libxkbcommon0",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libdbus-1.so.3": "libdbus-1-3",
+    "libglib-2.0.so.0": "libglib2.0-0",
+}
+"""What Qt can't even be loaded without, by the Debian package that has it."""
+_X11 = {
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
     "libxcb-keysyms.so.1": "libxcb-keysyms1",
@@ -28,26 +38,30 @@ _LIBRARIES = {
 
 def require(environ: Mapping[str, str] = os.environ) -> None:
     """UserError where no window can be opened. Only Linux may lack a display."""
-    if not sys.platform.startswith("linux") or environ.get("QT_QPA_PLATFORM", "").startswith(("offscreen", "minimal")):
+    if not sys.platform.startswith("linux"):
+        return
+    if environ.get("QT_QPA_PLATFORM", "").startswith(("offscreen", "minimal")):
+        _require_libraries(_DRAWING)
         return
     wayland, x11 = environ.get("WAYLAND_DISPLAY"), environ.get("DISPLAY")
     if not (wayland or x11 or environ.get("QT_QPA_PLATFORM")):
         raise UserError(_NO_DISPLAY)
-    if x11 and not wayland:
-        _require_libraries()
-        if not _answers(x11):
-            raise UserError(f"The display {x11} does not answer: check DISPLAY, or start it in a desktop session.")
+    only_x11 = bool(x11 and not wayland)
+    _require_libraries({**_DRAWING, **(_X11 if only_x11 else {})})
+    if only_x11 and not _answers(str(x11)):
+        raise UserError(f"The display {x11} does not answer: check DISPLAY, or start it in a desktop session.")
 
 
-def _require_libraries() -> None:
+def _require_libraries(packages: Mapping[str, str]) -> None:
     missing = []
-    for library, package in _LIBRARIES.items():
+    for library, package in packages.items():
         try:
             ctypes.CDLL(library)
         except OSError:
             missing.append(package)
     if missing:
-        raise UserError(f"Qt needs system libraries that are missing: sudo apt-get install {' '.join(missing)}")
+        names = " ".join(missing)
+        raise UserError(f"OpenGL or other system libraries to draw with are missing: sudo apt-get install {names}")
 
 
 def _answers(display: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -35,6 +35,8 @@ class Labelling(QObject):
         pair_awaited(): there is none to answer now.
         answer_kept(object): an answer is on disk; the Preference.
         answer_withdrawn(object): an answer was taken back; the Preference.
+        answer_restored(object): an answer stands again to a pair that is not on screen; the Preference.
+        milestone_reached(object): the session has as many labels as this Milestone wants, for the first time.
         trouble_arose(str): an answer or an undo was refused; nothing was lost. One sentence.
         teacher_changed(str): 'human' or 'oracle' answers from now on.
         clips_requested(object): a ClipsRequested for the clips job.
@@ -44,6 +46,8 @@ class Labelling(QObject):
     pair_awaited = Signal()
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
+    answer_restored = Signal(object)
+    milestone_reached = Signal(object)
     trouble_arose = Signal(str)
     teacher_changed = Signal(str)
     clips_requested = Signal(object)
@@ -64,12 +68,14 @@ class Labelling(QObject):
         self.pairs = PairQueue(tokens)
         self._progress = progress
         self._busy = False
-        self._undos = 0
+        self._asked: deque[Callable[[], None]] = deque()
         self._answered: OrderedDict[int, Pair] = OrderedDict()
+        self._returned: dict[int, Query] = {}
         self._oracle = QTimer(self, singleShot=True, interval=_ORACLE_MS)
         self._oracle.timeout.connect(self._on_oracle_due)
         self._answers = AnswerWorker(open_store, ports, self)
         self._answers.answer_kept.connect(self._on_kept)
+        self._answers.answer_given_again.connect(self._on_given_again)
         self._answers.answer_withdrawn.connect(self._on_withdrawn)
         self._answers.answer_refused.connect(self._on_refused)
         self._answers.answers_counted.connect(self._on_counted)
@@ -95,14 +101,22 @@ class Labelling(QObject):
 
     def undo(self) -> None:
         """Takes the last answer back; one that is still on its way to the disk too, once it is there."""
+        self._when_free(self._answers.withdraw_last)
+
+    def redo(self) -> None:
+        """Gives the answer that was taken back last again, with the same choice; a new answer ends that."""
+        self._when_free(self._answers.give_again)
+
+    def _when_free(self, request: Callable[[], None]) -> None:
+        """Requests go to the store one by one, in the order asked."""
         if not self.open:
             return
         if self._busy:
-            self._undos += 1
+            self._asked.append(request)
             return
         self._busy = True
         self._oracle.stop()
-        self._answers.withdraw_last()
+        request()
 
     def set_teacher(self, teacher: str) -> None:
         if teacher != self.teacher:
@@ -127,6 +141,9 @@ class Labelling(QObject):
         """False where the clips are not a pair's."""
         if not self.pairs.drawn(event.token, event.clips):
             return False
+        self._progress.drawing.end()
+        if self.pairs.drawing:
+            self._progress.drawing.begin()
         if self.pairs.shown is None:
             self._advance()
         self._ask_for_clips()
@@ -162,39 +179,62 @@ class Labelling(QObject):
             self._request(token, query)
 
     def _request(self, token: int, query: Query) -> None:
+        if not self._progress.drawing.under_way:
+            self._progress.drawing.begin()
         self.clips_requested.emit(ClipsRequested(token, (query.left, query.right), _CLIP_SIZE, _CLIP_FPS))
 
     def _on_kept(self, preference: Preference) -> None:
+        self._returned.clear()  # as in the store: a new answer ends what could be given again
+        self._on_given(preference, self.pairs.shown)
+
+    def _on_given_again(self, preference: Preference | None) -> None:
+        if preference is None:
+            self._refuse("There is no answer to give again.")
+            return
+        query, shown = self._returned.pop(preference.id, None), self.pairs.shown
+        if query and (shown is None or shown.query is not query):
+            self.pairs.drop(query)
+        self._on_given(preference, shown if shown and shown.query is query else None)
+
+    def _on_given(self, preference: Preference, pair: Pair | None) -> None:
+        """pair: the one on screen that it answers, which gives way to the next."""
         self._busy = False
         self._progress.answered()
-        pair = self.pairs.shown
-        assert pair is not None
+        if pair:
+            self._remember(preference, pair)
+        (self.answer_kept if pair else self.answer_restored).emit(preference)
+        if milestone := self._progress.milestones.reached(self._progress.labels):
+            self.milestone_reached.emit(milestone)
+        if pair or self.pairs.shown is None:
+            self._advance()
+        else:
+            self.wake_oracle()
+        self._go_on()
+
+    def _remember(self, preference: Preference, pair: Pair) -> None:
         self._answered[preference.id] = pair
         while len(self._answered) > _REMEMBERED:
             self._answered.popitem(last=False)
-        self.answer_kept.emit(preference)
-        self._advance()
-        self._undo_if_asked_meanwhile()
 
     def _on_withdrawn(self, preference: Preference | None) -> None:
-        self._busy = False
         if preference is None:
-            self._undos = 0
-            self.trouble_arose.emit("There is no answer to take back.")
+            self._refuse("There is no answer to take back.")
             return
+        self._busy = False
         self._progress.withdrawn()
         self.set_teacher(HUMAN)  # or the oracle would give the same answer again
         self.answer_withdrawn.emit(preference)
         self._bring_back(preference)
-        self._undo_if_asked_meanwhile()
+        self._go_on()
 
-    def _undo_if_asked_meanwhile(self) -> None:
-        if self._undos:
-            self._undos -= 1
-            self.undo()
+    def _go_on(self) -> None:
+        """With what was asked for meanwhile."""
+        if self._asked:
+            self._when_free(self._asked.popleft())
 
     def _bring_back(self, preference: Preference) -> None:
         pair = self._answered.pop(preference.id, None)
+        self._returned[preference.id] = pair.query if pair else preference.query
         if pair:
             self.pairs.put_first(pair)
             self._show(pair)
@@ -203,13 +243,16 @@ class Labelling(QObject):
             self.pair_awaited.emit()
 
     def _on_refused(self, sentence: str) -> None:
-        self._busy = False
-        self._undos = 0
         self.set_teacher(HUMAN)  # the oracle would run into the same wall again and again
+        self._refuse(sentence)
+
+    def _refuse(self, sentence: str) -> None:
+        self._busy = False
+        self._asked.clear()
         self.trouble_arose.emit(sentence)
 
     def _on_counted(self, count: int) -> None:
-        self._progress.labels = count
+        self._progress.counted(count)
 
     def _on_oracle_due(self) -> None:
         if self.pairs.shown is None:

@@ -10,8 +10,10 @@ from PySide6.QtCore import QObject, Signal
 
 from core.events import ClipsRendered, ClipsRequested, DemonstrationRecorded
 from core.records import Float32, Frames
+from core.snapshots import Moment
 
-_SIZE, _FPS = 288, 30.0
+SIZE, FPS = 288, 30.0
+"""Pixels and pictures a second of a policy in action."""
 _LOOPS = 2
 """How often a demonstration is seen before the next is drawn: drawing takes from training."""
 _PATIENCE_SECONDS = 8.0
@@ -19,11 +21,18 @@ _PATIENCE_SECONDS = 8.0
 
 @dataclass(frozen=True)
 class Demonstration:
-    """The policy acting, drawn. predicted (k,): the predicted reward of each step."""
+    """A policy acting, drawn.
+
+    predicted (k,): the predicted reward of each step; (0,) before the first reward
+    figure: the task's measure of this episode; nan where it is not known
+    moment: when it was; None for the present policy
+    """
 
     frames: Frames
     predicted: Float32
     env_steps: int
+    figure: float = float("nan")
+    moment: Moment | None = None
 
 
 class Demonstrations(QObject):
@@ -37,9 +46,9 @@ class Demonstrations(QObject):
     clips_requested = Signal(object)
     demonstration_drawn = Signal(object)
 
-    def __init__(self, tokens: itertools.count[int], parent: QObject | None = None) -> None:
+    def __init__(self, measure: str, tokens: itertools.count[int], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tokens = tokens
+        self._measure, self._tokens = measure, tokens
         self._newest: DemonstrationRecorded | None = None
         self._drawing: tuple[int, DemonstrationRecorded] | None = None
         self._next_at = time.monotonic()
@@ -57,7 +66,7 @@ class Demonstrations(QObject):
         self._drawing = (next(self._tokens), self._newest)
         self._newest = None
         token, event = self._drawing
-        self.clips_requested.emit(ClipsRequested(token, (event.segment,), _SIZE, _FPS))
+        self.clips_requested.emit(ClipsRequested(token, (event.segment,), SIZE, FPS))
 
     def take_clips(self, event: ClipsRendered) -> None:
         if self._drawing is None or event.token != self._drawing[0]:
@@ -65,7 +74,8 @@ class Demonstrations(QObject):
         recorded, self._drawing = self._drawing[1], None
         frames = event.clips[0]
         self._next_at = time.monotonic() + _LOOPS * len(frames.pixels) / frames.fps
-        self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps))
+        figure = recorded.measure.get(self._measure, float("nan"))
+        self.demonstration_drawn.emit(Demonstration(frames, recorded.predicted, recorded.env_steps, figure))
 
     def forget(self) -> None:
         """The clips job was started anew: what it was drawing will not come."""

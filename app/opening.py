@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_data_dir
 
 from core.config import Config, replaced
 from core.errors import UserError
 from core.policy.presets import presets
+from core.programs import WINDOW
 from core.queries import first_labels
 from core.session import Session
 from core.tasks import find
+from core.version import VERSION
 
 DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
@@ -26,12 +31,13 @@ class _Parser(argparse.ArgumentParser):
     """One plain sentence instead of a page of usage."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        raise UserError(f"{message[0].upper()}{message[1:].rstrip('.')}: see python -m app --help.")
+        raise UserError(f"{message[0].upper()}{message[1:].rstrip('.')}: see {WINDOW} --help.")
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     """None stands for what was not given, so that an existing session keeps what it was made with."""
-    parser = _Parser(prog="python -m app", description="Teach a robot by choosing the better of two clips.")
+    parser = _Parser(prog=WINDOW, description="Teach a robot by choosing the better of two clips.")
+    parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
     parser.add_argument("--task", help=f"what to teach (default {DEFAULT_TASK})")
     parser.add_argument("--session", type=Path, help="the session's folder, new or existing (default: a new one)")
     parser.add_argument("--teacher", choices=("human", "oracle"), help="who answers at first (default human)")
@@ -47,11 +53,20 @@ def opened(options: argparse.Namespace) -> Session:
     if folder is not None and (folder / "config.json").exists():
         session = Session.open(folder)
         _require_same(session, options)
-    else:
-        config = new_config(options)
-        session = Session.create(folder or fresh_folder(config.task), config)
+        return with_store(session)
+    config = new_config(options)
+    return created(folder or fresh_folder(config.task), config)
+
+
+def created(folder: Path, config: Config) -> Session:
+    """A new session, its store checked; UserError where there can be none."""
+    return with_store(Session.create(folder, config))
+
+
+def with_store(session: Session) -> Session:
+    """The session, or UserError where its store is damaged: that is told of before there is a window."""
     try:
-        session.store().close()  # a damaged store is told of before there is a window
+        session.store().close()
     except UserError:
         session.close()
         raise
@@ -59,21 +74,70 @@ def opened(options: argparse.Namespace) -> Session:
 
 
 def new_config(options: argparse.Namespace) -> Config:
-    task = find(options.task or DEFAULT_TASK)
-    given = {name: getattr(options, name) for name in ("labels", "seed") if getattr(options, name) is not None}
-    config = replaced(Config(task=task.name), **{**presets(task.presets), **given})
+    return session_config(options.task or DEFAULT_TASK, given(options))
+
+
+def given(options: argparse.Namespace) -> dict[str, Any]:
+    """What was given on the command line of the settings that a session has."""
+    named = {name: getattr(options, name) for name in ("teacher", "labels", "seed")}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Config:
+    """The config of a new session in the window: what suits the task, and on top of it these changes.
+
+    UserError where the changes contradict each other, the task, or that it is taught in a window.
+    """
+    changes = dict(changes or {})
+    config = suited(name, changes)
+    config = replaced(config, **changes)
+    _check_for_window(config)
+    return config
+
+
+def suited(name: str, changes: Mapping[str, Any]) -> Config:
+    """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
+    task = find(name)
+    labels = {"labels": changes["labels"]} if "labels" in changes else {}
+    config = replaced(Config(task=task.name), **{**presets(task.presets, changes.get("policy.algorithm")), **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
-    kept = {"teacher": options.teacher or "human", "steps": _NO_END, "query.horizon": config.steps}
-    return replaced(config, **kept, **{"query.first_labels": first})
+    kept = {"teacher": "human", "steps": _NO_END, "query.horizon": config.steps, "query.first_labels": first}
+    return replaced(config, **kept)
+
+
+def _check_for_window(config: Config) -> None:
+    task = find(config.task)
+    if config.teacher == "none":
+        raise UserError("A session without a teacher needs no window: use python -m core teach --teacher none.")
+    if config.teacher == "oracle" and not task.has_true_reward:
+        raise UserError(f"{task.title} has no true reward that the oracle could judge by: be the teacher yourself.")
+    if config.reward.target == "returns":
+        raise UserError("In a window nobody tells true returns: choose target=comparisons.")
+    if config.query.segment_steps > task.episode_steps:
+        raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
+
+
+def sessions_folder() -> Path:
+    """Where sessions are kept unless the person names another folder."""
+    return Path(user_data_dir("somersault", appauthor=False)) / "sessions"
 
 
 def fresh_folder(task: str) -> Path:
     """The first <task>-<n> that does not exist yet."""
-    root = Path(user_data_dir("somersault", appauthor=False)) / "sessions"
+    return fresh(sessions_folder(), plain_name(task))
+
+
+def plain_name(task: str) -> str:
+    """The task's name as part of a folder's name."""
+    return re.sub(r"[^\w.-]+", "-", task).strip("-.") or "session"
+
+
+def fresh(root: Path, name: str) -> Path:
+    """The first NAME-<n> in that folder that does not exist yet."""
     number = 1
-    while (root / f"{task}-{number}").exists():
+    while (root / f"{name}-{number}").exists():
         number += 1
-    return root / f"{task}-{number}"
+    return root / f"{name}-{number}"
 
 
 def _require_same(session: Session, options: argparse.Namespace) -> None:

@@ -98,6 +98,16 @@ class PairQueue:
         while len(self._ready) > _AHEAD:  # many answers taken back must not fill the memory: these are drawn again
             self._offered.appendleft(self._ready.pop().query)
 
+    def drop(self, query: Query) -> None:
+        """It needs no answer any more; where it is not waiting here, nothing happens."""
+        token = next((token for token, drawn in self._drawing.items() if drawn is query), None)
+        if token is not None:
+            del self._drawing[token]
+        if token is not None and token == self._taken_back:
+            self._taken_back = None
+        self._offered = deque(offered for offered in self._offered if offered is not query)
+        self._ready = deque(pair for pair in self._ready if pair.query is not query)
+
     def redraw(self) -> list[tuple[int, Query]]:
         """Everything that was being drawn, to be asked for again: the clips job was started anew."""
         return list(self._drawing.items())

@@ -6,24 +6,49 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from app.estimates import Estimate
+from app.milestones import Milestone, Tracker
 from core.config import Config
 from core.queries import scheduled
 
 _WINDOW = 60.0
 """Seconds that a pace is measured over."""
 _SPEED_WINDOW = 10.0
+USUAL_START = 10.0
+"""Seconds to the first pair where nobody has measured them: four processes import their libraries on two cores."""
 
 
 class Progress:
     """Labels, environment steps and their pace."""
 
-    def __init__(self, config: Config, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, config: Config, clock: Callable[[], float] = time.monotonic, usual_start: float = USUAL_START
+    ) -> None:
+        """usual_start: seconds from the start to the first pair, as they were the last time."""
         self.target, self.labels, self.env_steps = config.labels, 0, 0
+        self.milestones = Tracker(config.labels)
+        self.first_pair, self.drawing = Estimate(usual_start, clock), Estimate(None, clock)
         self._config = config
         self._clock = clock
         self._answers: deque[float] = deque(maxlen=1000)
         self._offers: deque[float] = deque(maxlen=16)
         self._steps: deque[tuple[float, int]] = deque(maxlen=256)
+        self.seconds_before = 0.0
+        """Of teaching, in earlier runs of the session."""
+        self._ran = 0.0
+        self._since: float | None = None
+
+    def run(self, on: bool) -> None:
+        """Teaching goes on, or rests."""
+        now = self._clock()
+        self._ran += 0.0 if self._since is None else now - self._since
+        self._since = now if on else None
+
+    @property
+    def seconds(self) -> float:
+        """Of teaching so far, pauses left out."""
+        under_way = 0.0 if self._since is None else self._clock() - self._since
+        return self.seconds_before + self._ran + under_way
 
     def answered(self) -> None:
         self.labels += 1
@@ -33,6 +58,11 @@ class Progress:
         self.labels -= 1
         if self._answers:
             self._answers.pop()
+
+    def counted(self, labels: int) -> None:
+        """So many answers the session has already."""
+        self.labels = labels
+        self.milestones.start(labels)
 
     def offered(self) -> None:
         self._offers.append(self._clock())
@@ -54,6 +84,16 @@ class Progress:
         if len(recent) < 2:
             return float(len(recent))
         return 60 * len(recent) / max(now - recent[0], 1.0)
+
+    @property
+    def next_milestone(self) -> Milestone | None:
+        return self.milestones.next(self.labels)
+
+    @property
+    def minutes_to_milestone(self) -> float | None:
+        """At the present pace; None where there is no pace, or no milestone is left."""
+        milestone, pace = self.next_milestone, self.labels_per_minute
+        return (milestone.labels - self.labels) / pace if milestone and pace else None
 
     @property
     def steps_per_second(self) -> float:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 from app.controller import Controller, State
 
-_DRAWING = ("Drawing the next pair", "A second or two.")
+_STARTS = "The simulation, the reward and the policy start in processes of their own."
 
 
 def explanation(controller: Controller) -> tuple[str, str]:
-    """A headline and a second line for the place where the clips would be."""
+    """A headline, with a count-down where one can be told, and a second line for the place where clips would be."""
     match controller.state:
-        case State.STARTING | State.RESTARTING:
-            return (
-                "Getting ready",
-                "The simulation, the reward and the policy start in processes of their own: a few seconds.",
-            )
+        case State.STARTING:
+            return _counted("Getting ready", controller.progress.first_pair.left), _STARTS
+        case State.RESTARTING:
+            return "Getting ready", _STARTS
         case State.STOPPING:
             return "Saving", "The last checkpoint is being written."
         case State.STOPPED:
@@ -27,24 +28,41 @@ def explanation(controller: Controller) -> tuple[str, str]:
 def _while_running(controller: Controller) -> tuple[str, str]:
     pairs, progress = controller.labelling.pairs, controller.progress
     if pairs.waits_for_taken_back:
-        return "Bringing the pair back", "Its clips are being drawn again."
+        behind = (pairs.drawing - 1) * (progress.drawing.expected or 0.0)
+        return _counted("Bringing the pair back", _sum(progress.drawing.left, behind)), "Its clips are drawn again."
     if pairs.drawing:
-        return _DRAWING
+        seconds = progress.first_pair.left if progress.drawing.left is None else progress.drawing.left
+        return _counted("Drawing the next pair", seconds), "It comes as soon as both clips are drawn."
     if controller.state == State.PAUSED:
         return "Paused", "Press Resume, and rollout goes on collecting segments to compare."
     reason = controller.waits.get("rollout", "")
     if progress.target and progress.labels >= progress.target:
-        detail = _sentence(reason) if reason else "The policy goes on practising what you taught it."
-        return f"All {progress.target} answers are given", detail
-    headline = _sentence(reason or "rollout is collecting segments").rstrip(".")
-    return headline, _expected(progress.seconds_to_next_offer, progress.env_steps)
+        detail = f"{_capital(reason)}." if reason else "The policy goes on practising what you taught it."
+        return f"All planned answers are given: {progress.target}", detail
+    return _while_collecting(controller, reason)
 
 
-def _sentence(reason: str) -> str:
-    return reason[0].upper() + reason[1:] + "."
+def _while_collecting(controller: Controller, reason: str) -> tuple[str, str]:
+    """Rollout owes a pair: reason says what it waits for itself, '' if it is at work."""
+    progress = controller.progress
+    if progress.first_pair.under_way:
+        headline = _capital(reason) or "Rollout is collecting the first segments"
+        return _counted(headline, progress.first_pair.left), "Then their clips are drawn, and you choose."
+    headline, seconds = _capital(reason) or "Rollout is collecting segments", progress.seconds_to_next_offer
+    detail = "The next pair comes soon." if seconds is None else "That is the recent pace."
+    return _counted(headline, seconds), detail
 
 
-def _expected(seconds: float | None, env_steps: int) -> str:
-    if seconds is not None:
-        return f"At the recent pace the next pair comes in about {seconds:.0f} s."
-    return "The first pair usually comes within ten seconds." if env_steps == 0 else "The next pair comes soon."
+def _counted(words: str, seconds: float | None) -> str:
+    """With the seconds that are left, as far as that is known."""
+    if seconds is None:
+        return words
+    return f"{words}: {math.ceil(seconds)} s" if seconds > 0 else f"{words}: longer than usual"
+
+
+def _sum(seconds: float | None, more: float) -> float | None:
+    return None if seconds is None else seconds + more
+
+
+def _capital(reason: str) -> str:
+    return (reason[:1].upper() + reason[1:]).rstrip(".")

@@ -46,9 +46,16 @@ class JobWorker(QThread):
     finished_with = Signal(str, str)
 
     def __init__(
-        self, name: str, process: Process, relay: Callable[[Event], bool], parent: QObject | None = None
+        self,
+        name: str,
+        process: Process,
+        relay: Callable[[Event], bool],
+        parent: QObject | None = None,
+        first: Event | None = None,
     ) -> None:
+        """first: what the child is sent once it has started."""
         super().__init__(parent)
+        self._first = first
         self.name = name
         self._process, self._relay = process, relay
         self._cancelled = threading.Event()
@@ -80,6 +87,8 @@ class JobWorker(QThread):
     def _supervise(self) -> str:
         _keep_interrupts_from_children()
         self._process.start()
+        if self._first is not None:
+            self._process.send(self._first)
         while not self._cancelled.is_set():
             if self._error:
                 raise self._error

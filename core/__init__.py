@@ -3,6 +3,17 @@
 import os
 import sys
 
-if sys.platform == "linux":
-    # Before anything imports mujoco, which otherwise picks GLFW and can't draw without a display.
-    os.environ.setdefault("MUJOCO_GL", "egl")
+
+def _drawing_library() -> str:
+    """What MuJoCo draws with: by itself it picks GLFW, which needs a display, and without EGL it can't be imported."""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libEGL.so.1")
+    except OSError:
+        return "disable"
+    return "egl"
+
+
+if sys.platform == "linux" and "MUJOCO_GL" not in os.environ:
+    os.environ["MUJOCO_GL"] = _drawing_library()  # before anything imports mujoco

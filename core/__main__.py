@@ -10,6 +10,8 @@ from typing import NoReturn
 from core.ablations import ABLATIONS
 from core.config import OracleConfig
 from core.policy.presets import PRESETS
+from core.programs import COMMAND_LINE
+from core.version import VERSION
 
 
 class _Parser(argparse.ArgumentParser):
@@ -44,7 +46,8 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("python -m core", description="Teach a behaviour by comparing clips, headless.")
+    parser = _Parser(COMMAND_LINE, description="Teach a behaviour by comparing clips, headless.")
+    parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
     tasks = commands.add_parser("tasks", help="list the catalogue")
     tasks.add_argument("--json", action="store_true")
@@ -55,6 +58,11 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--video", help="write one episode to this .mp4")
     evaluate.add_argument("--strip", help="write a moment of that episode to this .png, as a film strip")
     evaluate.add_argument("--json", action="store_true")
+    film = commands.add_parser("film", help="make a film of how the policy learned")
+    film.add_argument("session", help="the session's folder")
+    film.add_argument("--out", required=True, help="a new .mp4; one that is there is replaced")
+    film.add_argument("--before-after", action="store_true", help="untrained and present policy side by side instead")
+    film.add_argument("--height", type=int, default=720, help="of the picture, a multiple of 18 (default 720)")
     export = commands.add_parser("export", help="write a session as one file")
     export.add_argument("session", help="the session's folder")
     export.add_argument("file", help="a new file, such as backflip.somersault")

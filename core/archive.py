@@ -1,9 +1,10 @@
 """A session as one file, to keep or to give to another person; and back.
 
-The file is a zip with exactly these members: somersault.json (the format's number), config.json, preferences.sqlite and
-checkpoints/NUMBER.safetensors. Whoever made it is not trusted: members are written under names of our own making, sizes
-are checked before anything is read, and the session appears under its name only once all of it has been read and found
-whole.
+The file is a zip with exactly these members: somersault.json (the format's number), config.json, preferences.sqlite,
+checkpoints/NUMBER.safetensors, policies/STEPS.safetensors and, once there are curves, metrics.safetensors. Whoever made
+it is not trusted: members are written under names of our own making, sizes are checked before anything is read, and the
+session appears under its name only once all of it has been read and found whole; damaged curves alone are let through,
+as no session needs them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from core import checkpoint, disk
+from core import checkpoint, curves, disk, snapshots
 from core.errors import UserError
 from core.preferences import PreferenceStore
 from core.session import Session, read_config
@@ -31,9 +32,12 @@ from core.session import Session, read_config
 _FORMAT = 1
 _MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"
 _ALLOWED = re.compile(
-    r"somersault\.json|config\.json|preferences\.sqlite|checkpoints/[0-9]{8,12}\.safetensors", re.ASCII
+    r"somersault\.json|config\.json|preferences\.sqlite|metrics\.safetensors|checkpoints/[0-9]{8,12}\.safetensors"
+    rf"|{snapshots.FOLDER}/[0-9]{{12,13}}\.safetensors",
+    re.ASCII,
 )
 _MAX_MEMBERS = 16
+"""Without the policies, of which there may be snapshots.KEPT."""
 _MAX_SIZE = 4 << 30
 """Bytes unpacked, of all members together."""
 _MAX_RATIO = 100
@@ -81,6 +85,10 @@ def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
         archive.write(store, _STORE)
         for path in checkpoint.kept(folder / "checkpoints"):
             archive.write(path, f"checkpoints/{path.name}")
+        for path in snapshots.Snapshots(folder).paths():
+            archive.write(path, f"{snapshots.FOLDER}/{path.name}")
+        if (folder / curves.NAME).is_file():
+            archive.write(folder / curves.NAME, curves.NAME)
 
 
 def import_session(source: Path, folder: Path) -> None:
@@ -108,7 +116,8 @@ def _unpack(source: Path, inside: Path) -> None:
         wanted = sum(member.file_size for member in members)
         if wanted > shutil.disk_usage(inside.parent).free:
             raise UserError(f"{source} needs {wanted >> 20} MB unpacked: make room on the disk, then try again.")
-        (inside / "checkpoints").mkdir(parents=True)
+        for name in ("checkpoints", snapshots.FOLDER):
+            (inside / name).mkdir(parents=True)
         for member in members:
             with archive.open(member) as packed, open(inside / member.filename, "xb") as file:
                 shutil.copyfileobj(packed, file, _CHUNK)  # never more than file_size, which has been checked
@@ -159,7 +168,9 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
         if member.file_size > _UNSUSPICIOUS and member.file_size > _MAX_RATIO * max(1, member.compress_size):
             raise UserError(f"{source} would unpack to far more than it seems to hold: nothing was read.")
     small = [member for member in members if member.filename in (_MANIFEST, _CONFIG)]
-    if len(set(names)) < len(names) or len(names) > _MAX_MEMBERS:
+    policies = sum(name.startswith(snapshots.FOLDER) for name in names)
+    crowded = policies > snapshots.KEPT or len(names) - policies > _MAX_MEMBERS
+    if len(set(names)) < len(names) or crowded:
         raise UserError(f"{source} has a member twice, or too many: nothing was read.")
     if sum(m.file_size for m in members) > _MAX_SIZE or any(m.file_size > _MAX_READ for m in small):
         raise UserError(f"{source} is larger than a session can be: nothing was read.")
@@ -174,6 +185,7 @@ def _examine(folder: Path, source: Path) -> None:
         with closing(PreferenceStore(folder / _STORE)) as store:
             store.all()
         checkpoint.load_newest(folder / "checkpoints")
+        snapshots.Snapshots(folder).moments()  # one that is damaged is left out, here as later
     except UserError as error:
         inner = str(error).replace(str(folder), "what is in it").rstrip(".")
         raise UserError(f"{source} was not imported: {inner}.") from error

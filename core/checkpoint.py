@@ -6,17 +6,14 @@ flipped bit must not train on. The newest two are kept, so that a damaged one gi
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
+from core import arrays as files
 from core.disk import write_atomically
 from core.errors import UserError
 from core.events import JobState
@@ -24,34 +21,17 @@ from core.events import JobState
 log = logging.getLogger(__name__)
 _VERSION = 2
 _WITHOUT_DIGEST = 1
-_MAX_HEADER = 16 << 20
-"""Bytes of names and JSON values. Real ones have some 100 kB; a liar's would fill the memory."""
 _MAX_SIZE = 4 << 30
 
 
 def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> Path:
     """Saves the states of all jobs as one file; of the others only the one before it stays. UserError if it can't."""
-    arrays = {f"{job}/{name}": _contiguous(a) for job, state in states.items() for name, a in state.arrays.items()}
+    arrays = {f"{job}/{name}": a for job, state in states.items() for name, a in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
-    text = json.dumps({"version": _VERSION, "number": number, "values": values})
     path = folder / f"{number:08d}.safetensors"
-    write_atomically(path, save(arrays, metadata={"somersault": text, "digest": _digest(text, arrays)}))
+    write_atomically(path, files.packed({"version": _VERSION, "number": number, "values": values}, arrays))
     _prune(folder, path)
     return path
-
-
-def _contiguous(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array) if array.ndim else array.reshape(())
-
-
-def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """Of the JSON and of each array with its name, type and shape."""
-    sha = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        sha.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
-        sha.update(array.reshape(-1).view(np.uint8).data)
-    return sha.hexdigest()
 
 
 def _prune(folder: Path, newest: Path) -> None:
@@ -81,7 +61,7 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
     for path in reversed(kept(folder)):
         try:
             loaded = _load(path)
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except files.DAMAGE as error:
             log.warning("The checkpoint %s is damaged (%s); going on with the one before.", path.name, error)
             skipped.append(path)
             continue
@@ -96,28 +76,14 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
 
 
 def _load(path: Path) -> tuple[int, dict[str, JobState]]:
-    _check_sizes(path)
-    with safe_open(path, framework="numpy") as file:
-        metadata = file.metadata() or {}
-        text = metadata["somersault"]
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - safe_open is no dict
-    meta = json.loads(text)
+    meta, arrays, sealed = files.read(path, _MAX_SIZE)
     if meta["version"] not in (_WITHOUT_DIGEST, _VERSION):
         raise UserError(f"{path} was written by another version of Somersault: open it with that one.")
-    if meta["version"] != _WITHOUT_DIGEST and metadata["digest"] != _digest(text, arrays):
+    if meta["version"] != _WITHOUT_DIGEST and not sealed:
         raise ValueError("its digest does not match")
     if meta["number"] != int(path.stem):
         raise ValueError("its number is not that of its name")
     return meta["number"], _states(meta["values"], arrays)
-
-
-def _check_sizes(path: Path) -> None:
-    """Before any memory is taken for what the file claims to hold."""
-    size = path.stat().st_size
-    with open(path, "rb") as file:
-        header = int.from_bytes(file.read(8), "little")
-    if size > _MAX_SIZE or header > min(_MAX_HEADER, size - 8):
-        raise ValueError("its size is not believable")
 
 
 def _states(values: dict[str, dict[str, Any]], arrays: Mapping[str, np.ndarray]) -> dict[str, JobState]:

@@ -15,13 +15,14 @@ from typing import Any
 
 from tqdm import tqdm
 
-from core import sharing
+from core import filming, machine, sharing
 from core.ablations import ABLATIONS
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
 from core.journal import session_log, warnings_to_stderr
 from core.policy.presets import presets
+from core.programs import WINDOW
 from core.session import Session
 from core.tasks import CATALOGUE, find
 from core.tasks.base import Task
@@ -38,6 +39,7 @@ def run_command(args: argparse.Namespace) -> int:
         "evaluate": _evaluate,
         "bench": _bench,
         "reproduce": _reproduce,
+        "film": filming.film,
         "export": sharing.export,
         "import": sharing.bring_in,
         "preferences": sharing.preferences,
@@ -65,6 +67,7 @@ def _tasks(args: argparse.Namespace) -> None:
 
 def _teach(args: argparse.Namespace) -> None:
     started = time.monotonic()  # before the imports: they take seconds, and whoever waits waits for them too
+    machine.require_memory(machine.HEADLESS_MEMORY)
     from core.headless import HeadlessRun, random_return
 
     _check_video_path(args.video)
@@ -108,7 +111,7 @@ def _resumed(args: argparse.Namespace) -> Session:
         session.config = replaced(session.config, device=args.device)
     if session.config.teacher == "human":
         session.close()
-        raise UserError(f"{args.resume} is taught by a person: go on with python -m app --session {args.resume}.")
+        raise UserError(f"{args.resume} is taught by a person: go on with {WINDOW} --session {args.resume}.")
     return session
 
 

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.models import CAMERA, load_model
+from core.errors import UserError, lack
 from core.pictures import decoded, fitted
 from core.records import Float64, Frames
 from core.tasks.base import RobotTask, Task
 
 _NO_PICTURE = 128
+_NO_OPENGL = "Clips can't be drawn, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
@@ -102,8 +104,17 @@ class ClipRenderer:
         if self._renderer is None or self._renderer.height != size:
             self.close()
             self._model.vis.global_.offwidth = self._model.vis.global_.offheight = max(size, 480)
-            self._renderer = mujoco.Renderer(self._model, size, size)
+            self._renderer = self._made(size)
         return self._renderer
+
+    def _made(self, size: int) -> mujoco.Renderer:
+        """UserError where OpenGL or its driver is missing, which MuJoCo tells by whatever fails first."""
+        try:
+            return mujoco.Renderer(self._model, size, size)
+        except (AttributeError, ImportError, RuntimeError) as error:
+            if lack(error):
+                raise
+            raise UserError(_NO_OPENGL) from error
 
     def _pose(self, states: Float64, time: float) -> None:
         """Sets the simulator between two states: positions follow the shortest way, by MuJoCo's own difference."""

@@ -10,17 +10,13 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 
 from core import disk, journal
 from core.checkpoint import kept
 from core.errors import UserError
+from core.version import VERSION, library_versions
 
-_PACKAGES = (
-    *("somersault", "PySide6-Essentials", "pyqtgraph", "torch", "numpy", "mujoco", "gymnasium", "ale-py"),
-    *("opencv-python-headless", "safetensors", "filelock", "platformdirs", "av"),
-)
 _LONGEST = 4 << 20
 """Bytes taken of a file's end."""
 
@@ -56,16 +52,9 @@ def _about(folder: Path) -> dict[str, object]:
         "python": sys.version,
         "system": platform.platform(),
         "processors": os.cpu_count(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {"somersault": VERSION, **library_versions()},
         "files": {path.name: path.stat().st_size for path in files},
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def without_names(text: str, folder: Path) -> str:

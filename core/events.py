@@ -35,7 +35,10 @@ class JobState:
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What a child needs to build its job: `name` is one of core.session.JOBS or 'clips', `config` Config.to_dict()."""
+    """What a child needs to build its job.
+
+    name: one of core.session.JOBS, 'clips' or 'previews'; config: Config.to_dict()
+    """
 
     name: str
     config: dict[str, Any]
@@ -174,6 +177,8 @@ class PolicyPublished(Event):
 
     version: int
     weights: Arrays
+    env_steps: int | None = None
+    """Of the session, when the last batch that it has learned from ended; None where that is not known any more."""
 
 
 @dataclass(frozen=True)
@@ -204,15 +209,95 @@ class ClipsRendered(Event):
 
 
 @dataclass(frozen=True)
-class DemonstrationRecorded(Event):
-    """A stretch of the present policy acting, for the live view.
+class PreviewRequested(Event):
+    """Draw a moment of this task, for whoever looks through the catalogue."""
 
-    segment: as long as the task's live view; predicted (k,) the normalised predicted reward of each step.
+    task: str
+
+
+@dataclass(frozen=True)
+class PreviewDrawn(Event):
+    task: str
+    frames: Frames
+
+
+@dataclass(frozen=True)
+class PreviewRefused(Event):
+    """The task can't be drawn. `sentence` says why."""
+
+    task: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class DemonstrationRecorded(Event):
+    """An episode of the present policy, for the live view.
+
+    segment: all of it but its last step; predicted (k,): the normalised predicted reward of each step, (0,) before the
+    first reward; measure: the task's own figures of the whole episode
     """
 
     segment: Segment
     predicted: Float32
     env_steps: int
+    measure: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReplayRequested(Event):
+    """Let a policy with these weights act for an episode without noise, and draw that. `token` comes back."""
+
+    token: int
+    weights: Arrays
+    size: int
+    fps: float
+
+
+@dataclass(frozen=True)
+class ReplayRendered(Event):
+    """As DemonstrationRecorded, drawn."""
+
+    token: int
+    clip: Frames
+    predicted: Float32
+    measure: dict[str, float]
+
+
+@dataclass(frozen=True)
+class ReplayRefused(Event):
+    """That policy can't be shown; `reason` is one sentence."""
+
+    token: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class FilmRequested(Event):
+    """Make a film of the policies kept in this session's folder.
+
+    before_after: the untrained and the present policy side by side, rather than how it learned
+    height: of the picture in pixels, a multiple of 18; the width is 16/9 of it
+    """
+
+    folder: str
+    target: str
+    before_after: bool = False
+    height: int = 720
+
+
+@dataclass(frozen=True)
+class FilmProgressed(Event):
+    """`share` of the film is made, from 0 to 1."""
+
+    share: float
+
+
+@dataclass(frozen=True)
+class FilmMade(Event):
+    """The film is at `target`. `note`: a sentence about what had to be left out, or ''."""
+
+    target: str
+    note: str
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,13 @@ from core import oracle
 from core.config import Config
 from core.envs import make
 from core.envs.base import Film
+from core.errors import UserError
 from core.events import (
     AnswersReplayed,
     Event,
     Job,
     JobSpec,
+    PolicyPublished,
     PreferenceAdded,
     QueryOffered,
     RolloutReported,
@@ -34,6 +36,7 @@ from core.preferences import PreferenceStore
 from core.rollout import run_episodes
 from core.seeding import generator
 from core.session import JOBS, Session, deliver
+from core.snapshots import Moment
 from core.tasks import find
 from core.tasks.base import Task
 
@@ -83,6 +86,10 @@ class HeadlessRun:
             n: _LocalPort(build(JobSpec(n, config, states.get(n)), threads or os.cpu_count() or 1)) for n in JOBS
         }
         self._report: RolloutReported | None = None
+        self._policy: PolicyPublished | None = None
+        self._snapshots = session.snapshots()
+        self._snapshot_due = 0
+        self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
         for preference in self._store.all():
             deliver(PreferenceAdded(preference), self._ports)
@@ -101,6 +108,8 @@ class HeadlessRun:
         except KeyboardInterrupt:
             self.save()
             raise
+        if self._policy:
+            self._keep_policy(self._policy, always=True)
         self.save()
         return self._outcome(time.monotonic() - started)
 
@@ -138,7 +147,23 @@ class HeadlessRun:
             answer = oracle.answer(event.query, self._session.config)
             event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
             self._listener(event)
+        if isinstance(event, PolicyPublished):
+            self._policy = event
+            self._keep_policy(event)
         deliver(event, self._ports)
+
+    def _keep_policy(self, event: PolicyPublished, always: bool = False) -> None:
+        """A policy of the past is worth a line in the log, and no run is to end for want of it."""
+        if event.env_steps is None or event.env_steps < self._snapshot_due and not always:
+            return
+        figures = self._report.measure if self._report else {}
+        measure = figures.get(find(self._session.config.task).measure_name, float("nan"))
+        moment = Moment(event.env_steps, self._store.count(), time.monotonic() - self._began, measure)
+        try:
+            self._snapshots.add(moment, event.weights, always)
+        except UserError as error:
+            log.warning("%s", error)
+        self._snapshot_due = self._snapshots.next_due()
 
     def _outcome(self, seconds: float) -> Outcome:
         report = self._report

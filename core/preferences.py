@@ -25,8 +25,12 @@ from safetensors.numpy import load, save
 from core import rows, schema, seals
 from core.errors import UserError
 from core.packing import from_arrays, to_arrays
+from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
+
+_STANDS, _GONE, _UNDONE = 0, 1, 2
+"""What `withdrawn` holds: gone for good, or taken back and to be given again if the labeller so wishes."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,12 @@ class PreferenceStore:
     ) -> Preference:
         """Records an answer, with the true returns where the labeller told them (the target ablation, 3.3).
 
-        It is on disk when this returns; UserError where it can't be.
+        It is on disk when this returns; UserError where it can't be. What was taken back before is then gone for good.
         """
         now = time.time()
         with self._transaction():
+            for (undone,) in self._db.execute("SELECT id FROM preferences WHERE withdrawn = ?", (_UNDONE,)).fetchall():
+                self._mark(undone, _GONE)
             sides = self._sides(query)
             key = self._insert(Kept(Preference(0, query, choice, labeller, now, returns), False), sides, None)
             seals.seal(self._db, key)
@@ -133,9 +139,22 @@ class PreferenceStore:
         if not last:
             return None
         with self._transaction():
-            self._db.execute("UPDATE preferences SET withdrawn = 1 WHERE id = ?", (last[0].id,))
-            seals.seal(self._db, last[0].id)
+            self._mark(last[0].id, _UNDONE)
         return last[0]
+
+    def give_again(self) -> Preference | None:
+        """Lets the answer that was taken back last stand again, with its number; None where a new one came since."""
+        undone = self._read("WHERE withdrawn = ? ORDER BY id LIMIT 1", _UNDONE)
+        if not undone:
+            return None
+        with self._transaction():
+            self._mark(undone[0].id, _STANDS)
+        return undone[0]
+
+    def _mark(self, key: int, withdrawn: int) -> None:
+        """Within a transaction."""
+        self._db.execute("UPDATE preferences SET withdrawn = ? WHERE id = ?", (withdrawn, key))
+        seals.seal(self._db, key)
 
     def all(self) -> list[Preference]:
         """Every label: the answers that stand, in the order given, without those that only repeat another."""
@@ -182,8 +201,11 @@ class PreferenceStore:
 
     def count(self) -> int:
         """Of the labels."""
-        standing = "SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND repeats IS NULL"
         with self._plain_errors():
+            if not schema.version_of(self._db):
+                return 0  # another thread or program is just making it
+            repeats = schema.columns(self._db, ("repeats",))
+            standing = f"SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND {repeats} IS NULL"
             return int(self._db.execute(standing).fetchone()[0])
 
     def copy_to(self, path: Path) -> None:
@@ -293,7 +315,7 @@ class PreferenceStore:
 
     @property
     def _rescue(self) -> str:
-        return f"python -m core preferences export {self._path.parent} FOLDER saves the answers that are whole"
+        return f"{COMMAND_LINE} preferences export {self._path.parent} FOLDER saves the answers that are whole"
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,14 @@ def recency(env_steps: Float64, newest: int, half_life: float) -> Float64:
     """(pairs, 2) steps at which the segments were cut -> (pairs,) weights: a half for each half-life of mean age."""
     weights: Float64 = 0.5 ** ((newest - env_steps.mean(axis=1)) / half_life)
     return weights
+
+
+def predictions(pairs: Sequence[Query], sums: SegmentSums) -> list[tuple[float, ...]]:
+    """Of each pair, every member's P[left preferred] (2.2.3), without the labeller's errors."""
+    if not pairs:
+        return []
+    both = sums([pair.left for pair in pairs] + [pair.right for pair in pairs])
+    return [tuple(p.tolist()) for p in _preferred(both[:, : len(pairs)], both[:, len(pairs) :]).T]
 
 
 def _preferred(sums_left: Float32, sums_right: Float32) -> Float64:

@@ -85,6 +85,10 @@ class Query:
     """Filled where the oracle's thresholds need it."""
     repeats: int | None = None
     """The store's number of the answer to the same pair, where it is put to a person again (core.reviewing)."""
+    predicted: tuple[float, ...] = ()
+    """Each member's P[left preferred] when the pair was chosen (2.2.3, without the labeller's errors); () before the
+    first snapshot, and where no person answers. Not recorded with the answer, and never to be shown before it.
+    """
 
 
 @dataclass(frozen=True, slots=True)

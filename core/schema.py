@@ -71,10 +71,10 @@ def bring_up_to_date(db: sqlite3.Connection) -> None:
         db.executescript(f"BEGIN IMMEDIATE; {_STEPS[version_of(db)]} PRAGMA user_version={VERSION}; COMMIT;")
 
 
-def columns(db: sqlite3.Connection) -> str:
-    """What to select for COLUMNS: NULL stands for those that a store which can't be brought up to date lacks."""
+def columns(db: sqlite3.Connection, wanted: tuple[str, ...] = COLUMNS) -> str:
+    """What to select for these columns: NULL stands for those that a store which can't be brought up to date lacks."""
     there = {name for (name,) in db.execute("SELECT name FROM pragma_table_info('preferences')")}
-    return ", ".join(name if name in there else "NULL" for name in COLUMNS)
+    return ", ".join(name if name in there else "NULL" for name in wanted)
 
 
 def has_changes(db: sqlite3.Connection) -> bool:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from core import checkpoint, disk
+from core import checkpoint, disk, machine
 from core.config import Config
 from core.errors import UserError
 from core.events import (
@@ -29,9 +29,11 @@ from core.events import (
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
+    ReplayRequested,
     RewardPublished,
 )
 from core.preferences import PreferenceStore
+from core.snapshots import Snapshots, snapshots_of
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
@@ -40,16 +42,17 @@ _MAX_CONFIG = 1 << 20
 
 ROUTES: dict[type[Event], tuple[str, ...]] = {
     BatchCollected: ("policy",),
-    PolicyPublished: ("rollout", "reward"),
-    RewardPublished: ("rollout",),
+    PolicyPublished: ("rollout", "reward", "snapshots"),
+    RewardPublished: ("rollout", "clips"),
     PreferenceAdded: ("reward", "rollout"),
     PreferenceChanged: ("reward", "rollout"),
     PreferenceWithdrawn: ("reward", "rollout"),
     AnswersReplayed: ("reward", "rollout"),
     ClipsRequested: ("clips",),
     JudgementRequested: ("reward",),
+    ReplayRequested: ("clips",),
 }
-"""Which jobs hear of which event. The labeller, human or oracle, is the caller's."""
+"""Which jobs hear of which event; 'snapshots' is who keeps them. The labeller, human or oracle, is the caller's."""
 
 
 class Port(Protocol):
@@ -80,16 +83,17 @@ class Session:
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
-        """Makes the folder. UserError if it holds a session already, or can't be made."""
+        """Makes the folder. UserError if it holds a session already, can't be made, or has no room."""
         if (folder / "config.json").exists():
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        machine.require_room(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
-        lock = _locked(folder)
+        lock = locked(folder)
         try:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
@@ -101,14 +105,11 @@ class Session:
     @staticmethod
     def open(folder: Path) -> Session:
         """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), _locked(folder))
+        return Session(folder, read_config(folder), locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
-        path = self.folder / "preferences.sqlite"
-        if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
-            raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
-        return PreferenceStore(path)
+        return PreferenceStore(require_answers(self.folder))
 
     def reader(self) -> PreferenceStore:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
@@ -121,8 +122,20 @@ class Session:
         """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""
         return checkpoint.load_newest(self.folder / "checkpoints", tell)
 
+    def snapshots(self) -> Snapshots:
+        """The policies of its past. Use in one thread."""
+        return snapshots_of(self.folder, self.config)
+
     def close(self) -> None:
         self._lock.release()
+
+
+def require_answers(folder: Path) -> Path:
+    """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
+    path = folder / "preferences.sqlite"
+    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+        raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+    return path
 
 
 def read_config(folder: Path) -> Config:
@@ -136,9 +149,12 @@ def read_config(folder: Path) -> Config:
         raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
 
 
-def _locked(folder: Path) -> FileLock:
-    """The operating system drops this lock when its owner dies, so none is ever stale."""
-    lock = FileLock(folder / "lock")
+def locked(folder: Path) -> FileLock:
+    """The folder's lock; UserError where another program has it.
+
+    The operating system drops it when its owner dies, so none is ever stale.
+    """
+    lock = FileLock(folder / "lock", thread_local=False)  # a session may be opened in one thread and closed in another
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

@@ -30,8 +30,11 @@ def elsewhere(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "pyproject.toml").write_text(
         '[project]\ndependencies = ["numpy>=2", "torch>=2.6,<3"]\n[project.optional-dependencies]\ntest = ["pytest"]\n'
     )
+    (tmp_path / "constraints.txt").write_text("numpy==2.4.6\n")
     monkeypatch.setattr(run, "answers", lambda index: False)
-    for name, path in {"ROOT": ".", "VENV": ".venv", "STAMP": ".venv/stamp", "PYTHON": ".venv/python"}.items():
+    places = {"ROOT": ".", "CONSTRAINTS": "constraints.txt"}
+    places |= {"VENV": ".venv", "STAMP": ".venv/stamp", "PYTHON": ".venv/python"}
+    for name, path in places.items():
         monkeypatch.setattr(run, name, tmp_path / path)
     run.VENV.mkdir()
     run.PYTHON.touch()

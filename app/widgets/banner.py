@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.widgets.labels import button
@@ -24,6 +25,7 @@ class Banner(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("banner")
+        self.setAccessibleName("Message")
         self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
         self.restart = button("Restart")
         self.quit = button("Save and quit")
@@ -60,8 +62,10 @@ class Banner(QFrame):
 
     def _tell(self, text: str, kind: str) -> None:
         self.text.setText(text)
+        self.setAccessibleDescription(text)
         self.setProperty("kind", kind)
         self.style().polish(self)  # the style sheet looks at `kind`
         self.restart.setVisible(kind == "failure")
         self.quit.setVisible(kind == "failure")
         self.show()
+        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.Alert))  # read out at once

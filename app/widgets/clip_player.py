@@ -23,6 +23,7 @@ class ClipPlayer(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(160, 160)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._frames: Frames | None = None
         self._index = 0
         self._flash: tuple[QColor, str] | None = None
@@ -33,12 +34,19 @@ class ClipPlayer(QWidget):
         return QSize(520, 520)
 
     @property
+    def index(self) -> int:
+        """The frame on screen, from 0."""
+        return self._index
+
+    @property
     def frames(self) -> Frames | None:
         return self._frames
 
     def set_frames(self, frames: Frames | None) -> None:
         """Keeps the frames alive as long as they are drawn from: QImage only points at them."""
         self._frames, self._index = frames, 0
+        told = "nothing to show" if frames is None else f"a loop of {len(frames.pixels) / frames.fps:.1f} seconds"
+        self.setAccessibleDescription(told)
         self._arrange()
         self.update()
 
@@ -92,7 +100,8 @@ class ClipPlayer(QWidget):
         painter.fillRect(line, QColor(255, 255, 255, 110))
 
     def _draw_border(self, painter: QPainter) -> None:
-        colour, width = (self._flash[0], _FLASH) if self._flash else (QColor(theme.LINE), _BORDER)
+        plain = (QColor(theme.BLUE), 2 * _BORDER) if self.hasFocus() else (QColor(theme.LINE), _BORDER)
+        colour, width = (self._flash[0], _FLASH) if self._flash else plain
         painter.setPen(QPen(colour, width))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         inset = width / 2

@@ -24,5 +24,7 @@ class EmptyState(QWidget):
         column.addStretch(1)
 
     def tell(self, headline: str, detail: str) -> None:
+        self.setAccessibleName(headline)
+        self.setAccessibleDescription(detail)
         self.headline.setText(headline)
         self.detail.setText(detail)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
@@ -20,16 +21,36 @@ class FrameClock(QObject):
 
     frame_due = Signal(int)
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None, now: Callable[[], float] = time.perf_counter) -> None:
         super().__init__(parent)
-        self._count, self._fps = 0, 30.0
+        self._now = now
+        self._count, self._fps, self._speed = 0, 30.0, 1.0
         self._started, self._shown = 0.0, -1
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._on_deadline)
+        self._timer.timeout.connect(self.tick)
 
     @property
     def playing(self) -> bool:
         return self._timer.isActive()
+
+    @property
+    def speed(self) -> float:
+        """1: as recorded."""
+        return self._speed
+
+    @property
+    def frame(self) -> int:
+        """The frame of the loop on screen, from 0."""
+        return self._shown % self._count if self._count else 0
+
+    @property
+    def deadline(self) -> float:
+        """When the next frame is due, in seconds of the clock `now`."""
+        return self._started + (self._shown + 1) / self._rate
+
+    @property
+    def _rate(self) -> float:
+        return self._fps * self._speed
 
     def play(self, count: int, fps: float) -> None:
         """Starts a loop of `count` frames at its first frame."""
@@ -43,19 +64,32 @@ class FrameClock(QObject):
         if self._count and not self.playing:
             self._start_at(self._shown)
 
-    def _start_at(self, frame: int) -> None:
-        self._started = time.perf_counter() - frame / self._fps
-        self._shown = frame
-        self.frame_due.emit(frame % self._count)
-        self._arm()
+    def step(self, by: int) -> None:
+        """Holds still, so many frames further; negative: back."""
+        self.halt()
+        if self._count:
+            self._shown = (self._shown + by) % self._count
+            self.frame_due.emit(self._shown)
 
-    def _on_deadline(self) -> None:
-        now = int((time.perf_counter() - self._started) * self._fps + 0.05)  # a timer may fire a hair early
+    def set_speed(self, speed: float) -> None:
+        """The frame on screen stays; the next one comes at the new pace."""
+        self._speed = speed
+        if self.playing:
+            self._start_at(self._shown)
+
+    def tick(self) -> None:
+        """Called at a deadline, or later: shows the frame that is due by now."""
+        now = int((self._now() - self._started) * self._rate + 0.05)  # a timer may fire a hair early
         if now != self._shown:
             self._shown = now
             self.frame_due.emit(now % self._count)
         self._arm()
 
+    def _start_at(self, frame: int) -> None:
+        self._started = self._now() - frame / self._rate
+        self._shown = frame
+        self.frame_due.emit(frame % self._count)
+        self._arm()
+
     def _arm(self) -> None:
-        deadline = self._started + (self._shown + 1) / self._fps
-        self._timer.start(max(0, math.ceil((deadline - time.perf_counter()) * 1000)))
+        self._timer.start(max(0, math.ceil((self.deadline - self._now()) * 1000)))

@@ -1,4 +1,4 @@
-"""Labels in the styles of resources/style.qss, and buttons that leave the focus alone."""
+"""Labels in the styles of resources/style.qss, and buttons that a click leaves without the focus."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def label(style: str, text: str = "", *, wrap: bool = False, centred: bool = Fal
 
 
 def button(text: str) -> QPushButton:
-    """A button for what has a key of its own, or is seldom needed: it never takes the focus from the keys."""
+    """A button that is reached with Tab. A click does not give it the focus, and with it the keys."""
     made = QPushButton(text)
-    made.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return made

@@ -1,50 +1,138 @@
-"""The present policy acting: loops the newest demonstration."""
+"""The present policy acting, and a slider back to how it learned."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from app.live import Demonstration
-from app.widgets.clip_player import ClipPlayer
-from app.widgets.frame_clock import FrameClock
 from app.widgets.labels import label
+from app.widgets.policy_player import PolicyPlayer
+from core.snapshots import Moment
+from core.words import figure
+
+_SETTLED_MS = 150
+"""How long the slider stands still before a policy is asked for: it passes over many."""
 
 
 class LiveView(QWidget):
-    """A new demonstration starts when the one on screen has ended, so that no motion is cut."""
+    """At its right end the slider is live; to the left of that it stands at a policy of the past.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Signals:
+        moment_chosen(object): the policy of this Moment is wanted; None for the present one.
+    """
+
+    moment_chosen = Signal(object)
+
+    def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._title = label("plotTitle", "The policy, live")
-        self._player = ClipPlayer("The present policy acting", self)
-        self.shown: Demonstration | None = None
-        self._next: Demonstration | None = None
-        self._clock = FrameClock(self)
-        self._clock.frame_due.connect(self._on_frame_due)
+        self._measure_title = measure_title
+        self._moments: tuple[Moment, ...] = ()
+        self.live: Demonstration | None = None
+        """The newest of the present policy, whatever is on screen."""
+        self._asked: Moment | None = None
+        self.title, self.figure = label("plotTitle", "The policy, live"), label("plotKey")
+        self.policy = PolicyPlayer("The policy acting", self)
+        self.policy.demonstration_started.connect(self._tell)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.slider.setMaximum(0)
+        self.slider.setAccessibleName("Earlier policies")
+        self.slider.setToolTip("How it learned: drag to see earlier policies act")
+        self.slider.setEnabled(False)
+        self._settled = QTimer(self, singleShot=True, interval=_SETTLED_MS)
+        self._settled.timeout.connect(self._on_settled)
+        self.slider.valueChanged.connect(self._on_moved)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        foot = QHBoxLayout()
+        foot.addWidget(label("plotKey", "untrained"))
+        foot.addWidget(self.slider, 1)
+        foot.addWidget(label("plotKey", "live"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._title)
-        column.addWidget(self._player, 1)
+        column.setSpacing(4)
+        column.addWidget(self.title)
+        column.addWidget(self.figure)
+        column.addWidget(self.policy, 1)
+        column.addLayout(foot)
+
+    @property
+    def shown(self) -> Demonstration | None:
+        return self.policy.shown
+
+    @property
+    def moment(self) -> Moment | None:
+        """At which the slider stands; None: live."""
+        return self._moments[self.slider.value()] if self.slider.value() < len(self._moments) else None
 
     def take(self, demonstration: Demonstration) -> None:
-        self._next = demonstration
-        if self.shown is None:
-            self._swap()
+        """The newest of the present policy."""
+        self.live = demonstration
+        if self.moment is None:
+            self.policy.take(demonstration)
+
+    def take_replay(self, demonstration: Demonstration) -> None:
+        """Of a policy of the past; too late where the slider has gone on."""
+        if self.moment is not None and demonstration.moment == self.moment:
+            self.policy.switch(demonstration)
+
+    def set_moments(self, moments: tuple[Moment, ...]) -> None:
+        """The slider stays where it stands: live, or at the same policy as far as it is still kept."""
+        at = self.moment
+        self._moments = moments
+        self.slider.blockSignals(True)
+        self.slider.setMaximum(len(moments))
+        self.slider.setValue(moments.index(at) if at in moments else len(moments))
+        self.slider.blockSignals(False)
+        self.slider.setEnabled(bool(moments))
+        if at is not None and at not in moments:
+            self.go_live()
+
+    def step(self, by: int) -> None:
+        self.slider.setValue(self.slider.value() + by)
+
+    def go_live(self) -> None:
+        self.slider.setValue(len(self._moments))
+        self._on_settled()
 
     def halt(self) -> None:
-        self._clock.halt()
+        self.policy.halt()
 
-    def _swap(self) -> None:
-        if self._next is None:
+    def resume(self) -> None:
+        self.policy.resume()
+
+    def _on_moved(self) -> None:
+        moment = self.moment
+        self.title.setText("Back to the present" if moment is None else _beginning(moment))
+        self.figure.setText("" if moment is None else self._counted(moment.measure))
+        self._settled.start()
+
+    def _on_settled(self) -> None:
+        self._settled.stop()
+        moment = self.moment
+        if moment != self._asked:
+            self._asked = moment
+            self.moment_chosen.emit(moment)
+        if moment is None and self.live:
+            self.policy.switch(self.live)
+        elif self.shown:
+            self._tell(self.shown)
+
+    def _tell(self, shown: Demonstration) -> None:
+        """Of what is on screen, unless something else has been asked for."""
+        if shown.moment != self.moment:
             return
-        self.shown, self._next = self._next, None
-        frames = self.shown.frames
-        self._title.setText(f"The policy after {self.shown.env_steps:,} steps")
-        self._player.set_frames(frames)
-        self._clock.play(len(frames.pixels), frames.fps)
-
-    def _on_frame_due(self, index: int) -> None:
-        if index == 0 and self._next:
-            self._swap()
+        if shown.moment is None:
+            self.title.setText(f"The policy now, after {shown.env_steps:,} steps")
         else:
-            self._player.show_frame(index)
+            self.title.setText(_beginning(shown.moment))
+        self.figure.setText(self._counted(shown.figure))
+
+    def _counted(self, value: float) -> str:
+        return "" if value != value else f"{self._measure_title}: {figure(value)}"
+
+
+def _beginning(moment: Moment) -> str:
+    return moment.told[0].upper() + moment.told[1:]

@@ -1,127 +1,131 @@
-"""Live plots. They pull from the metrics when told to; lines are one pixel wide and at most 1,000 points long."""
+"""All plots of a session, in tabs. They pull from the metrics when told to; what can't be seen is not drawn."""
 
 from __future__ import annotations
 
-import math
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
-import pyqtgraph as pg
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
-
-from app import recorder, theme
-from app.widgets.labels import label
-from core.metrics import SHOWN, Metrics
-
-_DASHED = 300
-"""Points of a dashed curve: dashes cost several times what a solid line does."""
-
-
-class Curve:
-    """One series of the metrics, drawn anew only when it has grown."""
-
-    def __init__(self, item: pg.PlotDataItem, series: str, limit: int) -> None:
-        self._item, self._series, self._limit = item, series, limit
-        self._drawn: tuple[int, float] = (0, 0.0)
-        self.latest = float("nan")
-
-    def refresh(self, metrics: Metrics) -> bool:
-        x, y = metrics.snapshot(self._series, self._limit)
-        if not len(x) or self._drawn == (len(x), x[-1]) and self.latest == y[-1]:
-            return False
-        self._drawn, self.latest = (len(x), x[-1]), float(y[-1])
-        self._item.setData(x, y, connect="finite", skipFiniteCheck=False)
-        return True
+from app.plotted import Plotted, groups
+from app.recorder import Episode
+from app.true_reward import TrueReward
+from app.widgets.plot import Plot
+from core.config import RewardConfig
+from core.metrics import Metrics
+from core.tasks.base import Task
 
 
-class Plot(QWidget):
-    """A title with the newest value and a key, above one plot."""
+class Plots(QTabWidget):
+    """One tab for each group. Each plot can have a window of its own.
 
-    def __init__(self, title: str, key: str, parent: QWidget | None = None) -> None:
+    Signals:
+        save_requested(str, object): as of Plot.
+    """
+
+    save_requested = Signal(str, object)
+
+    def __init__(
+        self, task: Task, reward: RewardConfig, true_reward: TrueReward, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._title, self._curves = title, list[Curve]()
-        self._label = label("plotTitle", title)
-        self.plot = pg.PlotWidget(background=theme.PANEL)
-        self.plot.setMenuEnabled(False)
-        self.plot.hideButtons()
-        self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.plot.setMinimumHeight(90)
-        for side in ("left", "bottom", "right"):
-            self._dress(self.plot.getAxis(side))
-        head = QHBoxLayout()
-        head.addWidget(self._label)
-        head.addStretch(1)
-        head.addWidget(label("plotKey", key))
+        self._true_reward = true_reward
+        self._metrics, self._episode = Metrics(), Episode.none()
+        self.by_key: dict[str, Plot] = {}
+        self.enlarged: dict[str, EnlargedPlot] = {}
+        self.setAccessibleName("Plots of the training")
+        self.setDocumentMode(True)
+        self.tabBar().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its arrow keys would be answers
+        self.tabBar().setAccessibleName("Groups of plots")
+        for name, group in groups(task, reward).items():
+            self.addTab(self._column(group), name)
+        true_reward.hidden_changed.connect(self._on_hidden_changed)
+
+    def _column(self, group: tuple[Plotted, ...]) -> QScrollArea:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(4)
+        for plotted in group:
+            column.addWidget(self._made(plotted), 1)
+        area = QScrollArea(widgetResizable=True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(inside)
+        return area
+
+    def _made(self, plotted: Plotted) -> Plot:
+        plot = Plot(plotted, self._true_reward.hidden)
+        plot.save_requested.connect(self.save_requested)
+        plot.enlarge_requested.connect(lambda: self.enlarge(plotted))
+        self.by_key[plotted.key] = plot
+        return plot
+
+    def show_group(self, index: int) -> None:
+        """Brings a tab to the front, and its first plot to the keys."""
+        self.setCurrentIndex(index)
+        next(plot for plot in self.by_key.values() if plot.isVisible()).setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def enlarge(self, plotted: Plotted) -> None:
+        """In a window of its own, zoomed by itself; a second request brings that to the front."""
+        if plotted.key not in self.enlarged:
+            made = EnlargedPlot(plotted, self._true_reward.hidden, self.window())
+            made.plot.save_requested.connect(self.save_requested)
+            made.finished.connect(lambda: self.enlarged.pop(plotted.key, None))
+            self.enlarged[plotted.key] = made
+            made.show()
+            made.plot.setFocus()
+            self._feed(made.plot)
+        self.enlarged[plotted.key].raise_()
+        self.enlarged[plotted.key].activateWindow()
+
+    def close_windows(self) -> None:
+        for window in list(self.enlarged.values()):
+            window.close()
+
+    def refresh(self, metrics: Metrics, episode: Episode) -> None:
+        self._metrics, self._episode = metrics, episode
+        for plot in self._all():
+            self._feed(plot)
+
+    def _feed(self, plot: Plot) -> None:
+        plot.refresh(self._episode if plot.plotted.of_episode else self._metrics)
+
+    def _all(self) -> list[Plot]:
+        return [*self.by_key.values(), *(window.plot for window in self.enlarged.values())]
+
+    def _on_hidden_changed(self, on: bool) -> None:
+        for plot in self._all():
+            plot.hide_true_reward(on)
+
+
+class EnlargedPlot(QDialog):
+    """One plot, large. Escape closes it; teaching goes on beside it."""
+
+    def __init__(self, plotted: Plotted, hidden: bool, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(f"{plotted.title} – Somersault")
+        self.plot = Plot(plotted, hidden, alone=True)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        actions = (
+            ("&Fit everything", self.plot.canvas.fit),
+            ("Save as &picture…", self.plot.save_picture),
+            ("Save the fi&gures…", self.plot.save_figures),
+        )
+        for text, slot in actions:
+            made = QPushButton(text, autoDefault=False)
+            made.clicked.connect(lambda _, slot=slot: slot())
+            row.addWidget(made)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addLayout(head)
         column.addWidget(self.plot, 1)
-
-    def _dress(self, axis: pg.AxisItem) -> None:
-        axis.setPen(theme.LINE)
-        axis.setTextPen(theme.MUTED)
-        axis.enableAutoSIPrefix(False)
-        axis.setStyle(tickLength=4, hideOverlappingLabels=True)
-
-    def add(self, series: str, colour: str, dashed: bool = False, view: pg.ViewBox | None = None) -> None:
-        style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
-        item = pg.PlotDataItem(pen=pg.mkPen(colour, width=1, style=style), antialias=False)
-        (view or self.plot).addItem(item)
-        self._curves.append(Curve(item, series, _DASHED if dashed else SHOWN))
-
-    def add_right_view(self) -> pg.ViewBox:
-        """A second scale, on the right, over the same steps."""
-        view = pg.ViewBox(enableMouse=False)
-        main = self.plot.getViewBox()
-        self.plot.showAxis("right")
-        self.plot.scene().addItem(view)
-        self.plot.getAxis("right").linkToView(view)
-        view.setXLink(main)
-        main.sigResized.connect(lambda: view.setGeometry(main.sceneBoundingRect()))
-        return view
-
-    def refresh(self, metrics: Metrics) -> None:
-        changed = [curve.refresh(metrics) for curve in self._curves]
-        if any(changed) and math.isfinite(self._curves[0].latest):
-            self._label.setText(f"{self._title}:  {_short(self._curves[0].latest)}")
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-class Plots(QWidget):
-    """Loss per member, predicted and true return, and the task's own measure."""
-
-    def __init__(self, members: int, measure: str, measure_title: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.loss = self._loss(members)
-        self.returns = self._returns()
-        self.measure = Plot(measure_title, "")
-        self.measure.add(measure, theme.GREEN)
-        self.measure.plot.setLabel("bottom", "environment steps, thousands", color=theme.MUTED)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        for plot in (self.measure, self.returns, self.loss):
-            column.addWidget(plot, 1)
-
-    def _loss(self, members: int) -> Plot:
-        plot = Plot("Loss of each member", "— train   ┅ validation")
-        for member in range(members):
-            colour = theme.MEMBERS[member % len(theme.MEMBERS)]
-            plot.add(recorder.train_loss(member), colour)
-            plot.add(recorder.validation_loss(member), colour, dashed=True)
-        return plot
-
-    def _returns(self) -> Plot:
-        true = f"<span style='color:{theme.GREEN}'>true (left)</span>"
-        predicted = f"<span style='color:{theme.BLUE}'>predicted (right)</span>"
-        plot = Plot("Return", f"{true} &nbsp; {predicted}")
-        plot.add(recorder.TRUE, theme.GREEN)
-        plot.add(recorder.PREDICTED, theme.BLUE, view=plot.add_right_view())
-        return plot
-
-    def refresh(self, metrics: Metrics) -> None:
-        for plot in (self.measure, self.returns, self.loss):
-            plot.refresh(metrics)
+        column.addLayout(row)

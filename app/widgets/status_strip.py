@@ -1,14 +1,15 @@
-"""A strip of figures: labels, pace, steps, and what the stages are doing."""
+"""A strip of figures: labels, pace, the next milestone, steps."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.controller import Controller
+from app.progress import Progress
 from app.widgets.labels import label
 
-_CAPTIONS = ("labels", "due by now", "labels a minute", "steps a second", "environment steps")
+_MILESTONE = 3
+_CAPTIONS = ("labels", "due by now", "labels a minute", "to the end", "steps a second", "environment steps")
 
 
 class StatusStrip(QWidget):
@@ -16,36 +17,47 @@ class StatusStrip(QWidget):
 
     def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAccessibleName("Figures of the session")
         self._controller = controller
         self._figures = [label("figure", "–") for _ in _CAPTIONS]
-        self.stages = label("stages", wrap=True)
-        self.stages.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._captions = [label("caption", caption) for caption in _CAPTIONS]
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 4, 0)
-        row.setSpacing(32)
-        for figure, caption in zip(self._figures, _CAPTIONS, strict=True):
+        for place, (figure, caption) in enumerate(zip(self._figures, self._captions, strict=True)):
+            if place:
+                row.addStretch(1)
             row.addLayout(_cell(figure, caption))
-        row.addWidget(self.stages, 1)
 
     def refresh(self) -> None:
         progress = self._controller.progress
-        speed, pace = progress.steps_per_second, progress.labels_per_minute
+        speed = progress.steps_per_second
+        minutes, caption = _to_milestone(progress)
+        self._captions[_MILESTONE].setText(caption)
         texts = (
             f"{progress.labels} / {progress.target}",
             f"{progress.due}",
-            f"{pace:.0f}",
+            f"{progress.labels_per_minute:.0f}",
+            minutes,
             f"{speed:,.0f}" if speed else "–",
             f"{progress.env_steps:,}",
         )
-        for figure, text in zip(self._figures, texts, strict=True):
+        for figure, told, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
-        waits = self._controller.waits
-        self.stages.setText("\n".join(waits[job] for job in ("reward", "policy") if job in waits))
+            figure.setAccessibleName(f"{told.text()}: {text}")
 
 
-def _cell(figure: QLabel, caption: str) -> QVBoxLayout:
+def _to_milestone(progress: Progress) -> tuple[str, str]:
+    """The figure and its caption."""
+    milestone, minutes = progress.next_milestone, progress.minutes_to_milestone
+    if milestone is None:
+        return "✓", "all labels given"
+    text = "–" if minutes is None else "< 1 min" if minutes < 1 else f"{minutes:.0f} min"
+    return text, f"to {milestone.labels} labels ({milestone.percent} %)"
+
+
+def _cell(figure: QLabel, caption: QLabel) -> QVBoxLayout:
     cell = QVBoxLayout()
     cell.setSpacing(0)
     cell.addWidget(figure)
-    cell.addWidget(label("caption", caption))
+    cell.addWidget(caption)
     return cell

@@ -1,11 +1,11 @@
-"""The main window: tables of actions, a place for the clips, a dock. No logic of its own."""
+"""The main window: tables of commands, a place for the clips, a dock. No logic of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QIcon, QKeySequence
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
     QLabel,
@@ -18,18 +18,32 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import assets
+from app import about, assets, icons
+from app.actions import Actions
+from app.bindings import keep_keys, kept_keys
 from app.controller import Controller, State
-from app.keys import Command, KeyMap, Meaning
+from app.focus import Focus
+from app.keys import TABLE, Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
-from app.menus import add_menus
+from app.menus import add_menus, ask_for_file, file_handlers
+from app.milestones import Milestone
+from app.notifications import Notifier
 from app.pairs import Pair
+from app.placement import keep_place, restore_place
+from app.playback import Playback
+from app.shows import Shows
+from app.teachers import keep_teacher
+from app.true_reward import TrueReward
+from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
+from app.widgets.film_bar import FilmBar
+from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_hints import KeyHints
+from app.widgets.key_list import KeyList
 from app.widgets.labels import label
 from app.widgets.live_view import LiveView
 from app.widgets.plots import Plots
@@ -37,11 +51,7 @@ from app.widgets.status_strip import StatusStrip
 from core.records import Choice, Preference
 
 _REFRESH_MS = 250
-_ABOUT = (
-    "<h3>Somersault</h3><p>Teach a simulated robot a behaviour that nobody can write a reward for, by choosing the"
-    " better of two short clips.</p><p>The method is that of Christiano et al., <i>Deep Reinforcement Learning from"
-    " Human Preferences</i> (2017).</p>"
-)
+_MESSAGE_MS = 6000
 
 
 class MainWindow(QMainWindow):
@@ -49,134 +59,173 @@ class MainWindow(QMainWindow):
 
     Signals:
         closed(): every child and thread has ended and the window is gone.
+        start_page_requested(): the person wants another session; the window closes.
     """
 
     closed = Signal()
+    start_page_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._controller, self._keys = controller, keys or KeyMap()
+        self._controller = controller
         self._closing = False
+        self.true_reward = TrueReward(controller.labelling.teacher, self)
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
-        self.resize(1480, 920)
+        self.commands = Actions(keys or kept_keys(), self)
         self._make_centre()
         self._make_dock()
-        self._make_toolbar()
-        add_menus(self, controller, self._on_about_requested)
-        self._make_keys()
+        self._make_bars()
+        add_menus(self, self.commands)
+        self.playback = Playback(self.clips, self.commands, self)
+        self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
+        self.view = View(self.plots, self.true_reward, self.commands, self)
+        self.notifier = Notifier(self, self.statusBar().showMessage)
+        self._handlers = self._make_handlers()
+        self._focus = Focus(self)
         self._connect()
+        restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
         self._on_state_changed(controller.state)
 
     def _make_centre(self) -> None:
-        self.banner = Banner()
+        self.banner, self.film_bar = Banner(), FilmBar()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.clips, self.empty = ClipPair(), EmptyState()
         self.place = QStackedWidget()
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)
-        self.hints, self.strip = KeyHints(self._keys), StatusStrip(self._controller)
+        self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         centre = QWidget()
         column = QVBoxLayout(centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
+        column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(centre)
+        centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
 
     def _make_dock(self) -> None:
-        task = self._controller.task
-        members = self._controller.session.config.reward.members
-        self.live, self.plots = LiveView(), Plots(members, task.measure_name, task.measure_title)
+        task, config = self._controller.task, self._controller.session.config
+        self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
+        self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
         split.addWidget(self.plots)
         split.setSizes([300, 560])
         dock = QDockWidget("Progress", self)
+        dock.setObjectName("progress")
         dock.setTitleBarWidget(QWidget())
         dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
         dock.setWidget(split)
         dock.setMinimumWidth(390)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
         self.resizeDocks([dock], [390], Qt.Orientation.Horizontal)
+        panel = self.commands[Command.PANEL]
+        self.dock = dock
+        dock.visibilityChanged.connect(lambda: panel.setChecked(not dock.isHidden()))
 
-    def _make_toolbar(self) -> None:
-        bar = QToolBar("Session", movable=False, iconSize=QSize(18, 18))
+    def _make_bars(self) -> None:
+        bar = QToolBar("Toolbar", movable=False, iconSize=QSize(18, 18))
+        bar.setObjectName("toolbar")
         bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.addToolBar(bar)
-        self.pause_action = self._action("Pause", "pause", self._on_pause_requested)
-        self.stop_action = self._action("Stop", "stop", self._controller.stop)
-        self.undo_action = self._action("Undo", "undo", self._controller.labelling.undo)
-        about = self._action("About", "about", self._on_about_requested)
+        of = self.commands
+        self.pause_action, self.stop_action = of[Command.PAUSE], of[Command.STOP]
+        self.teacher_actions = {HUMAN: of[Command.HUMAN], ORACLE: of[Command.ORACLE]}
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))
-        bar.addActions(self._teacher_actions())
+        bar.addActions(list(self.teacher_actions.values()))
         bar.addSeparator()
-        bar.addActions([self.undo_action, about])
+        bar.addActions([of[Command.UNDO], of[Command.REDO]])
+        self.stages, self.playback_words = label("stages"), label("stages")
+        for shown in (self.stages, self.playback_words):
+            self.statusBar().addPermanentWidget(shown)
 
-    def _action(self, text: str, icon: str, slot: Callable[[], object]) -> QAction:
-        action = QAction(QIcon(str(assets.path(f"{icon}.svg"))), text, self)
-        action.triggered.connect(lambda: slot())
-        return action
-
-    def _teacher_actions(self) -> list[QAction]:
-        group = QActionGroup(self)
-        self.teacher_actions: dict[str, QAction] = {}
-        for teacher, text in ((HUMAN, "Human"), (ORACLE, "Oracle")):
-            action = QAction(text, group, checkable=True)
-            action.triggered.connect(lambda _, name=teacher: self._controller.labelling.set_teacher(name))
-            self.teacher_actions[teacher] = action
-        self._on_teacher_changed(self._controller.labelling.teacher)
-        return list(self.teacher_actions.values())
-
-    def _make_keys(self) -> None:
-        """Window-level shortcuts, so that a key works whichever widget has the focus."""
-        for meaning in dict.fromkeys(self._keys.meanings.values()):
-            action = QAction(str(meaning), self, autoRepeat=False)
-            action.setShortcuts([QKeySequence(key) for key in self._keys.keys_for(meaning)])
-            action.triggered.connect(lambda _, wanted=meaning: self.carry_out(wanted))
-            self.addAction(action)
+    def _make_handlers(self) -> dict[Command, Callable[[], object]]:
+        """What each command does: a new one needs an entry here, one in keys.TABLE, and a place in menus.MENUS."""
+        labelling = self._controller.labelling
+        return {
+            Command.UNDO: labelling.undo,
+            Command.REDO: labelling.redo,
+            Command.PAUSE: self._on_pause_requested,
+            Command.STOP: self._controller.stop,
+            Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
+            Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.START_PAGE: self._on_start_page_requested,
+            Command.QUIT: self.close,
+            Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
+            Command.BIND_KEYS: self._on_bind_keys_requested,
+            Command.KEY_LIST: lambda: KeyList(self.commands.keys, self).open(),
+            Command.ABOUT: self._on_about_requested,
+            **self.playback.handlers,
+            **self.shows.handlers,
+            **self.view.handlers,
+            **file_handlers(self, self._controller),
+        }
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
         controller.state_changed.connect(self._on_state_changed)
         controller.job_failed.connect(self.banner.tell_failure)
+        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("A stage has stopped", text))
         controller.trouble_arose.connect(self.banner.tell_notice)
         controller.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.stopped.connect(self._on_stopped)
         labelling.pair_shown.connect(self._on_pair_shown)
         labelling.pair_awaited.connect(self._on_pair_awaited)
         labelling.answer_kept.connect(self._on_answer_kept)
+        labelling.answer_restored.connect(self._on_answer_restored)
+        labelling.answer_withdrawn.connect(self.clips.end_flash)
+        labelling.milestone_reached.connect(self._on_milestone_reached)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
+        labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
+        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.plots.save_requested.connect(self._on_save_requested)
+        self._on_teacher_changed(labelling.teacher)
         self.clips.flash_ended.connect(self._on_flash_ended)
+        self.clips.playback_changed.connect(self._on_playback_changed)
+        self._on_playback_changed()
         self.hints.meaning_requested.connect(self.carry_out)
+        self.commands.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self.close)
 
     def carry_out(self, meaning: Meaning) -> None:
-        """What a key or a hint asks for."""
-        match meaning:
-            case Choice():
-                self._controller.labelling.answer(meaning)
-            case Command.UNDO:
-                self._controller.labelling.undo()
-            case Command.PLAYBACK:
-                self.clips.toggle_playback()
+        """What a key, a menu or a hint asks for."""
+        if isinstance(meaning, Choice):
+            self._controller.labelling.answer(meaning)
+        else:
+            self._handlers[meaning]()
+
+    def bind(self, keys: KeyMap) -> None:
+        """From now on these keys, here and in the next run."""
+        keep_keys(keys)
+        self.commands.bind(keys)
+        self.hints.bind(keys)
 
     def refresh(self) -> None:
         """What is pulled a few times a second instead of being pushed."""
         self.strip.refresh()
-        self.plots.refresh(self._controller.metrics)
+        self.plots.refresh(self._controller.metrics, self._controller.episode)
+        waits = self._controller.waits
+        self.stages.setText("   ".join(waits[job] for job in ("reward", "policy") if job in waits))
         if self.place.currentWidget() is self.empty:
             self.empty.tell(*explanation(self._controller))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            icons.restyle(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """The first request to close ends the session; the window goes when that is done."""
@@ -186,6 +235,8 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
+            self.shows.leave_demo()
+            keep_place(self)
             self._controller.stop()
 
     def _on_stopped(self) -> None:
@@ -193,6 +244,8 @@ class MainWindow(QMainWindow):
             self._timer.stop()
             self.clips.show_pair(None)
             self.live.halt()
+            self.notifier.close()
+            self.plots.close_windows()
             self._controller.close()
             self.close()
             self.closed.emit()
@@ -223,8 +276,23 @@ class MainWindow(QMainWindow):
 
     def _on_answer_kept(self, preference: Preference) -> None:
         self.banner.clear_notice()
-        self.clips.flash(preference.choice)
+        thoughts = preference.query.predicted if self.playback.tells_thoughts else ()
+        self.clips.flash(preference.choice, thoughts)
         self.strip.refresh()
+
+    def _on_answer_restored(self, preference: Preference) -> None:
+        words = TABLE[preference.choice].words
+        self.statusBar().showMessage(f"The answer “{words}” stands again; its pair is not on screen.", _MESSAGE_MS)
+        self.strip.refresh()
+
+    def _on_milestone_reached(self, milestone: Milestone) -> None:
+        rest = (
+            f"{self._controller.progress.target - milestone.labels} to go" if milestone.percent < 100 else "all given"
+        )
+        self.notifier.tell(f"{milestone.labels} labels given", f"{milestone.percent} % of this session, {rest}")
+
+    def _on_playback_changed(self) -> None:
+        self.playback_words.setText(self.playback.words)
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
         self.live.take(demonstration)
@@ -237,12 +305,19 @@ class MainWindow(QMainWindow):
             State(state), ("Pause", "pause")
         )
         self.pause_action.setText(text)
-        self.pause_action.setIcon(QIcon(str(assets.path(f"{icon}.svg"))))
+        icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
+
+    def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
+        ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
+
+    def _on_start_page_requested(self) -> None:
+        self.start_page_requested.emit()
+        self.close()
 
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:
@@ -250,8 +325,14 @@ class MainWindow(QMainWindow):
         else:
             self._controller.pause(self._controller.state == State.RUNNING)
 
+    def _on_bind_keys_requested(self) -> None:
+        dialog = KeyDialog(self.commands.keys, self)
+        dialog.keys_chosen.connect(self.bind)
+        dialog.open()
+
     def _on_about_requested(self) -> None:
-        box = QMessageBox(QMessageBox.Icon.NoIcon, "About Somersault", _ABOUT, QMessageBox.StandardButton.Close, self)
+        close = QMessageBox.StandardButton.Close
+        box = QMessageBox(QMessageBox.Icon.NoIcon, "About Somersault", about.text(), close, self)
         box.setIconPixmap(self.windowIcon().pixmap(96, 96))
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.open()

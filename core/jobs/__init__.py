@@ -9,6 +9,10 @@ from core.jobs.fitting import checkpoint_must_fit
 
 def build(spec: JobSpec, threads: int = 1) -> Job:
     """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here."""
+    if spec.name == "previews":  # before torch: there is nothing to learn, and the first pictures come sooner
+        from core.jobs.previews import PreviewsJob
+
+        return PreviewsJob()
     from core import parallel
 
     parallel.allow(threads)
@@ -37,4 +41,8 @@ def _make(name: str, config: Config) -> Job:
         from core.jobs.clips import ClipsJob
 
         return ClipsJob(config)
+    if name == "film":
+        from core.jobs.film import FilmJob
+
+        return FilmJob(config)
     raise ValueError(f"no job {name!r}")

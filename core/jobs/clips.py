@@ -1,4 +1,4 @@
-"""The clips job: draws segments when asked."""
+"""The clips job: draws segments when asked, and policies of the past in action."""
 
 from __future__ import annotations
 
@@ -7,32 +7,91 @@ from collections.abc import Iterator
 
 from core.clips import renderer_for
 from core.config import Config
-from core.events import ClipsRendered, ClipsRequested, Event, JobState, Waited
+from core.errors import UserError
+from core.events import (
+    ClipsRendered,
+    ClipsRequested,
+    Event,
+    JobState,
+    ReplayRefused,
+    ReplayRendered,
+    ReplayRequested,
+    RewardPublished,
+    Waited,
+)
+from core.jobs.acting import Actor
+from core.jobs.episodes import Episode, episode, predicted_reward
+from core.jobs.fitting import weights_must_fit
+from core.jobs.reward import untrained_ensemble
+from core.networks import CPU
+from core.reward.ensemble import RewardEnsemble
+from core.reward.picture_ensemble import PictureEnsemble
+from core.seeding import generator
 from core.tasks import find
 
 
 class ClipsJob:
-    """Answers each ClipsRequested with its ClipsRendered, in order."""
+    """Answers each ClipsRequested with its ClipsRendered, in order; then the newest ReplayRequested.
+
+    Somebody waits for a pair, and of the policies that a slider passed over only the last is wanted. What acts here
+    has random streams of its own, and starts the same whichever policy it is: training takes no notice.
+    """
 
     def __init__(self, config: Config) -> None:
-        self._renderer = renderer_for(find(config.task))
+        self._config, self._task = config, find(config.task)
+        self._renderer = renderer_for(self._task)
         self._requests: deque[ClipsRequested] = deque()
+        self._replay: ReplayRequested | None = None
+        self._reward: RewardPublished | None = None
 
     def receive(self, event: Event) -> None:
-        if isinstance(event, ClipsRequested):
-            self._requests.append(event)
+        match event:
+            case ClipsRequested():
+                self._requests.append(event)
+            case ReplayRequested():
+                self._replay = event
+            case RewardPublished():
+                self._reward = event
 
     def run(self) -> Iterator[Event | None]:
         while True:
-            if not self._requests:
+            if self._requests:
+                yield from self._draw(self._requests.popleft())
+            elif self._replay:
+                request, self._replay = self._replay, None
+                try:
+                    yield from self._act(request)
+                except UserError as error:  # an earlier policy is no reason to stop drawing pairs
+                    yield ReplayRefused(request.token, str(error))
+            else:
                 yield Waited("clips", "no clips to draw")
-                continue
-            request = self._requests.popleft()
-            clips = []
-            for segment in request.segments:
-                clips.append(self._renderer.render(segment.states, request.size, request.fps))
+
+    def _draw(self, request: ClipsRequested) -> Iterator[Event | None]:
+        clips = []
+        for segment in request.segments:
+            clips.append(self._renderer.render(segment.states, request.size, request.fps))
+            yield None
+        yield ClipsRendered(request.token, tuple(clips))
+
+    def _act(self, request: ReplayRequested) -> Iterator[Event | None]:
+        actor = Actor(self._config, None)
+        with weights_must_fit():
+            actor.load(request.weights)
+        acted: Episode | None = None
+        for acted in episode(self._task, actor, generator(self._config.seed, "replays")):
+            if acted is None:
                 yield None
-            yield ClipsRendered(request.token, tuple(clips))
+        assert acted is not None
+        predicted = predicted_reward(self._ensemble(), acted.segment)
+        clip = self._renderer.render(acted.segment.states, request.size, request.fps)
+        yield ReplayRendered(request.token, clip, predicted, acted.measure)
+
+    def _ensemble(self) -> RewardEnsemble | PictureEnsemble | None:
+        if self._reward is None:
+            return None
+        ensemble = untrained_ensemble(self._config, CPU)
+        ensemble.load_arrays(self._reward.weights)
+        return ensemble
 
     def get_state(self) -> JobState:
         return JobState({}, {})

@@ -20,3 +20,14 @@ def checkpoint_must_fit(job: str) -> Iterator[None]:
             f"The checkpoint does not fit the {job} stage of this session ({type(error).__name__}: {error}): delete"
             " the session's folder checkpoints, and training starts anew with every answer."
         ) from error
+
+
+@contextmanager
+def weights_must_fit() -> Iterator[None]:
+    """Tells in one sentence of a policy's weights that are another session's."""
+    try:
+        yield
+    except (KeyError, ValueError, TypeError, RuntimeError) as error:
+        if lack(error):
+            raise
+        raise UserError(f"This earlier policy is not one of this session's ({error}): choose another one.") from error

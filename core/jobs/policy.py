@@ -23,6 +23,7 @@ class PolicyJob:
         self._optimiser = policy_optimiser(untrained_policy(config), config, self._rng)
         self._batches: deque[BatchCollected] = deque()
         self._version = 0
+        self._env_steps: int | None = 0
 
     def receive(self, event: Event) -> None:
         if isinstance(event, BatchCollected):
@@ -46,6 +47,7 @@ class PolicyJob:
             yield None
         self._optimiser.observe(batch.observations)
         self._version += 1
+        self._env_steps = batch.env_steps
         seconds = time.perf_counter() - started
         last = reports[-1]
         yield PolicyUpdated(
@@ -53,12 +55,15 @@ class PolicyJob:
         )
 
     def _published(self) -> PolicyPublished:
-        return PolicyPublished(self._version, self._optimiser.network.to_arrays())
+        return PolicyPublished(self._version, self._optimiser.network.to_arrays(), self._env_steps)
 
     def get_state(self) -> JobState:
-        return JobState(self._optimiser.get_state(), {"version": self._version, "rng": saved(self._rng)})
+        values = {"version": self._version, "env_steps": self._env_steps, "rng": saved(self._rng)}
+        return JobState(self._optimiser.get_state(), values)
 
     def set_state(self, state: JobState) -> None:
         self._optimiser.set_state(state.arrays)
         self._version = whole(state.values["version"])
         restored(self._rng, state.values["rng"])
+        taken = state.values.get("env_steps")  # checkpoints from before this was kept don't have it
+        self._env_steps = None if taken is None else whole(taken)

@@ -28,10 +28,11 @@ from core.events import (
     Waited,
 )
 from core.jobs.acting import Actor, acting_device
+from core.jobs.episodes import Episode, episode, predicted_reward
 from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
 from core.oracle import pool_returns
-from core.queries import QuerySelector, scheduled
+from core.queries import QuerySelector, predictions, scheduled
 from core.records import Float32
 from core.reward.ensemble import RewardEnsemble, normalised, spread
 from core.reward.picture_ensemble import PictureEnsemble
@@ -206,19 +207,13 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view."""
-        env = make(self.task, 1, self.demonstration_rng, threads=1, film=Film(1, self.task.episode_steps))
-        cutter = SegmentCutter(env, self.task.episode_steps - 1, np.zeros(1, np.int64), self.task.pictures)
-        collected: Collected | None = None
-        for collected in collect(env, cutter, self.demonstrator, self.task.episode_steps - 1, self.env_steps):
-            if collected is None:
+        acted: Episode | None = None
+        for acted in episode(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
+            if acted is None:
                 yield None
-        assert collected is not None
-        env.close()
-        segment = collected.segments[0]
-        predicted = np.zeros(segment.length, np.float32)
-        if self.ensemble is not None:
-            predicted = normalised(self.ensemble.predict(segment.observations, segment.actions), 1.0)
-        yield DemonstrationRecorded(segment, predicted, self.env_steps)
+        assert acted is not None
+        predicted = predicted_reward(self.ensemble, acted.segment)
+        yield DemonstrationRecorded(acted.segment, predicted, self.env_steps, acted.measure)
 
     def _labels_due(self) -> int:
         return scheduled(self.env_steps, self.config)
@@ -236,9 +231,13 @@ class RolloutJob:
         sums = self.ensemble.segment_sums if self.ensemble else None
         pool = self.pool.all()
         returns = pool_returns(pool, self.config.oracle)
-        for query in self.selector.select(pool, missing, sums):
+        queries = self.selector.select(pool, missing, sums)
+        told: list[tuple[float, ...]] = [()] * len(queries)
+        if sums and self.config.teacher == "human":  # who may want to know afterwards
+            told = predictions(queries, sums)
+        for query, predicted in zip(queries, told, strict=True):
             self.outstanding.add(query.id)
-            yield QueryOffered(replace(query, pool_returns=returns))
+            yield QueryOffered(replace(query, pool_returns=returns, predicted=predicted))
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:

@@ -99,8 +99,8 @@ class RewardFit:
         """At its place in the order of their numbers, which is the one that a resumed session gives them in."""
         if self._on_returns and preference.returns is None:
             raise ValueError(f"answer {preference.id} tells no returns to fit to")
-        self._pairs.insert(index, preference)
         self._make_room(index)
+        self._pairs.insert(index, preference)
         self._mu[index], self._returns[index] = mu, torch.tensor(preference.returns or (0.0, 0.0))
         self._ids.insert(index, preference.id)
         self.resampling.add(index)
@@ -108,7 +108,7 @@ class RewardFit:
             self.remove(self._ids[0])
 
     def _make_room(self, index: int) -> None:
-        """For one more at this place, in arrays that grow by doubling; those after it move down."""
+        """For one more, in arrays that grow by doubling; those after it move down."""
         if self.count == self._room:
             self._room = max(64, 2 * self._room)
             self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))
@@ -157,9 +157,9 @@ class RewardFit:
                 self._in_epoch = True
                 try:
                     train = yield from self._train_epoch(both)
+                    validation, accuracy = yield from self._validate(both)
                 finally:
                     self._in_epoch = False
-                validation, accuracy = yield from self._validate(both)
                 self._adapt_l2(validation, train)
                 self._catch_up()
                 yield FitReport(train.numpy(), validation.numpy(), accuracy)
@@ -206,10 +206,7 @@ class RewardFit:
         """
         drawn = share.sum(1, keepdim=True).clamp(min=1)
         half = -(-chosen.shape[1] // 2)
-        one, other = (
-            self._pairs.practice(self._rng),
-            self._pairs.practice(self._rng),
-        )  # here, so that draws have an order
+        one, other = [self._pairs.practice(self._rng) for _ in range(2)]  # here, so that draws have an order
         first, second = both(
             lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, one),
             lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, other),

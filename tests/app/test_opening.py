@@ -67,7 +67,7 @@ def test_no_display(environ: dict[str, str]) -> None:
 
 @linux
 def test_a_display_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_LIBRARIES", {})
+    monkeypatch.setattr(display, "_X11", {})
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("\0/tmp/.X11-unix/X985")
         server.listen()
@@ -76,10 +76,21 @@ def test_a_display_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @linux
 def test_missing_libraries_are_named_as_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_LIBRARIES", {"libnothing-of-the-kind.so.0": "libnothing0"})
+    monkeypatch.setattr(display, "_X11", {"libnothing-of-the-kind.so.0": "libnothing0"})
     with pytest.raises(UserError, match="apt-get install libnothing0"):
         display.require({"DISPLAY": ":1"})
 
 
-def test_offscreen_needs_nothing() -> None:
+@linux
+@pytest.mark.parametrize(
+    "environ", [{"DISPLAY": ":1"}, {"WAYLAND_DISPLAY": "wayland-0"}, {"QT_QPA_PLATFORM": "offscreen"}]
+)
+def test_without_opengl_it_says_what_to_install(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(display, "_X11", {})
+    monkeypatch.setattr(display, "_DRAWING", {"libnoGL.so.1": "libgl1", "libnoEGL.so.1": "libegl1"})
+    with pytest.raises(UserError, match="OpenGL .* apt-get install libgl1 libegl1$"):
+        display.require(environ)
+
+
+def test_offscreen_needs_no_display() -> None:
     display.require({"QT_QPA_PLATFORM": "offscreen"})

@@ -1,65 +1,134 @@
-"""Does memory stay flat? Runs the real window, taught by the oracle, and samples the memory of it and its children.
+"""Does anything grow? The real window, labelled without a pause, and what it and its children hold.
 
-    xvfb-run -a .venv/bin/python tests/benchmarks/memory.py --minutes 20
+    xvfb-run -a .venv/bin/python tests/benchmarks/memory.py --minutes 60 --labels-a-minute 30
 
-Prints one JSON object: proportional set size (MB) of window and children after a quarter of the time and at its end,
-and their ratio. Shared pages are counted once, by /proc's proportional share.
+Answers are the oracle's, given by the key that a person would press, evenly spread. Every ten seconds it notes the
+proportional set size (shared pages counted once), threads and open files of window and children; at the end it prints
+one JSON object: each after ten minutes (or a sixth of the time) and at the end, and their ratio.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from app import theme
+from app.controller import Controller
+from app.windows.main import MainWindow
+from core import oracle
+from core.config import Config, replaced
+from core.processes import JobProcess
+from core.records import Choice
+from core.session import Session
+from core.tasks import find
+
+_KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
+_EVERY_MS = 10_000
+_FIRST = 30
+"""Answers before training starts, as in a session made in the window."""
 
 
-def megabytes(process: psutil.Process) -> float:
-    return process.memory_full_info().pss / 1e6
+@dataclass(frozen=True)
+class Sample:
+    """Of window and children together, but for megabytes: of each, the window first."""
+
+    seconds: float
+    megabytes: tuple[int, ...]
+    threads: int
+    files: int
+    labels: int
+    env_steps: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.megabytes)
 
 
-def sample(window: psutil.Process) -> dict[str, float]:
-    """Megabytes of the window and of each child, in the order of their start, but for one that has just ended."""
-    sizes: dict[str, float] = {}
-    for number, process in enumerate([window, *window.children(recursive=True)]):
-        try:
-            sizes["window" if number == 0 else f"child {number}"] = megabytes(process)
-        except psutil.NoSuchProcess:
-            continue
-    return sizes
+class Watch(QObject):
+    """Answers, and notes what is held."""
+
+    def __init__(self, window: MainWindow, controller: Controller, labels_a_minute: float) -> None:
+        super().__init__()
+        self._window, self._controller = window, controller
+        self._started = time.monotonic()
+        self.samples: list[Sample] = []
+        self._timers = [QTimer(self, interval=round(60_000 / labels_a_minute)), QTimer(self, interval=_EVERY_MS)]
+        for timer, slot in zip(self._timers, (self._on_label_due, self._on_sample_due), strict=True):
+            timer.timeout.connect(slot)
+            timer.start()
+
+    def stop(self) -> None:
+        for timer in self._timers:
+            timer.stop()
+
+    def _on_label_due(self) -> None:
+        shown = self._window.clips.shown
+        if shown is not None:
+            choice = oracle.answer(shown.query, self._controller.session.config).choice
+            QTest.keyClick(self._window, _KEYS[choice])
+
+    def _on_sample_due(self) -> None:
+        own = psutil.Process()
+        processes = [own, *own.children(recursive=True)]
+        sample = Sample(
+            round(time.monotonic() - self._started),
+            tuple(round(process.memory_full_info().pss / 1e6) for process in processes),
+            sum(process.num_threads() for process in processes),
+            sum(process.num_fds() for process in processes),
+            self._controller.progress.labels,
+            self._controller.progress.env_steps,
+        )
+        self.samples.append(sample)
+        print(json.dumps({**asdict(sample), "total": sample.total}), file=sys.stderr, flush=True)
 
 
-def watch(seconds: float, folder: Path) -> list[tuple[float, dict[str, float]]]:
-    command = [sys.executable, "-m", "app", "--teacher", "oracle", "--session", str(folder)]
-    program = subprocess.Popen([*command, "--quit-after", str(seconds)])
-    window, samples, started = psutil.Process(program.pid), [], time.monotonic()
-    while program.poll() is None:
-        elapsed = time.monotonic() - started
-        if elapsed < seconds - 10:
-            samples.append((elapsed, sample(window)))
-            total = sum(samples[-1][1].values())
-            print(f"{elapsed:6.0f} s {total:7.0f} MB {samples[-1][1]}", file=sys.stderr, flush=True)
-        time.sleep(10)
-    if program.returncode:
-        raise SystemExit(f"the window ended with exit code {program.returncode}")
-    return samples
+def figures(samples: list[Sample], seconds: float) -> dict[str, object]:
+    early = min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6)))
+    late = samples[-1]
+    return {
+        "early": {**asdict(early), "total": early.total},
+        "late": {**asdict(late), "total": late.total},
+        "ratio": round(late.total / early.total, 3),
+        "largest": max(sample.total for sample in samples),
+        "labels_a_minute": round(60 * (late.labels - early.labels) / (late.seconds - early.seconds), 1),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=20)
-    seconds = parser.parse_args().minutes * 60
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--labels-a-minute", type=float, default=30)
+    options = parser.parse_args()
+    app = QApplication([])
+    app.setQuitOnLastWindowClosed(False)
+    theme.apply(app)
     with tempfile.TemporaryDirectory() as folder:
-        samples = watch(seconds + 20, Path(folder) / "memory")
-    totals = [(elapsed, sum(sizes.values())) for elapsed, sizes in samples]
-    early = min(totals, key=lambda row: abs(row[0] - seconds / 4))
-    late = totals[-1]
-    print(json.dumps({"early": early, "late": late, "ratio": late[1] / early[1], "late_parts": samples[-1][1]}))
+        labels = round(options.minutes * options.labels_a_minute)
+        chosen = {"labels": labels, "steps": 10**12, "query.first_labels": min(labels, _FIRST)}
+        config = replaced(Config(), **{**find(Config().task).presets, **chosen})
+        controller = Controller(Session.create(Path(folder) / "session", config), JobProcess)
+        window = MainWindow(controller)
+        watch = Watch(window, controller, options.labels_a_minute)
+        window.closed.connect(app.quit)
+        QTimer.singleShot(round(60_000 * options.minutes), window.close)
+        window.show()
+        window.activateWindow()
+        controller.start()
+        app.exec()
+        watch.stop()
+    print(json.dumps(figures(watch.samples, 60 * options.minutes)))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import archive
+from core import archive, curves
 from core.archive import export_session, import_session
 from core.errors import UserError
 from core.events import JobState
+from core.metrics import Metrics
 from core.records import Choice
 from core.session import Session
 from tests.core.builders import query, tiny
@@ -213,6 +214,26 @@ def test_where_nothing_can_be_written_export_says_so_and_leaves_nothing(session:
     with pytest.raises(UserError, match="can't be written"):
         export_session(session, tmp_path / "nowhere" / "shared")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["s"]
+
+
+def test_the_curves_go_along(session: Session, tmp_path: Path) -> None:
+    metrics, again = Metrics(), Metrics()
+    metrics.append("loss", 1.5, 0.25)
+    curves.keep(session.folder, metrics)
+    export_session(session, tmp_path / "shared")
+    import_session(tmp_path / "shared", tmp_path / "back")
+    curves.restore(tmp_path / "back", again)
+    assert again.series()["loss"].points().tolist() == [[1.5, 0.25]]
+
+
+def test_damaged_curves_are_no_reason_to_refuse_a_session(
+    packed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    remade(packed, also("metrics.safetensors", b"x" * 100))
+    import_session(packed, tmp_path / "back")
+    metrics = Metrics()
+    curves.restore(tmp_path / "back", metrics)
+    assert metrics.names() == () and "damaged" in caplog.text
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps no such bits")

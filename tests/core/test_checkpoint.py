@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import checkpoint
+from core import arrays, checkpoint
 from core.checkpoint import load_newest, save_checkpoint
 from core.disk import write_atomically
 from core.errors import UserError
@@ -173,7 +173,7 @@ def test_one_without_a_digest_from_before_there_was_any_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoint, "_VERSION", 1)
-    monkeypatch.setattr(checkpoint, "_digest", lambda *_: "")
+    monkeypatch.setattr(arrays, "_digest", lambda *_: "")
     save_checkpoint(tmp_path, 3, states(3))
     monkeypatch.undo()
     assert number_of(load_newest(tmp_path)) == 3

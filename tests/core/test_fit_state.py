@@ -10,7 +10,6 @@ import pytest
 from core import parallel
 from core.records import Choice, Preference
 from core.reward.fit import FitReport, RewardFit
-from core.reward.pairs import NumberPairs
 from tests.core.builders import preference, query, segment
 from tests.core.toy import accuracy, copied, new_fit, reports, same, toy_preferences, train, weights
 
@@ -263,11 +262,10 @@ def test_a_change_to_and_from_cant_tell_leaves_and_joins_in_its_place() -> None:
     list(fit.epochs(1))
     fit.add(answers[4])
     assert fit.ids == tuple(range(9)) and fit.resampling.counts.sum(1).tolist() == [9] * 3
-    pairs = fit._pairs
-    assert isinstance(pairs, NumberPairs)
-    assert pairs._inputs[4, 0, 0, : answers[4].query.left.observations.shape[1]].tolist() == pytest.approx(
-        answers[4].query.left.observations[0].tolist()
-    )
+    never = new_fit()
+    for answer in answers:
+        never.add(answer)
+    assert fit.chances(range(9), fit.ensemble) == never.chances(range(9), fit.ensemble)
     list(fit.epochs(1))
 
 

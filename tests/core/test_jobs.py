@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersReplayed,
     BatchCollected,
+    ClipsRendered,
+    ClipsRequested,
     DemonstrationRecorded,
     Event,
     JobState,
@@ -22,6 +24,9 @@ from core.events import (
     PreferenceChanged,
     PreferenceWithdrawn,
     QueryOffered,
+    ReplayRefused,
+    ReplayRendered,
+    ReplayRequested,
     RewardFitted,
     RewardPublished,
     RolloutReported,
@@ -29,11 +34,10 @@ from core.events import (
 )
 from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
-from core.parallel import Both
 from core.processes import JobSpec
 from core.records import Choice
 from core.tasks import find
-from tests.core.builders import preference, tiny
+from tests.core.builders import preference, segment, tiny
 
 
 class Played:
@@ -196,6 +200,27 @@ def test_the_oracle_is_told_of_the_pool_where_its_limits_need_it() -> None:
     assert {o.query.pool_returns for o in of(QueryOffered, plain.turn(published(plain, 0)))} == {None}
 
 
+def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
+    rollout = Played("rollout", teacher="human", query__ready=4, labels=100)
+    before = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    assert [o.query.predicted for o in before] == [()] * 4
+    ensemble = rewarded(rollout)
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(before)]
+    offered = of(QueryOffered, rollout.turn(ensemble, *answers))
+    assert len(offered) == 4
+    for query in (o.query for o in offered):
+        left, right = rollout.job.ensemble.segment_sums([query.left, query.right]).T  # type: ignore[attr-defined]
+        assert query.predicted == pytest.approx(1 / (1 + np.exp(right.astype(float) - left)))
+        assert query.disagreement == pytest.approx(np.var(query.predicted))
+
+
+def test_nothing_is_predicted_for_the_oracle() -> None:
+    rollout = Played("rollout")
+    rollout.turn(published(rollout, 0), rewarded(rollout))
+    offered = of(QueryOffered, rollout.turn(published(rollout, 1)))
+    assert {o.query.predicted for o in offered} == {()}
+
+
 def test_an_answer_taken_back_is_owed_again() -> None:
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
@@ -232,7 +257,8 @@ def test_the_first_fit_is_a_long_one() -> None:
         reward.job.receive(news)
         events = itertools.takewhile(lambda event: not isinstance(event, Waited), reward.job.run())
         epochs.append(sum(event is None for event in events))
-    assert epochs == [2 * 200, 2 * 3]  # after the only gradient step of an epoch, and at its end
+    # After the only gradient step of an epoch, and at its end; with two answers some are held out, and judged between.
+    assert epochs == [2 * 200, 3 * 3]
 
 
 @pytest.mark.parametrize("breaths", [1, 3, None])
@@ -295,11 +321,11 @@ def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.Monke
             with torch.no_grad():
                 fit.ensemble.network.weights[0][0, 0, 0] = float("nan")
 
-    def judged(both: Both) -> Generator[None, None, tuple[torch.Tensor, float]]:
+    def validate(both: object) -> Iterator[Any]:
         yield None
         return torch.zeros(3), 0.5
 
-    monkeypatch.setattr(fit, "_validate", judged)
+    monkeypatch.setattr(fit, "_validate", validate)
     monkeypatch.setattr(fit.optimiser, "step", spoil)
     for version in (1, 2):
         assert len(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) == 1
@@ -385,3 +411,56 @@ def test_a_state_that_does_not_fit_is_told_in_one_sentence(name: str, damage: st
     }[damage]
     with pytest.raises(UserError, match="does not fit the .* stage"):
         Played(name, state).turn(AnswersReplayed())
+
+
+def test_a_demonstration_tells_the_measure_of_its_episode() -> None:
+    rollout = Played("rollout", rollout__demonstrate_every=1)
+    (shown,) = of(DemonstrationRecorded, rollout.turn(published(rollout, 0), rewarded(rollout)))[-1:]
+    assert shown.segment.length == find(rollout.config.task).episode_steps - 1
+    assert shown.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+
+
+def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:
+    weights = untrained_policy(clips.config).to_arrays()
+    return of(ReplayRendered, clips.turn(ReplayRequested(token, weights, 32, 10.0)))
+
+
+def test_a_policy_of_the_past_acts_and_is_drawn() -> None:
+    clips = Played("clips")
+    (before,) = replayed(clips)
+    assert before.token == 7 and before.clip.pixels.shape == (80, 32, 32, 3) and before.clip.fps == 10.0
+    assert before.predicted.shape == (0,)  # no reward has been fitted
+    assert before.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+    clips.job.receive(rewarded(Played("rollout")))
+    (after,) = replayed(clips)
+    assert after.predicted.shape == (319,) and after.predicted.std() == pytest.approx(1, abs=1e-3)
+    assert (after.clip.pixels == before.clip.pixels).all()  # it starts the same each time
+
+
+def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come_first() -> None:
+    clips = Played("clips")
+    weights = untrained_policy(clips.config).to_arrays()
+    pair = tuple(segment(number) for number in (1, 2))
+    drawn = clips.turn(
+        ReplayRequested(1, weights, 16, 5.0), ReplayRequested(2, weights, 16, 5.0), ClipsRequested(3, pair, 16, 30.0)
+    )
+    assert [(type(event), event.token) for event in drawn[:2]] == [(ClipsRendered, 3), (ReplayRendered, 2)]
+
+
+def test_weights_of_another_session_are_refused_and_pairs_still_drawn() -> None:
+    clips = Played("clips")
+    (refused,) = of(ReplayRefused, clips.turn(ReplayRequested(1, {"weights": np.zeros(3, np.float32)}, 16, 5.0)))
+    assert refused.token == 1 and "not one of this session's" in refused.reason
+    assert len(of(ClipsRendered, clips.turn(ClipsRequested(2, (segment(1),), 16, 30.0)))) == 1
+
+
+def test_the_policy_says_of_which_steps_it_is() -> None:
+    policy = Played("policy")
+    (first,) = of(PolicyPublished, policy.turn())
+    assert first.env_steps == 0
+    policy.job._env_steps = 4096
+    resumed = Played("policy", policy.job.get_state())
+    assert of(PolicyPublished, resumed.turn())[0].env_steps == 4096
+    state = policy.job.get_state()
+    del state.values["env_steps"]  # as an older checkpoint
+    assert of(PolicyPublished, Played("policy", state).turn())[0].env_steps is None

@@ -77,3 +77,29 @@ def test_a_reader_beside_the_writer_sees_whole_points() -> None:
         x, y = series.snapshot()
         assert (y == 2 * x).all()
     writer.join()
+
+
+def test_one_place_has_one_figure_the_newest_that_is_a_number() -> None:
+    series = Series()
+    for y in (3.0, 4.0, np.nan):
+        series.append(1, y)
+    assert series.points().tolist() == [[1, 4]]
+
+
+def test_what_comes_before_the_newest_is_dropped() -> None:
+    series = Series()
+    for x in (2, 1, 3):
+        series.append(x, 10 * x)
+    assert series.points().tolist() == [[2, 20], [3, 30]]
+
+
+def test_all_series_go_back_together() -> None:
+    metrics = Metrics()
+    for x in range(5):
+        metrics.append("a", x, x)
+        metrics.append("b", 2 * x, x)
+    metrics.rewind(3)
+    assert metrics.snapshot("a")[0].tolist() == [0, 1, 2, 3]
+    assert metrics.snapshot("b")[0].tolist() == [0, 2]
+    metrics.append("a", 3.5, 9)
+    assert metrics.snapshot("a")[1].tolist() == [0, 1, 2, 3, 9]

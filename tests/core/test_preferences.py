@@ -126,6 +126,37 @@ def test_with_nothing_left_to_take_back_there_is_none(opened: Open) -> None:
     assert store.count() == 0
 
 
+def test_what_was_taken_back_is_given_again_in_the_order_it_was_given(opened: Open) -> None:
+    store = opened()
+    given = [store.add(query(i), Choice.LEFT, "human") for i in range(4)]
+    for _ in range(3):
+        store.withdraw_last()
+    store.close()
+    again = opened()
+    assert [p and p.id for p in (again.give_again(), again.give_again())] == [given[1].id, given[2].id]
+    assert again.withdraw_last() is not None  # number 2 once more
+    assert [p and p.id for p in (again.give_again(), again.give_again())] == [given[2].id, given[3].id]
+    assert again.give_again() is None
+    assert [(p.id, p.answered_at) for p in again.all()] == [(p.id, p.answered_at) for p in given]
+
+
+def test_a_new_answer_ends_what_could_be_given_again(opened: Open) -> None:
+    store = opened()
+    first, second = (store.add(query(i), Choice.LEFT, "human") for i in range(2))
+    store.withdraw_last()
+    third = store.add(query(2), Choice.TIE, "human")
+    assert store.give_again() is None
+    store.withdraw_last()
+    store.withdraw_last()
+    assert [p and p.id for p in (store.give_again(), store.give_again())] == [first.id, third.id]
+    assert store.give_again() is None
+    assert [(kept.preference.id, kept.withdrawn) for kept in opened().history()] == [
+        (first.id, False),
+        (second.id, True),
+        (third.id, False),
+    ]
+
+
 WRITER = """
 import sys
 from pathlib import Path

@@ -11,8 +11,17 @@ import numpy as np
 import pytest
 
 from core.config import Config, QueryConfig, replaced
-from core.queries import QuerySelector, disagreement, first_labels, information, labels_due, recency, scheduled
-from core.records import Float32, Segment
+from core.queries import (
+    QuerySelector,
+    disagreement,
+    first_labels,
+    information,
+    labels_due,
+    predictions,
+    recency,
+    scheduled,
+)
+from core.records import Float32, Query, Segment
 from tests.core.builders import segment
 
 TOTAL = 10_000_000
@@ -105,6 +114,19 @@ def logit(chance: float) -> float:
 def test_disagreement_by_hand() -> None:
     left = np.array([[logit(0.9), logit(0.5)], [logit(0.6), logit(0.2)], [logit(0.3), logit(0.2)]], np.float32)
     assert disagreement(left, np.zeros_like(left)) == pytest.approx([0.06, 0.02])
+
+
+def test_predictions_by_hand() -> None:
+    """Sums of log(3) and log(9) more are chances of 3 and 9 in favour."""
+    odds = {1: (3.0, 1.0), 2: (1.0, 9.0), 3: (1.0, 1.0)}
+
+    def sums(segments: list[Segment]) -> Float32:
+        return np.log(np.array([odds[s.id] for s in segments], np.float32)).T
+
+    pairs = [Query(1, segment(1), segment(2), 0.0), Query(2, segment(2), segment(3), 0.0)]
+    told = predictions(pairs, sums)
+    assert [tuple(round(p, 6) for p in members) for members in told] == [(0.75, 0.1), (0.5, 0.9)]
+    assert predictions([], sums) == []
 
 
 def test_information_by_hand() -> None:

@@ -142,7 +142,7 @@ class Listening:
         self.heard.append(event)
 
 
-def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy", "clips")) -> set[str]:
+def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy", "clips", "snapshots")) -> set[str]:
     ports = {name: Listening() for name in jobs}
     deliver(event, ports)
     assert all(port.heard in ([], [event]) for port in ports.values())
@@ -152,8 +152,8 @@ def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy"
 @pytest.mark.parametrize(
     ("event", "jobs"),
     [
-        (PolicyPublished(1, {}), {"rollout", "reward"}),
-        (RewardPublished(1, {}), {"rollout"}),
+        (PolicyPublished(1, {}), {"rollout", "reward", "snapshots"}),
+        (RewardPublished(1, {}), {"rollout", "clips"}),
         (PreferenceAdded(preference(1)), {"reward", "rollout"}),
         (PreferenceWithdrawn(1), {"reward", "rollout"}),
         (AnswersReplayed(), {"reward", "rollout"}),

@@ -1,0 +1,99 @@
+"""Errors that nobody foresaw: written to the log, then told in a dialog. The program never goes without a word."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import traceback
+from collections import deque
+from types import TracebackType
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from app.widgets.crash_dialog import CrashDialog
+from core.errors import summary
+
+_LINES = 300
+_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+log = logging.getLogger(__name__)
+
+
+class RecentLog(logging.Handler):
+    """The last lines of the log, at hand without reading a file."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.setFormatter(logging.Formatter(_FORMAT))
+        self._lines: deque[str] = deque(maxlen=_LINES)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(self.format(record))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines)
+
+
+class CrashReporter(QObject):
+    """Takes the place of Python's hooks, for this thread and all others. One dialog at a time; the rest is only logged.
+
+    Signals:
+        quit_requested(): the person wants to leave after an error.
+        crashed(str): an error came up unforeseen; one sentence. From any thread.
+    """
+
+    quit_requested = Signal()
+    crashed = Signal(str)
+
+    def __init__(self, log_file: str = "", parent: QObject | None = None) -> None:
+        """log_file: where the whole log is."""
+        super().__init__(parent)
+        self.log_file = log_file
+        self._recent = RecentLog()
+        self._telling = False
+        self.dialog: CrashDialog | None = None
+        self.crashed.connect(self._on_crashed)
+        self._hooks = sys.excepthook, threading.excepthook
+
+    def install(self) -> None:
+        logging.getLogger().addHandler(self._recent)
+        sys.excepthook, threading.excepthook = self._take, self._take_from_thread
+
+    def remove(self) -> None:
+        sys.excepthook, threading.excepthook = self._hooks
+        logging.getLogger().removeHandler(self._recent)
+
+    def _take_from_thread(self, told: threading.ExceptHookArgs) -> None:
+        if told.exc_value is not None:  # it is None at the interpreter's end
+            self._take(told.exc_type, told.exc_value, told.exc_traceback)
+
+    def _take(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Called in the thread that the error came up in."""
+        if not isinstance(error, Exception):  # Ctrl+C, and the way out
+            self._hooks[0](kind, error, trace)
+            return
+        try:
+            log.critical("Unforeseen: %s", "".join(traceback.format_exception(kind, error, trace)))
+            self.crashed.emit(summary(error))
+        except Exception:  # telling must not fail without a word either
+            traceback.print_exc(file=sys.__stderr__)
+            sys.__excepthook__(kind, error, trace)
+
+    def _on_crashed(self, sentence: str) -> None:
+        if self._telling:  # also where the dialog itself can't be made
+            return
+        self._telling = True
+        self.dialog = CrashDialog(sentence, self._recent.text, self.log_file)
+        self.dialog.quit_requested.connect(self.quit_requested)
+        self.dialog.finished.connect(self._on_finished)
+        if QThread.currentThread().loopLevel():
+            self.dialog.open()
+        else:  # before the window's loop, or after it: nobody else would keep the dialog alive
+            self.dialog.exec()
+
+    def _on_finished(self) -> None:
+        self._telling = False
+        if self.dialog is not None:
+            self.dialog.deleteLater()
+            self.dialog = None

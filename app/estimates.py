@@ -1,0 +1,51 @@
+"""How long something will take, from how long it took before. Pure."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+_REMEMBERED = 8
+
+
+class Estimate:
+    """Counts down while something is under way: the median of the last times, less what has passed."""
+
+    def __init__(self, usual: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        """usual: seconds, as long as nothing was measured; None where nobody knows."""
+        self._clock = clock
+        self._usual = usual
+        self._taken: deque[float] = deque(maxlen=_REMEMBERED)
+        self._began: float | None = None
+
+    def begin(self) -> None:
+        self._began = self._clock()
+
+    def end(self) -> float | None:
+        """How long it took; None where it had not begun."""
+        if self._began is None:
+            return None
+        taken, self._began = self._clock() - self._began, None
+        self._taken.append(taken)
+        return taken
+
+    def drop(self) -> None:
+        """It was interrupted: how long it took would tell nothing."""
+        self._began = None
+
+    @property
+    def under_way(self) -> bool:
+        return self._began is not None
+
+    @property
+    def expected(self) -> float | None:
+        """Seconds that the whole takes."""
+        return sorted(self._taken)[len(self._taken) // 2] if self._taken else self._usual
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until it should be over, negative where it takes longer than ever; None where nothing is known."""
+        if self._began is None or self.expected is None:
+            return None
+        return self.expected - (self._clock() - self._began)

@@ -1,0 +1,168 @@
+"""What stands beside and between the pictures of a film: captions, a curve, a title and an end. Drawn with OpenCV.
+
+Pictures are (height, width, 3) uint8, RGB. All sizes are shares of the height, so that a film looks the same at any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+Picture = npt.NDArray[np.uint8]
+Colour = tuple[int, int, int]
+BACKGROUND, PANEL, LINE = (20, 23, 28), (28, 33, 40), (70, 80, 94)
+TEXT, MUTED, GREEN = (236, 239, 244), (167, 177, 190), (76, 195, 138)
+_FACE = "sans"
+"""OpenCV's own variable font: antialiased, and the same on every system."""
+_BOLD, _REGULAR = 700, 420
+_SMALLEST = 6
+"""Pixels of a letter's height, below which OpenCV draws none."""
+
+
+@dataclass(frozen=True)
+class Caption:
+    """told: of when it is, as 'after 12 answers, 3 minutes'; figure: the measure then, as '0.4', and what it counts."""
+
+    told: str
+    figure: str
+    measure: str
+
+
+def blank(height: int) -> Picture:
+    """An empty picture, 16 wide and 9 high."""
+    return np.full((height, height * 16 // 9, 3), BACKGROUND, np.uint8)
+
+
+def write(
+    picture: Picture, text: str, left: float, base: float, size: float, colour: Colour = TEXT, bold: bool = False
+) -> None:
+    """One line whose first letter stands at `left` on the line `base`; in pixels."""
+    face, weight = cv2.FontFace(_FACE), _BOLD if bold else _REGULAR
+    place = round(left), round(base)
+    drawn = cv2.putText(picture, text, place, colour, face, max(_SMALLEST, round(size)), weight=weight)[1]
+    np.copyto(picture, drawn)
+
+
+def width(text: str, size: float, bold: bool = False) -> int:
+    face, weight = cv2.FontFace(_FACE), _BOLD if bold else _REGULAR
+    box: Sequence[int] = cv2.getTextSize((0, 0), text, (0, 0), face, max(_SMALLEST, round(size)), weight=weight)
+    return box[0] + box[2]
+
+
+def fitting(text: str, size: float, room: float, bold: bool = False) -> float:
+    """The largest size, up to `size`, at which the line fits into so many pixels."""
+    return min(size, size * room / max(1, width(text, size, bold)))
+
+
+def wrapped(text: str, size: float, room: float) -> list[str]:
+    """The text in lines that are at most so many pixels long."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def title_card(height: int, title: str, instruction: str, below: str) -> Picture:
+    """What is taught, and with what instruction."""
+    card = blank(height)
+    left, room = 0.12 * height, card.shape[1] - 0.24 * height
+    lines = wrapped(instruction, 0.048 * height, room)
+    base = height * 0.5 - 0.034 * height * len(lines) - 0.02 * height
+    write(card, title, left, base, fitting(title, 0.1 * height, room, bold=True), TEXT, bold=True)
+    cv2.rectangle(card, *_corners(left, base + 0.045 * height, left + 0.16 * height, base + 0.053 * height), GREEN, -1)
+    for number, line in enumerate(lines):
+        write(card, line, left, base + (0.14 + 0.068 * number) * height, 0.048 * height, MUTED)
+    write(card, below, left, height * 0.92, 0.036 * height, MUTED)
+    return card
+
+
+def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequence[float]) -> Picture:
+    """What was reached: the measure before and after, its curve, and what it took."""
+    card = blank(height)
+    left, middle = 0.12 * height, card.shape[1] / 2
+    write(card, last.measure, left, 0.17 * height, fitting(last.measure, 0.055 * height, middle - left), MUTED)
+    change = f"{first.figure} → {last.figure}"
+    write(
+        card, change, left, 0.36 * height, fitting(change, 0.15 * height, 0.95 * middle - left, bold=True), GREEN, True
+    )
+    for number, line in enumerate(last.told.split(", ")):
+        write(card, line, left, (0.52 + 0.08 * number) * height, 0.06 * height, TEXT, bold=True)
+    write(card, facts, left, 0.92 * height, 0.036 * height, MUTED)
+    box = middle + 0.05 * height, 0.14 * height, card.shape[1] - left, 0.72 * height
+    draw_curve(card, box, curve, len(curve) - 1)
+    return card
+
+
+def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float], at: int) -> Picture:
+    """A clip (height, height, 3), and beside it when that was and how well it went; `at`: of the curve, now."""
+    height = len(clip)
+    picture = blank(height)
+    picture[:, :height] = clip
+    left, room = height * 1.06, picture.shape[1] - height * 1.12
+    write(picture, title, left, 0.1 * height, fitting(title, 0.042 * height, room), MUTED)
+    size = 0.078 * height
+    for number, line in enumerate(_pieces(caption.told)):
+        write(picture, line, left, (0.22 + 0.105 * number) * height, fitting(line, size, room, True), TEXT, bold=True)
+    write(picture, caption.figure, left, 0.59 * height, 0.14 * height, GREEN, bold=True)
+    for number, line in enumerate(wrapped(caption.measure, 0.04 * height, room)[:2]):
+        write(picture, line, left, (0.655 + 0.052 * number) * height, 0.04 * height, MUTED)
+    draw_curve(picture, (left, 0.76 * height, picture.shape[1] - 0.06 * height, 0.94 * height), curve, at)
+    return picture
+
+
+def _pieces(told: str) -> list[str]:
+    """'after 12 answers, 3 minutes' in lines of their own."""
+    words = told.removeprefix("after ")
+    return ([] if words == told else ["after"]) + words.split(", ")
+
+
+def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Picture:
+    """Two clips (8/9 height, 8/9 height, 3), each with its caption below."""
+    side = len(clips[0])
+    height = side * 9 // 8
+    picture = blank(height)
+    for number, (clip, caption) in enumerate(zip(clips, captions, strict=True)):
+        left = number * side
+        picture[:side, left : left + side] = clip
+        size = fitting(caption.told, 0.048 * height, side * 0.66, bold=True)
+        write(picture, caption.told, left + 0.03 * height, 0.962 * height, size, TEXT, bold=True)
+        figure = width(caption.figure, 0.062 * height, bold=True)
+        write(
+            picture, caption.figure, left + side - 0.03 * height - figure, 0.966 * height, 0.062 * height, GREEN, True
+        )
+    cv2.line(picture, (side, 0), (side, height), BACKGROUND, max(1, round(0.006 * height)))
+    return picture
+
+
+def draw_curve(picture: Picture, box: tuple[float, float, float, float], values: Sequence[float], at: int) -> None:
+    """The values over the width of the box (left, top, right, bottom), bright up to number `at`, with a dot there."""
+    left, top, right, bottom = box
+    known = np.array(values, np.float64)
+    finite = np.isfinite(known)
+    height = len(picture)
+    cv2.line(picture, *_corners(left, bottom, right, bottom), LINE, max(1, height // 360), cv2.LINE_AA)
+    if not finite.any():
+        return
+    low, high = min(0.0, float(known[finite].min())), float(known[finite].max())
+    x = left + (right - left) * np.arange(len(known)) / max(1, len(known) - 1)
+    y = bottom - (bottom - top) * (known - low) / ((high - low) or 1.0)
+    points = np.stack([x, y], axis=1)
+    thick = max(1, round(height / 180))
+    for rows, colour in ((finite, LINE), (finite & (np.arange(len(known)) <= at), GREEN)):
+        line = points[rows].round().astype(np.int32)
+        cv2.polylines(picture, [line], False, colour, thick, cv2.LINE_AA)
+    if finite[at]:
+        centre = round(x[at]), round(y[at])
+        cv2.circle(picture, centre, max(2, round(height / 60)), GREEN, -1, cv2.LINE_AA)
+
+
+def _corners(left: float, top: float, right: float, bottom: float) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (round(left), round(top)), (round(right), round(bottom))

@@ -1,0 +1,157 @@
+"""Build the bundle, and what it is shipped as. One command, for the system it is run on:
+
+python3 packaging/build.py                   Linux: folder, .deb and .tar.xz; Windows: folder, installer and .zip
+python3 packaging/build.py --torch cuda      the same with CUDA
+python3 packaging/build.py --folder-only     stop after the folder
+python3 packaging/build.py --output FOLDER   instead of packaging/dist
+
+Standard library only: what it needs it installs into an environment of its own, at the versions of constraints.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(1, str(ROOT))  # after this folder, which Python puts first
+
+import bundle as bundles  # noqa: E402
+import debian  # noqa: E402
+
+import run  # noqa: E402
+from core.version import VERSION  # noqa: E402
+
+_XZ_LEVEL = 6
+
+
+class Build:
+    """One flavour: its folders, and how long each step took."""
+
+    def __init__(self, flavour: str, output: Path) -> None:
+        self.cuda = flavour == "cuda"
+        self.output = output
+        self.work = HERE / "build" / flavour
+        self.python = self.work / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+        self.version = VERSION + ("+cuda" if self.cuda else "")
+        self.name = f"somersault-{self.version}-{platform.system().lower()}-{platform.machine().lower()}"
+        self.folder = output / self.name
+        self.icon = self.work / "pyinstaller" / "somersault" / "somersault.ico"
+        self.seconds: dict[str, float] = {}
+        self.epoch = int(os.environ.get("SOURCE_DATE_EPOCH") or _commit_time())
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        print(f"{step} ...", flush=True)
+        started = time.monotonic()
+        yield
+        self.seconds[step] = round(time.monotonic() - started, 1)
+
+    def call(self, *command: object, **environ: str) -> None:
+        subprocess.run([*map(str, command)], cwd=ROOT, check=True, env={**os.environ, **environ})
+
+    def make_environment(self) -> None:
+        """Installs the constrained libraries and PyInstaller, and with them nothing that only tests need."""
+        if not self.python.exists():
+            self.call(sys.executable, "-m", "venv", self.work / "venv")
+        wanted = run.requirements(("build",))
+        pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *run.constrained()]
+        self.call(*pip, run.torch_requirement(wanted, self.cuda), *run.torch_index(dict(os.environ), self.cuda))
+        self.call(*pip, *wanted)
+
+    def freeze(self) -> None:
+        frozen, work, spec = self.work / "frozen", self.work / "pyinstaller", HERE / "somersault.spec"
+        shutil.rmtree(self.work / "licences", ignore_errors=True)
+        places = ["--distpath", frozen, "--workpath", work]
+        if sys.platform == "win32":
+            self.icon.parent.mkdir(parents=True, exist_ok=True)
+            self.call(self.python, HERE / "icon.py", self.icon)
+        fixed = {"PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": str(self.epoch)}
+        self.call(self.python, "-m", "PyInstaller", "--noconfirm", "--log-level", "ERROR", *places, spec, **fixed)
+        sources = work / "somersault" / "sources.txt"
+        self.call(self.python, HERE / "licences.py", sources, self.work / "licences")
+        bundles.assemble(frozen / "somersault", self.work / "licences", self.folder)
+        debian.set_times(self.folder, self.epoch)
+        (self.output / f"{self.name}.files.txt").write_text(bundles.listing(self.folder), "utf-8")
+
+    def make_deb(self) -> Path:
+        target = self.output / f"somersault_{self.version}_{debian.architecture(platform.machine())}.deb"
+        staging = self.work / "deb"
+        debian.build(self.folder, self.version, platform.machine(), self.cuda, staging, target, self.epoch)
+        return target
+
+    def make_installer(self) -> Path:
+        """With NSIS, whose payload is at most 2 GB: CUDA's libraries are more, and are shipped as an archive only."""
+        target = self.output / f"{self.name}-setup.exe"
+        names = {"VERSION": self.version, "BUNDLE": self.folder, "ICON": self.icon, "OUTPUT": target}
+        self.call("makensis", *(f"-D{name}={value}" for name, value in names.items()), HERE / "windows/somersault.nsi")
+        return target
+
+    def make_archive(self) -> Path:
+        """The folder as one file that is unpacked anywhere; in a fixed order, and owned by nobody in particular."""
+        if sys.platform == "win32":
+            return Path(shutil.make_archive(str(self.folder), "zip", self.output, self.name))
+        target = self.output / f"{self.name}.tar.xz"
+        with target.open("wb") as file:
+            xz = subprocess.Popen(["xz", f"-{_XZ_LEVEL}", "--threads=0"], stdin=subprocess.PIPE, stdout=file)
+            assert xz.stdin
+            with tarfile.open(fileobj=xz.stdin, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+                archive.add(self.folder, self.name, filter=_nobodys)
+            xz.stdin.close()
+        if xz.wait():
+            raise subprocess.CalledProcessError(xz.returncode, "xz")
+        return target
+
+
+def _nobodys(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = "root"
+    return entry
+
+
+def _commit_time() -> str:
+    return subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True).strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--torch", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--folder-only", action="store_true")
+    parser.add_argument("--output", type=Path, default=HERE / "dist")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    build, made = Build(options.torch, options.output.resolve()), []
+    with build.timed("environment"):
+        build.make_environment()
+    with build.timed("folder"):
+        build.freeze()
+    if not options.folder_only:
+        if sys.platform == "linux":
+            with build.timed("deb"):
+                made.append(build.make_deb())
+        if sys.platform == "win32" and shutil.which("makensis") and not build.cuda:
+            with build.timed("installer"):
+                made.append(build.make_installer())
+        with build.timed("archive"):
+            made.append(build.make_archive())
+    sizes = {build.folder.name: bundles.size(build.folder), **{path.name: path.stat().st_size for path in made}}
+    print(
+        json.dumps(
+            {"megabytes": {name: round(count / 1e6, 1) for name, count in sizes.items()}, "seconds": build.seconds}
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The Debian package: the bundle in /usr/lib/somersault, a link in /usr/bin, and what a desktop looks for."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import bundle as bundles
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_DEPENDS = (
+    # C and C++, which graphics drivers share with the program
+    *("libstdc++6", "libgcc-s1", "zlib1g", "libzstd1", "libexpat1"),
+    # OpenGL and a driver that works without a GPU; on one with a GPU its own takes precedence
+    *("libgl1", "libegl1", "libgl1-mesa-dri"),
+    # what Qt draws with, and something to read
+    *("libfontconfig1", "libfreetype6", "libglib2.0-0", "libdbus-1-3", "libxkbcommon0", "fonts-dejavu-core"),
+    # what Qt's windows need, X11's and Wayland's
+    *(
+        "libx11-6",
+        "libx11-xcb1",
+        "libxkbcommon-x11-0",
+        "libxcb1",
+        "libxcb-cursor0",
+        "libxcb-glx0",
+        "libxcb-icccm4",
+        "libxcb-image0",
+    ),
+    *("libxcb-keysyms1", "libxcb-randr0", "libxcb-render0", "libxcb-render-util0", "libxcb-shape0", "libxcb-shm0"),
+    *("libxcb-sync1", "libxcb-util1", "libxcb-xfixes0", "libxcb-xkb1", "libwayland-client0", "libwayland-cursor0"),
+    "libwayland-egl1",
+)
+_CONTROL = """Package: somersault
+Version: {version}
+Architecture: {architecture}
+Maintainer: The Somersault authors <somersault@localhost>
+Installed-Size: {kilobytes}
+Depends: {depends}
+Section: science
+Priority: optional
+Description: teach a simulated robot by choosing the better of two clips
+ Somersault is a window in which a person teaches a simulated robot, or an
+ Atari player, a behaviour that has no reward function: of two short clips
+ the better one is chosen, again and again, while the robot learns.
+ .
+ This package holds all Python libraries that it needs{flavour}.
+"""
+
+
+def architecture(machine: str) -> str:
+    """Debian's name for what `uname -m` says."""
+    return _ARCHITECTURES[machine]
+
+
+def build(bundle: Path, version: str, machine: str, cuda: bool, staging: Path, target: Path, epoch: int) -> None:
+    """Writes the package. staging: a folder to lay its tree out in; epoch: the time of every file in it."""
+    shutil.rmtree(staging, ignore_errors=True)
+    _lay_out(bundle, version, staging)
+    (staging / "DEBIAN").mkdir()
+    control = _CONTROL.format(
+        version=version,
+        architecture=architecture(machine),
+        kilobytes=-(-bundles.size(staging) // 1024),
+        depends=", ".join((f"libc6 (>= {bundles.needed_glibc(bundle)})", *_DEPENDS)),
+        flavour=", and those of CUDA for a GPU of NVIDIA" if cuda else "; it works without a GPU",
+    )
+    (staging / "DEBIAN" / "control").write_text(control, "utf-8")
+    (staging / "DEBIAN" / "md5sums").write_text(_sums(staging), "utf-8")
+    set_times(staging, epoch)
+    environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
+    command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z6", "--build", str(staging), str(target)]
+    subprocess.run(command, check=True, env=environ)
+
+
+def _lay_out(bundle: Path, version: str, staging: Path) -> None:
+    """The tree as it is installed."""
+    share, documents = staging / "usr/share", staging / "usr/share/doc/somersault"
+    shutil.copytree(bundle, staging / "usr/lib/somersault", symlinks=True, copy_function=os.link)
+    (staging / "usr/bin").mkdir()
+    (staging / "usr/bin/somersault").symlink_to("../lib/somersault/somersault")
+    _put(share / "applications/somersault.desktop", (HERE / "linux/somersault.desktop").read_bytes())
+    _put(share / "icons/hicolor/scalable/apps/somersault.svg", (ROOT / "resources/logo.svg").read_bytes())
+    manual = (HERE / "linux/somersault.1").read_text("utf-8").replace("@VERSION@", version)
+    _put(share / "man/man1/somersault.1.gz", gzip.compress(manual.encode(), mtime=0))
+    _put(documents / "changelog.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
+    index = (bundle / "licences/INDEX.txt").read_text("utf-8")
+    own = (ROOT / "LICENSE").read_text("utf-8")
+    rest = f"\nWhat it ships has licences of its own, whose texts are in /usr/lib/somersault/licences:\n\n{index}"
+    _put(documents / "copyright", (own + rest).encode())
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def _sums(staging: Path) -> str:
+    files = (path for path in sorted((staging / "usr").rglob("*")) if path.is_file() and not path.is_symlink())
+    return "".join(f"{_md5(path)}  {path.relative_to(staging).as_posix()}\n" for path in files)
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def set_times(folder: Path, epoch: int) -> None:
+    """One time and plain permissions for everything in it, so that two builds differ in nothing but their content."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+        os.utime(path, (epoch, epoch), follow_symlinks=False)

@@ -1,0 +1,93 @@
+"""A tape of events for the plots, and what can be seen of them afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from PySide6.QtGui import QAction, QImage
+from PySide6.QtWidgets import QWidget
+
+from app.keys import Command
+from app.widgets.plot import Plot
+from core.events import DemonstrationRecorded, RewardFitted, RolloutReported
+from tests.app.fakes import Face, make_segment
+
+NAN = math.nan
+X = [1.0, 2.0, 3.0]
+"""Thousands of steps at which there are reports."""
+TRUE_RETURNS = [918273.0, 928374.0, 938475.0]
+TRUE_REWARDS = np.array([77123, 77234, 77345, 77456, 77567, 77678], np.float32)
+PREDICTED_REWARDS = np.array([0, 1, 2, 3, 4, 4.5], np.float32)
+FIT = RewardFitted(1, 5, (0.5, 0.25, 0.8), (0.6, NAN, 1.0), (1e-4, 1e-3, 1e-2), 0.9, 0.1)
+SCHEDULE: dict[str, Any] = {"labels": 40, "steps": 10**12}
+SCHEDULE |= {"query__first_labels": 10, "query__half_life": 1e3, "query__horizon": 15_000}
+
+
+def report(steps: int, true: float, predicted: float, flips: float) -> RolloutReported:
+    return RolloutReported(steps, 0.5, 1000, 3, true, predicted, {"backflips_per_episode": flips}, 0.7654, 0)
+
+
+def play(face: Face) -> None:
+    """Three reports, a fit and an episode; none of the true figures can be met by chance."""
+    for number, true in enumerate(TRUE_RETURNS):
+        face.engine["rollout"].play(report(1000 * (number + 1), true, 4.5 + number, 0.5 + number))
+    face.qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)
+    face.engine["reward"].play(FIT)
+    segment = replace(make_segment(), true_rewards=TRUE_REWARDS)
+    face.engine["rollout"].play(DemonstrationRecorded(segment, PREDICTED_REWARDS, 3000))
+    face.qtbot.waitUntil(lambda: len(face.controller.episode.true) == 6)
+    face.qtbot.waitUntil(lambda: "weight decay 2" in face.controller.metrics.names())
+    face.window.resize(1280, 720)
+    face.window.refresh()
+
+
+def teaching(open_face: Callable[..., Face], **changes: Any) -> Face:
+    """A window over a session in which the jobs have told of some progress."""
+    face = open_face(**{**SCHEDULE, **changes})
+    play(face)
+    return face
+
+
+def plot(face: Face, key: str) -> Plot:
+    """The plot, in the tab in front and drawn."""
+    plots = face.window.plots
+    found = plots.by_key[key]
+    plots.setCurrentIndex(next(i for i in range(plots.count()) if plots.widget(i).isAncestorOf(found)))
+    face.qtbot.waitUntil(lambda: found.isVisible() and found.canvas.inside().width() > 50)
+    face.window.refresh()
+    found.grab()  # scales are fitted when they are painted
+    return found
+
+
+def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
+    """What is on screen, by curve: x and y as the drawing library has them, with None for a gap."""
+    found = {}
+    for curve, item in shown._items.items():
+        x, y = item.getOriginalDataset()
+        if x is not None and len(x):
+            found[curve.name] = x.tolist(), [None if math.isnan(v) else v for v in y.tolist()]
+    return found
+
+
+def words(widget: QWidget) -> str:
+    """Every text that is on it or told to a screen reader."""
+    texts = [widget, *widget.findChildren(QWidget)]
+    said = [child.text() for child in texts if callable(getattr(child, "text", None))]
+    return "\n".join([*said, *(t.accessibleName() + t.accessibleDescription() + t.toolTip() for t in texts)])
+
+
+def show_true_reward(face: Face) -> None:
+    action = face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
+    assert isinstance(action, QAction) and action.isChecked()
+    action.trigger()
+
+
+def has_colour(image: QImage, colour: str) -> bool:
+    """Whether any pixel has exactly this colour."""
+    plain = image.convertToFormat(QImage.Format.Format_RGB32)  # named, or its pixels would be gone
+    pixels = np.frombuffer(plain.constBits(), np.uint32) & 0xFFFFFF
+    return bool((pixels == int(colour[1:], 16)).any())

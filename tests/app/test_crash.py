@@ -1,0 +1,187 @@
+"""Errors that nobody foresaw: told in a dialog with the log, from any thread, and never twice over."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QThread, QTimer
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app import crash
+from app.crash import CrashReporter
+from app.widgets.crash_dialog import CrashDialog
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def reporter(qapp: Any, caplog: pytest.LogCaptureFixture) -> Iterator[CrashReporter]:
+    caplog.set_level(logging.INFO, "app")
+    made = CrashReporter("/somewhere/log.txt")
+    hooks = sys.excepthook, threading.excepthook
+    made.install()
+    yield made
+    made.remove()
+    assert (sys.excepthook, threading.excepthook) == hooks
+    if made.dialog is not None:
+        made.dialog.close()
+
+
+def fail() -> None:
+    raise KeyError("left")
+
+
+class FailingThread(QThread):
+    def run(self) -> None:
+        raise ValueError("in a thread of Qt")
+
+
+def in_a_slot() -> None:
+    QTimer.singleShot(0, fail)
+
+
+def in_a_thread() -> None:
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+
+
+def crashed(reporter: CrashReporter, qtbot: QtBot, how: Callable[[], None] = in_a_slot) -> CrashDialog:
+    how()
+    qtbot.waitUntil(lambda: reporter.dialog is not None)
+    assert reporter.dialog is not None
+    return reporter.dialog
+
+
+@pytest.mark.parametrize("how", [in_a_slot, in_a_thread])
+def test_it_says_in_a_sentence_what_happened_and_what_was_kept(
+    reporter: CrashReporter, qtbot: QtBot, how: Callable[[], None], picture: Any
+) -> None:
+    dialog = crashed(reporter, qtbot, how)
+    assert dialog.sentence.text() == "Somersault has run into an error that it did not expect: KeyError: 'left'."
+    words = [child.text() for child in dialog.findChildren(type(dialog.sentence))]
+    assert any("Every answer that was confirmed is on disk." in text for text in words)
+    assert "Traceback" not in " ".join(words)
+    picture(dialog, "crash")
+
+
+def test_a_thread_of_qt_is_heard_too(reporter: CrashReporter, qtbot: QtBot) -> None:
+    thread = FailingThread()
+    thread.start()
+    thread.wait()
+    qtbot.waitUntil(lambda: reporter.dialog is not None)
+    assert reporter.dialog is not None and "in a thread of Qt" in reporter.dialog.sentence.text()
+
+
+def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, picture: Any) -> None:
+    logging.getLogger("app.controller").info("running, 12 answers")
+    dialog = crashed(reporter, qtbot)
+    assert not dialog.log.isVisible()
+    dialog.show_log.click()
+    assert dialog.log.isVisible()
+    text = dialog.log.toPlainText()
+    for part in ("running, 12 answers", "Traceback (most recent call last)", 'raise KeyError("left")'):
+        assert part in text
+    assert text.endswith("The whole log is in /somewhere/log.txt.")
+    picture(dialog, "crash-log")
+    dialog.copy.click()
+    assert QApplication.clipboard().text() == f"{dialog.sentence.text()}\n\n{text}"
+
+
+def test_quit_asks_for_the_good_order(reporter: CrashReporter, qtbot: QtBot) -> None:
+    dialog = crashed(reporter, qtbot)
+    with qtbot.waitSignal(reporter.quit_requested):
+        dialog.quit.click()
+    assert reporter.dialog is None
+
+
+def test_the_next_error_after_going_on_is_told_again(reporter: CrashReporter, qtbot: QtBot) -> None:
+    crashed(reporter, qtbot).go_on.click()
+    assert reporter.dialog is None
+    assert crashed(reporter, qtbot).isVisible()
+
+
+def test_errors_while_one_is_told_are_only_logged(
+    reporter: CrashReporter, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    dialog = crashed(reporter, qtbot)
+    for _ in range(20):
+        fail_again(qtbot, caplog)
+    assert reporter.dialog is dialog
+    assert caplog.text.count("Unforeseen") == 21
+
+
+def fail_again(qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    count = caplog.text.count("Unforeseen")
+    in_a_slot()
+    qtbot.waitUntil(lambda: caplog.text.count("Unforeseen") == count + 1)
+
+
+def test_a_dialog_that_fails_does_not_start_another(
+    reporter: CrashReporter, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("no window for you")
+
+    monkeypatch.setattr(crash, "CrashDialog", broken)
+    in_a_slot()
+    qtbot.waitUntil(lambda: "no window for you" in caplog.text)
+    assert caplog.text.count("Unforeseen") == 2
+
+
+def test_a_log_that_fails_leaves_the_error_on_stderr(
+    reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("the log is gone")
+
+    monkeypatch.setattr(crash.log, "critical", broken)
+    error = KeyError("left")
+    reporter._take(KeyError, error, None)
+    told = capfd.readouterr().err
+    assert "the log is gone" in told and "KeyError: 'left'" in told
+
+
+def test_ctrl_c_is_no_crash(reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch) -> None:
+    passed: list[object] = []
+    monkeypatch.setattr(reporter, "_hooks", (lambda *told: passed.append(told[0]), threading.excepthook))
+    sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert passed == [KeyboardInterrupt] and reporter.dialog is None
+
+
+_PROGRAM = """
+import app.program as p, tests.app.fakes as f
+p.JobProcess = f.FakeProcess
+from PySide6.QtCore import QTimer
+start = p.Controller.start
+def fail():
+    raise ZeroDivisionError("in a slot")
+def press_quit():
+    reporter = f.QTest and [c for c in p.QApplication.instance().children() if isinstance(c, p.CrashReporter)][0]
+    print(reporter.dialog.sentence.text(), flush=True)
+    reporter.dialog.quit.click()
+p.Controller.start = lambda c: (start(c), QTimer.singleShot(200, fail), QTimer.singleShot(800, press_quit))
+raise SystemExit(p.run(["--session", {folder!r}]))
+"""
+
+
+def test_the_program_tells_and_then_leaves_in_good_order(tmp_path: Path) -> None:
+    script = textwrap.dedent(_PROGRAM.format(folder=str(tmp_path / "s")))
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ZeroDivisionError: in a slot" in done.stdout
+    assert (tmp_path / "s" / "checkpoints").exists()
+    assert "ZeroDivisionError" in (tmp_path / "s" / "log.txt").read_text()

@@ -1,0 +1,60 @@
+"""What a machine must have before anything is begun on it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from core import machine
+from core.errors import UserError
+from core.session import Session
+from tests.core.builders import tiny
+
+
+def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
+    """A file as Linux writes it, in kB."""
+    path = tmp_path / "meminfo"
+    path.write_text(f"MemTotal: 9000000 kB\nMemAvailable: {available} kB\nSwapFree:  {swap} kB\nHugePages_Total: 0\n")
+    return path
+
+
+def test_what_is_free_counts_swap(tmp_path: Path) -> None:
+    assert machine.free_memory(meminfo(tmp_path, available=1000, swap=500)) == 1500 * 1024
+
+
+def test_too_little_memory_is_told_with_both_figures(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"^Only 0.7 GB of memory are free and 1.5 GB are needed: close other programs\.$"
+    ):
+        machine.require_memory(1_500_000_000, meminfo(tmp_path, available=700_000))
+
+
+def test_enough_memory_passes(tmp_path: Path) -> None:
+    machine.require_memory(1_500_000_000, meminfo(tmp_path, available=1_000_000, swap=500_000))
+
+
+def test_a_system_that_does_not_say_is_believed(tmp_path: Path) -> None:
+    assert machine.free_memory(tmp_path / "none") is None
+    machine.require_memory(1 << 60, tmp_path / "none")
+
+
+def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=99_400_000))
+    with pytest.raises(UserError, match="^Only 99 MB are free .* needs 100: make room there, or name another folder"):
+        Session.create(tmp_path / "deep" / "down", tiny())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_disk_is_that_of_the_nearest_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+
+    def usage(path: Path) -> SimpleNamespace:
+        asked.append(path)
+        return SimpleNamespace(free=machine.SESSION_ROOM)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    machine.require_room(tmp_path / "deep" / "down")
+    assert asked == [tmp_path]

@@ -1,0 +1,83 @@
+"""A frozen bundle as its tests start it: which one, on a screen of their own, on machines that lack something."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def newest_bundle() -> Path | None:
+    """The folder named by SOMERSAULT_BUNDLE, or the newest that packaging/build.py made; None where there is none."""
+    if named := os.environ.get("SOMERSAULT_BUNDLE"):
+        return Path(named)
+    made = [path.parent for path in (ROOT / "packaging/dist").glob("*/somersault")]
+    return max(made, key=lambda path: (path / "somersault").stat().st_mtime_ns, default=None)
+
+
+@contextmanager
+def screen() -> Iterator[str]:
+    """A virtual screen that any user and any root folder may draw on; its DISPLAY."""
+    reader, writer = os.pipe()
+    command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1600x1000x24", "-ac", "-nolisten", "tcp"]
+    with subprocess.Popen(command, pass_fds=[writer], stderr=subprocess.DEVNULL) as server:
+        os.close(writer)
+        with os.fdopen(reader) as told:
+            number = told.readline().strip()
+        try:
+            yield f":{number}"
+        finally:
+            server.terminate()
+
+
+def environment(home: Path, display: str | None) -> dict[str, str]:
+    """What a person's own environment has, and nothing of the environment that the tests run in."""
+    home.mkdir(exist_ok=True)
+    plain = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    return {**plain, "QT_QPA_PLATFORM": "xcb", "DISPLAY": display} if display else plain
+
+
+def started(
+    command: Sequence[object], environ: dict[str, str], timeout: float = 240, user: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*map(str, command)],
+        env=environ,
+        cwd=environ["HOME"],
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def with_mounts(mounts: Sequence[str], command: Sequence[object]) -> list[str]:
+    """The command, in a view of the file system of its own, in which these mount commands have been carried out."""
+    script = " && ".join([*(f"mount {arguments}" for arguments in mounts), f"exec {shlex.join(map(str, command))}"])
+    return ["unshare", "--mount", "sh", "-c", script]
+
+
+def may_mount() -> bool:
+    allowed = shutil.which("unshare") and os.geteuid() == 0
+    return bool(allowed) and subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0
+
+
+def linked_copy(source: Path, target: Path) -> None:
+    """A copy that takes no room where the file system allows it."""
+
+    def link(old: str, new: str) -> None:
+        try:
+            os.link(old, new)
+        except OSError:
+            shutil.copy2(old, new)
+
+    shutil.copytree(source, target, symlinks=True, copy_function=link)

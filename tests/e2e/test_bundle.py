@@ -1,0 +1,246 @@
+"""The frozen bundle, as people start it. Build it first: python3 packaging/build.py --folder-only
+
+    .venv/bin/python -m pytest -m slow tests/e2e/test_bundle.py
+
+SOMERSAULT_BUNDLE names another folder, such as /usr/lib/somersault.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.session import Session
+from core.version import VERSION
+from tests.e2e.bundle import environment, linked_copy, may_mount, newest_bundle, screen, started, with_mounts
+
+_FOUND = newest_bundle()
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the launcher and its checks are Linux's"),
+    pytest.mark.skipif(_FOUND is None, reason="no bundle: python3 packaging/build.py --folder-only"),
+]
+needs_root = pytest.mark.skipif(not may_mount(), reason="only root can hide a part of the system from a program")
+BUNDLE = _FOUND or Path()
+PROGRAM = BUNDLE / "somersault"
+MOST_BYTES = 900_000_000
+NOBODY = 65534
+TEACH = ["--task", "hopper-backflip", "--teacher", "oracle"]
+
+
+@pytest.fixture(scope="module")
+def display() -> Iterator[str]:
+    with screen() as name:
+        yield name
+
+
+def assert_taught(done: subprocess.CompletedProcess[str], folder: Path, least: int) -> None:
+    """It ended well, said nothing, and left a session with so many answers, a checkpoint and a quiet log."""
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    log = (folder / "log.txt").read_text("utf-8")
+    assert not re.search(r" (WARNING|ERROR|CRITICAL) ", log), log
+    session = Session.open(folder)
+    store = session.store()
+    answers = len(store.all())
+    store.close()
+    session.close()
+    assert answers >= least
+    assert list((folder / "checkpoints").iterdir())
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_its_size() -> None:
+    files = [path for path in BUNDLE.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+
+
+def test_it_tells_its_version(tmp_path: Path) -> None:
+    done = started([PROGRAM, "--version"], environment(tmp_path / "home", None))
+    assert (done.returncode, done.stdout) == (0, f"somersault {VERSION}\n")
+
+
+def test_it_teaches_for_a_minute_and_quits(display: str, tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", display)
+    done = started([PROGRAM, *TEACH, "--session", tmp_path / "s", "--quit-after", "60"], environ)
+    assert_taught(done, tmp_path / "s", least=30)
+
+
+def test_the_windows_process_maps_no_heavy_library(display: str, tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", display)
+    command = [str(PROGRAM), *TEACH, "--session", str(tmp_path / "s"), "--quit-after", "25"]
+    with subprocess.Popen(command, env=environ, cwd=tmp_path) as program:
+        window = psutil.Process(program.pid)
+        mapped: dict[int, set[str]] = {}
+        while program.poll() is None:
+            mapped |= {process.pid: _libraries(process) for process in [window, *window.children(recursive=True)]}
+            time.sleep(0.5)
+    assert program.returncode == 0
+    own = mapped.pop(program.pid)
+    assert any("libQt6Widgets" in name for name in own)
+    assert not [name for name in own if re.search("libtorch|libmujoco|cv2", name)]
+    assert any("libtorch_cpu" in name for names in mapped.values() for name in names)
+
+
+def _libraries(process: psutil.Process) -> set[str]:
+    try:
+        return {entry.path for entry in process.memory_maps()}
+    except psutil.Error:
+        return set()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_user_who_may_not_write_its_folder(display: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    environ = environment(home, display)
+    for path in (home, *list(tmp_path.parents)[:2]):
+        path.chmod(0o755)
+    os.chown(home, NOBODY, NOBODY)
+    before = _everything(BUNDLE)
+    probe = started(["sh", "-c", f"touch '{BUNDLE}/x' || touch '{BUNDLE}/lib/x'"], environ, user=NOBODY)
+    assert probe.returncode != 0, "this user may write there"
+    done = started([PROGRAM, *TEACH, "--quit-after", "25"], environ, user=NOBODY)
+    assert_taught(done, home / ".local/share/somersault/sessions/hopper-backflip-1", least=1)
+    assert _everything(BUNDLE) == before
+
+
+def _everything(folder: Path) -> list[tuple[str, int]]:
+    return sorted((str(path), path.lstat().st_mtime_ns) for path in folder.rglob("*"))
+
+
+def test_a_path_with_spaces_and_letters_of_other_scripts(display: str, tmp_path: Path) -> None:
+    place = tmp_path / "Größere Sprünge – сальто 宙返り"
+    place.mkdir()
+    linked_copy(BUNDLE, place / "my program")
+    environ = environment(place / "mein Zuhause", display)
+    command = [place / "my program/somersault", *TEACH, "--session", place / "s é", "--quit-after", "25"]
+    assert_taught(started(command, environ), place / "s é", least=1)
+
+
+def test_without_any_gpu(display: str, tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", display) | {"CUDA_VISIBLE_DEVICES": "-1", "LIBGL_ALWAYS_SOFTWARE": "1"}
+    hidden = [f"-t tmpfs none {path}" for path in ("/dev/dri",) if os.path.isdir(path) and may_mount()]
+    command = [PROGRAM, *TEACH, "--session", tmp_path / "s", "--quit-after", "25"]
+    done = started(with_mounts(hidden, command) if hidden else command, environ)
+    assert_taught(done, tmp_path / "s", least=1)
+
+
+def test_without_a_gpu_cuda_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None) | {"CUDA_VISIBLE_DEVICES": "-1"}
+    teach = [PROGRAM, "teach", "hopper-backflip", "--teacher", "oracle", "--device", "cuda"]
+    assert_one_sentence(started([*teach, "--session", tmp_path / "s"], environ), "CUDA", "--device cpu")
+
+
+def test_without_a_display(tmp_path: Path) -> None:
+    done = started([PROGRAM], environment(tmp_path / "home", None))
+    assert_one_sentence(done, "no display", "somersault teach")
+
+
+def _without_opengl() -> list[str]:
+    folders = [
+        Path(line.split("=> ")[1]).resolve() for line in _known_libraries() if re.search(r"lib(GL|EGL)\.so", line)
+    ]
+    return [f"--bind /dev/null {path}" for path in dict.fromkeys(folders)]
+
+
+def _known_libraries() -> list[str]:
+    return subprocess.check_output(["/sbin/ldconfig", "-p"], text=True).splitlines()[1:]
+
+
+@needs_root
+def test_without_opengl_the_window_says_so(display: str, tmp_path: Path) -> None:
+    done = started(with_mounts(_without_opengl(), [PROGRAM]), environment(tmp_path / "home", display))
+    assert_one_sentence(done, "OpenGL", "apt-get install libgl1 libegl1")
+
+
+@needs_root
+def test_without_opengl_it_teaches_and_only_a_video_is_refused(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None)
+    short = ["--teacher", "oracle", "--labels", "4", "--steps", "20000", "--session", tmp_path / "s", "--json"]
+    done = started(with_mounts(_without_opengl(), [PROGRAM, "teach", "hopper-backflip", *short]), environ)
+    assert done.returncode == 0 and json.loads(done.stdout)["labels"] > 0
+    film = [PROGRAM, "evaluate", tmp_path / "s", "--episodes", "1", "--video", tmp_path / "x.mp4"]
+    assert_one_sentence(started(with_mounts(_without_opengl(), film), environ), "OpenGL", "libegl1")
+
+
+@needs_root
+def test_too_little_memory(display: str, tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 2000000 kB\nMemAvailable: 400000 kB\nSwapFree: 0 kB\n")
+    hidden = [f"--bind {tmp_path / 'meminfo'} /proc/meminfo"]
+    done = started(with_mounts(hidden, [PROGRAM]), environment(tmp_path / "home", display))
+    assert_one_sentence(done, "0.4 GB of memory are free", "1.5 GB")
+    teach = [PROGRAM, "teach", "hopper-backflip", "--teacher", "oracle", "--session", tmp_path / "s"]
+    done = started(with_mounts(hidden, teach), environment(tmp_path / "home", None))
+    assert_one_sentence(done, "0.4 GB of memory are free", "0.6 GB")
+    assert not (tmp_path / "s").exists()
+
+
+@needs_root
+def test_too_little_disk(display: str, tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    small = [f"-t tmpfs -o size=50m none {tmp_path / 'small'}"]
+    command = [PROGRAM, *TEACH, "--session", tmp_path / "small" / "s"]
+    done = started(with_mounts(small, command), environment(tmp_path / "home", display))
+    assert_one_sentence(done, "MB are free on the disk", "--session")
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer", "words"),
+    [("uname", "riscv64", ["riscv64"]), ("getconf", "glibc 2.17", ["glibc", "2.17"])],
+    ids=["another processor", "an old system"],
+)
+def test_a_machine_that_it_was_not_built_for(tool: str, answer: str, words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / tool).write_text(f"#!/bin/sh\necho {answer}\n")
+    (tmp_path / "bin" / tool).chmod(0o755)
+    environ = environment(tmp_path / "home", None)
+    environ["PATH"] = f"{tmp_path / 'bin'}:{environ['PATH']}"
+    assert_one_sentence(started([PROGRAM], environ), *words)
+
+
+KINDS = {"hopper-backflip": "30000", "ant": "20000", "gym:CartPole-v1": "12000", "gym:Hopper-v5": "6000"}
+"""A robot, one whose physics is stepped another way, a task with pictures, and one that another renderer draws."""
+
+
+@pytest.mark.parametrize("task", KINDS)
+def test_each_kind_of_task_is_taught_and_filmed(task: str, tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None)
+    command = [PROGRAM, "teach", task, "--teacher", "oracle", "--labels", "10", "--steps", KINDS[task], "--json"]
+    done = started([*command, "--session", tmp_path / "s", "--video", tmp_path / "x.mp4"], environ, timeout=280)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["env_steps"] >= int(KINDS[task])
+    assert (tmp_path / "x.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_a_session_of_the_bundle_leaves_it_as_a_file(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None)
+    teach = [PROGRAM, "teach", "reacher", "--teacher", "oracle", "--labels", "4", "--steps", "12000"]
+    assert started([*teach, "--session", tmp_path / "s"], environ).returncode == 0
+    assert started([PROGRAM, "export", tmp_path / "s", tmp_path / "s.somersault"], environ).returncode == 0
+    assert started([PROGRAM, "import", tmp_path / "s.somersault", tmp_path / "t"], environ).returncode == 0
+    done = started([PROGRAM, "evaluate", tmp_path / "t", "--episodes", "1", "--json"], environ)
+    assert done.returncode == 0 and json.loads(done.stdout)["task"] == "reacher"
+
+
+def test_what_is_shipped_has_its_licence() -> None:
+    index = (BUNDLE / "licences/INDEX.txt").read_text("utf-8")
+    shipped = {path.name.partition("-")[0].lower() for path in (BUNDLE / "lib/_internal").glob("*.dist-info")}
+    named = {line.split()[0].lower().replace("-", "_") for line in index.splitlines()}
+    assert shipped and shipped <= named
+    assert {"python", "pyinstaller"} <= named
+    assert all(list(folder.rglob("*.*")) for folder in (BUNDLE / "licences").iterdir() if folder.is_dir())

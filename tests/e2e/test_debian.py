@@ -1,0 +1,149 @@
+"""The Debian package in a fresh Debian: installed by apt, started on a screen, and gone without a trace.
+
+    .venv/bin/python -m pytest -m slow tests/e2e/test_debian.py
+
+Wants root, debootstrap, Debian's packages, and a package made by packaging/build.py. A picture of the window is kept in
+build/pictures, or where SOMERSAULT_PICTURES says.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.version import VERSION
+from tests.e2e.bundle import ROOT, may_mount, screen
+
+_DIST = Path(os.environ.get("SOMERSAULT_DIST", ROOT / "packaging/dist"))
+_PACKAGES = sorted(_DIST.glob(f"somersault_{VERSION}_*.deb"))
+_MOST_BYTES = 280_000_000
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(not _PACKAGES, reason="no package: python3 packaging/build.py"),
+]
+needs_root = pytest.mark.skipif(
+    not (may_mount() and shutil.which("debootstrap")), reason="only root with debootstrap can make a fresh Debian"
+)
+_CHANGES_BY_ITSELF = ("/var/lib/apt", "/var/lib/dpkg", "/var/cache", "/var/log", "/tmp", "/root", "/home", "/proc")
+_OF_TRIGGERS = ("/etc/ld.so.cache", "/usr/share/mime", "/usr/share/icons", "/etc/fonts", "/var/lib/fontconfig")
+"""What maintainers of other packages leave when those are removed; none of it may be ours."""
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_the_size_of_the_package() -> None:
+    assert _PACKAGES[-1].stat().st_size <= _MOST_BYTES
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a minimal Debian 12."""
+    folder = tmp_path_factory.mktemp("debian")
+    folder.chmod(0o755)
+    subprocess.run(["debootstrap", "--variant=minbase", "bookworm", str(folder)], check=True, capture_output=True)
+    shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+    (folder / "tmp/.X11-unix").mkdir(parents=True, exist_ok=True)
+    shutil.copy(_PACKAGES[-1], folder / "tmp" / _PACKAGES[-1].name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def within(fresh: Path) -> Run:
+    """Runs a command as root in the fresh Debian, with the host's screens in it."""
+
+    def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        mounts = [
+            f"mount --bind /tmp/.X11-unix {fresh}/tmp/.X11-unix",
+            f"mount -t proc proc {fresh}/proc",
+            f"mount -t tmpfs shm {fresh}/dev/shm -o mode=1777 || true",
+        ]
+        plain = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", **environ}
+        script = " && ".join([*mounts, f'exec chroot {fresh} "$@"'])
+        return subprocess.run(
+            ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, "sh", *command],
+            env={**plain, "DEBIAN_FRONTEND": "noninteractive"},
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def installed(fresh: Path, within: Run) -> Iterator[set[str]]:
+    """Installs it. What files there were before."""
+    assert within("apt-get", "update").returncode == 0
+    before = files(fresh)
+    done = within("apt-get", "install", "-y", "--no-install-recommends", f"/tmp/{_PACKAGES[-1].name}")
+    assert done.returncode == 0, done.stderr
+    yield before
+
+
+def files(folder: Path) -> set[str]:
+    found = (str(path).removeprefix(str(folder)) for path in folder.rglob("*") if not path.is_socket())
+    return {name for name in found if not name.startswith(_CHANGES_BY_ITSELF)}
+
+
+@needs_root
+def test_it_brings_along_each_library_that_it_needs(within: Run, installed: set[str]) -> None:
+    libraries = "find /usr/lib/somersault/lib -name '*.so*' -type f"
+    own = "LD_LIBRARY_PATH=$(find /usr/lib/somersault/lib -name '*.so*' -printf '%h\\n' | sort -u | tr '\\n' ':')"
+    done = within("sh", "-c", f"{libraries} | {own} xargs -d '\\n' ldd 2>/dev/null | grep 'not found' | sort -u")
+    assert done.stdout == ""
+
+
+@needs_root
+def test_it_is_in_the_path_and_in_the_menu(fresh: Path, within: Run, installed: set[str]) -> None:
+    assert within("somersault", "--version").stdout == f"somersault {VERSION}\n"
+    entry = (fresh / "usr/share/applications/somersault.desktop").read_text("utf-8")
+    assert "\nExec=somersault\n" in entry and "\nIcon=somersault\n" in entry
+    assert (fresh / "usr/share/icons/hicolor/scalable/apps/somersault.svg").is_file()
+    assert within("zcat", "/usr/share/man/man1/somersault.1.gz").stdout.startswith(".TH SOMERSAULT 1")
+
+
+@needs_root
+def test_without_a_screen_it_says_so(within: Run, installed: set[str]) -> None:
+    done = within("somersault")
+    assert done.returncode == 2 and "no display" in done.stderr
+
+
+@needs_root
+def test_it_teaches_without_a_window_and_films(fresh: Path, within: Run, installed: set[str]) -> None:
+    teach = ["somersault", "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "10", "--steps", "30000"]
+    done = within(*teach, "--session", "/root/s", "--video", "/root/s.mp4")
+    assert done.returncode == 0, done.stderr
+    assert (fresh / "root/s.mp4").stat().st_size > 10_000
+
+
+@needs_root
+def test_it_opens_a_window_that_teaches(fresh: Path, within: Run, installed: set[str]) -> None:
+    pictures = ROOT / os.environ.get("SOMERSAULT_PICTURES", "build/pictures")
+    pictures.mkdir(parents=True, exist_ok=True)
+    with screen() as display:
+        taker = subprocess.Popen(
+            ["sh", "-c", f"sleep 40; import -display {display} -window root {pictures}/debian.png"]
+        )
+        command = ["somersault", "--task", "hopper-backflip", "--teacher", "oracle", "--session", "/root/w"]
+        done = within(*command, "--quit-after", "60", DISPLAY=display)
+        taker.wait()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list((fresh / "root/w/checkpoints").iterdir())
+    if taker.returncode == 0:
+        assert (pictures / "debian.png").stat().st_size > 20_000, "the window is blank"
+
+
+@needs_root
+def test_it_goes_without_a_trace(fresh: Path, within: Run, installed: set[str]) -> None:
+    assert within("apt-get", "purge", "-y", "--auto-remove", "somersault").returncode == 0
+    left = {name for name in files(fresh) - installed if not name.startswith(_OF_TRIGGERS)}
+    assert not left
+    assert not [name for name in files(fresh) if "somersault" in name]
+    assert installed <= files(fresh) | {"/tmp"}

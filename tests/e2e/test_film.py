@@ -1,0 +1,185 @@
+"""Films of a short real session, made for real, and decoded again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+import torch
+
+from core import cards
+from core.errors import UserError
+from core.events import Event, FilmMade, FilmProgressed, FilmRequested
+from core.headless import HeadlessRun
+from core.jobs import film
+from core.jobs.film import FilmJob
+from core.session import Session, read_config
+from core.snapshots import Snapshots
+from tests.core.builders import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+HEIGHT = 90
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of the paper's quickest robot (50 steps an episode) that has learned a little."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("taught") / "s"
+    session = Session.create(folder, tiny(task="reacher"))
+    run = HeadlessRun(session, lambda event: None, threads=1)
+    run.run()
+    run.close()
+    session.close()
+    return folder
+
+
+def events(folder: Path, target: Path, before_after: bool = False, height: int = HEIGHT) -> Iterator[Event | None]:
+    job = FilmJob(read_config(folder))
+    job.receive(FilmRequested(str(folder), str(target), before_after, height))
+    for event in job.run():
+        yield event
+        if isinstance(event, FilmMade):
+            return
+
+
+def made(folder: Path, target: Path, before_after: bool = False) -> tuple[np.ndarray, list[Event]]:
+    """The film's pictures (frames, height, width, 3), decoded, and what was told while it was made."""
+    told = [event for event in events(folder, target, before_after) if event is not None]
+    with av.open(str(target)) as container:
+        assert float(container.streams.video[0].average_rate or 0) == pytest.approx(30)
+        return np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]), told
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.abs(one.astype(int) - other.astype(int)).mean())
+
+
+def test_a_film_shows_the_learning_from_title_to_end(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(film, "_SCENES", 3)
+    frames, told = made(taught, tmp_path / "film.mp4")
+    card, scene, last = 4 * 30, 4 * 30, 5 * 30  # a reacher's episode ends after five seconds
+    assert frames.shape == (card + 2 * scene + last + card, HEIGHT, HEIGHT * 16 // 9, 3)
+    scenes = [frames[card + 10], frames[card + scene + 10], frames[card + 2 * scene + 10]]
+    panels = [picture[:, HEIGHT:] for picture in scenes]
+    assert difference(panels[0], panels[1]) > 1 < difference(panels[1], panels[2])  # captions, and the curve
+    assert difference(panels[0], frames[card + 80, :, HEIGHT:]) < 1  # one caption stays as long as its policy acts
+    assert difference(frames[card + 10, :, :HEIGHT], frames[card + 80, :, :HEIGHT]) > 1  # and the robot moves
+    for still in (frames[0], frames[-1]):
+        assert still.std() > 10 and difference(still, scenes[0]) > 10
+    shares = [event.share for event in told if isinstance(event, FilmProgressed)]
+    assert shares == sorted(shares) and shares[0] == 0.0 and shares[-1] > 0.9 and len(shares) < 120
+    assert told[-1] == FilmMade(str(tmp_path / "film.mp4"), "")
+    assert [path.name for path in tmp_path.iterdir()] == ["film.mp4"]
+
+
+def test_before_and_after_go_in_step_from_the_same_start(taught: Path, tmp_path: Path) -> None:
+    frames, _ = made(taught, tmp_path / "pair.mp4", before_after=True)
+    side = HEIGHT * 8 // 9
+    assert frames.shape == (5 * 30, HEIGHT, 2 * side, 3)
+    left, right = frames[:, :side, :side], frames[:, :side, side:]
+    inner = slice(4, -4)  # of the line between them
+    apart = [difference(left[i][:, inner], right[i][:, inner]) for i in range(150)]
+    assert apart[0] == min(apart) < 0.5 * max(apart)
+    band = frames[:, side:]
+    assert band[0].std() > 10 and difference(band[0], band[-1]) < 1
+    assert difference(band[0, :, :side], band[0, :, side:]) > 2  # two captions
+
+
+def test_given_up_it_leaves_no_half_file(taught: Path, tmp_path: Path) -> None:
+    making = events(taught, tmp_path / "film.mp4")
+    for event in making:
+        if isinstance(event, FilmProgressed) and event.share > 0.1:
+            break
+    assert [path.name for path in tmp_path.iterdir()] == ["film.mp4.part"]
+    making.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_policy_is_left_out_and_told_of(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(film, "_CARD_SECONDS", 0.1)
+    monkeypatch.setattr(film, "_SCENE_SECONDS", 0.1)
+    monkeypatch.setattr(film, "_LAST_SECONDS", 0.1)
+    paths = Snapshots(taught).paths()
+    whole = paths[2].read_bytes()
+    paths[2].write_bytes(whole[:-5])
+    try:
+        _, told = made(taught, tmp_path / "film.mp4")
+    finally:
+        paths[2].write_bytes(whole)
+    assert isinstance(told[-1], FilmMade) and "One earlier policy is damaged" in told[-1].note
+    assert "is damaged" in caplog.text
+
+
+def refused(folder: Path, target: Path, height: int = HEIGHT) -> str:
+    with pytest.raises(UserError) as error:
+        list(events(folder, target, height=height))
+    assert "\n" not in str(error.value) and str(error.value).endswith(".")
+    return str(error.value)
+
+
+def test_where_no_film_can_be_made_it_is_said_in_a_sentence(taught: Path, tmp_path: Path) -> None:
+    assert "can't be written" in refused(taught, tmp_path / "nowhere" / "film.mp4")
+    assert ".mp4" in refused(taught, tmp_path / "film.gif")
+    assert "multiple of 18" in refused(taught, tmp_path / "film.mp4", height=100)
+    (tmp_path / "new").mkdir()
+    Session.create(tmp_path / "new" / "s", tiny()).close()
+    assert "teach for a minute first" in refused(tmp_path / "new" / "s", tmp_path / "film.mp4")
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_task_that_draws_no_pictures_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gymnasium.envs.classic_control import CartPoleEnv
+
+    monkeypatch.setattr(CartPoleEnv, "render", lambda self: None)
+    session = Session.create(tmp_path / "s", tiny(task="gym:CartPole-v1"))
+    kept = session.snapshots()
+    run = HeadlessRun(session, lambda event: None, threads=1)
+    assert kept.kept() == [0] and run._policy
+    run._keep_policy(run._policy, always=True)
+    known, weights = kept.load(0)
+    kept.add(type(known)(500, 1, 1.0, 0.0), weights, always=True)
+    run.close()
+    session.close()
+    assert "draws no pictures" in refused(tmp_path / "s", tmp_path / "film.mp4")
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_the_command_makes_one_and_tells_what_is_wrong_in_a_sentence(taught: Path, tmp_path: Path) -> None:
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "core", "film", *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+    done = run(taught, "--out", tmp_path / "a.mp4", "--before-after", "--height", HEIGHT)
+    assert done.returncode == 0 and f"wrote {tmp_path / 'a.mp4'}" in done.stderr, done.stderr
+    assert (tmp_path / "a.mp4").stat().st_size > 1000
+    bad = run(tmp_path / "none", "--out", tmp_path / "b.mp4")
+    assert bad.returncode == 2 and len(bad.stderr.strip().splitlines()) == 1 and "not a session" in bad.stderr
+
+
+def test_text_is_wrapped_and_shrunk_to_its_room() -> None:
+    text = "Choose the clip in which the robot does more of a backflip"
+    lines = cards.wrapped(text, 30, 300)
+    assert " ".join(lines) == text and len(lines) > 1
+    assert all(cards.width(line, 30) <= 300 for line in lines)
+    assert cards.width(text, cards.fitting(text, 30, 300)) <= 306
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda c: cards.learning(np.zeros((HEIGHT, HEIGHT, 3), np.uint8), "Hopper", c, [0, 1], 1)]
+)
+def test_a_caption_changes_the_picture_in_its_own_band_alone(draw: Callable[[cards.Caption], np.ndarray]) -> None:
+    one = draw(cards.Caption("after 12 answers, 3 minutes", "0.4", "Backflips"))
+    other = draw(cards.Caption("after 90 answers, 8 minutes", "0.4", "Backflips"))
+    changed = np.argwhere((one != other).any(axis=2))
+    assert len(changed) > 20
+    assert changed[:, 1].min() >= HEIGHT and changed[:, 0].max() < 0.5 * HEIGHT

@@ -1,0 +1,101 @@
+"""The bundle's folder: its list, its launcher, and libraries made smaller without harm."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+Script = Callable[[str], ModuleType]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the launcher and its libraries are Linux's")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A bundle of one program, which says what it was given."""
+    (tmp_path / "b/lib").mkdir(parents=True)
+    program = tmp_path / "b/lib/somersault"
+    program.write_text('#!/bin/sh\necho "$0" "$@"\n')
+    program.chmod(0o755)
+    return tmp_path / "b"
+
+
+def test_the_list_has_sizes_and_links_in_order(script: Script, tmp_path: Path) -> None:
+    (tmp_path / "z").write_bytes(b"12345")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b").write_bytes(b"")
+    (tmp_path / "c").symlink_to("z")
+    bundle = script("bundle")
+    assert bundle.listing(tmp_path) == "           0 a/b\n        link c -> z\n           5 z\n"
+    assert bundle.size(tmp_path) == 5
+
+
+def add_launcher(script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch, glibc: str = "2.17") -> None:
+    bundle = script("bundle")
+    monkeypatch.setattr(bundle, "needed_glibc", lambda _: glibc)
+    bundle._add_launcher(folder)
+
+
+def launched(program: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(program), "a b", "--c"], env={**os.environ, **environ}, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_launcher_starts_the_program_beside_it(
+    script: Script, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_launcher(script, folder, monkeypatch)
+    (tmp_path / "somersault").symlink_to(folder / "somersault")
+    for program in (folder / "somersault", tmp_path / "somersault"):
+        assert launched(program).stdout == f"{folder}/lib/somersault a b --c\n"
+
+
+@pytest.mark.parametrize("tool", ["uname", "getconf"])
+def test_the_launcher_refuses_what_it_was_not_built_for(
+    script: Script, folder: Path, tmp_path: Path, tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_launcher(script, folder, monkeypatch)
+    (tmp_path / tool).write_text("#!/bin/sh\necho glibc 2.9\n")
+    (tmp_path / tool).chmod(0o755)
+    done = launched(folder / "somersault", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1 and "2.9" in done.stderr
+
+
+def test_a_c_library_of_exactly_that_age_will_do(script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_launcher(script, folder, monkeypatch, glibc=platform.libc_ver()[1])
+    assert launched(folder / "somersault").returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="reads libraries with readelf")
+def test_a_library_whose_segments_are_moved_is_no_longer_loadable(script: Script, tmp_path: Path) -> None:
+    import numpy.random._common as compiled
+
+    bundle, whole = script("bundle"), Path(compiled.__file__)
+    assert bundle.is_loadable(whole)
+    broken = bytearray(whole.read_bytes())
+    start, size, count = (int.from_bytes(broken[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58)))
+    loads = [start + size * n for n in range(count) if broken[start + size * n] == 1]
+    broken[loads[-1] + 8] ^= 8  # the offset in the file of its last loaded segment
+    (tmp_path / "broken.so").write_bytes(broken)
+    assert not bundle.is_loadable(tmp_path / "broken.so")
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="reads libraries with readelf")
+def test_what_the_bundle_has_it_does_not_ask_the_system_for(script: Script, tmp_path: Path) -> None:
+    import numpy.random._common as compiled
+
+    shutil.copy(compiled.__file__, tmp_path / "x.so")
+    bundle = script("bundle")
+    assert "libc.so.6" in bundle.needed_libraries(tmp_path)
+    (tmp_path / "libc.so.6").write_bytes(b"")
+    assert "libc.so.6" not in bundle.needed_libraries(tmp_path)
+    assert bundle.needed_glibc(tmp_path).startswith("2.")

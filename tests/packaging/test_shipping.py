@@ -1,0 +1,99 @@
+"""The lock, the licences, and the packages' own files."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+Script = Callable[[str], ModuleType]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_pin_is_a_version_however_it_was_built(script: Script) -> None:
+    listed = "torch==2.13.0+cpu\nPySide6_Essentials==6.11.3\n-e git+x\nsomething @ file:///x\n"
+    assert script("lock").pins(listed) == {"torch": "2.13.0", "pyside6-essentials": "6.11.3"}
+
+
+def test_environments_must_agree(script: Script) -> None:
+    lock = script("lock")
+    assert lock.merged([{"a": "1"}, {"a": "1", "b": "2"}]) == {"a": "1", "b": "2"}
+    with pytest.raises(ValueError, match="a has the versions 1 and 2"):
+        lock.merged([{"a": "1"}, {"a": "2"}])
+
+
+def test_these_tests_run_on_the_versions_that_are_locked(script: Script) -> None:
+    locked = script("lock").pins((ROOT / "packaging/constraints.txt").read_text("utf-8"))
+    for name in ("torch", "PySide6-Essentials", "mujoco", "gymnasium", "numpy", "ale-py", "av", "pytest"):
+        assert metadata.version(name).partition("+")[0] == locked[name.lower()]
+
+
+@pytest.mark.skipif(not shutil.which("dpkg"), reason="asks Debian whose a file is")
+def test_licences_are_those_of_the_owners_of_the_files(script: Script, tmp_path: Path) -> None:
+    import filelock
+    import numpy
+
+    shipped = [filelock.__file__, numpy.__file__, str(ROOT / "core/cli.py")]
+    lines = script("licences").gather(shipped, tmp_path / "l", tools=("pytest",))
+    assert [line.split()[0] for line in lines[:3]] == ["filelock", "numpy", "pytest"]
+    assert any(line.startswith("Python ") for line in lines)
+    assert (
+        "Permission is hereby granted" in (tmp_path / f"l/filelock-{metadata.version('filelock')}/LICENSE").read_text()
+    )
+
+
+@pytest.mark.skipif(not shutil.which("dpkg"), reason="asks Debian whose a file is")
+def test_a_file_of_nobody_stops_the_build(script: Script, tmp_path: Path) -> None:
+    licences = script("licences")
+    (tmp_path / "stray.so").write_bytes(b"")
+    with pytest.raises(licences.Unlicensed, match=r"stray\.so belongs to no package"):
+        licences._take_system({tmp_path / "stray.so"}, tmp_path)
+
+
+def test_a_package_without_a_text_stops_the_build(script: Script, tmp_path: Path) -> None:
+    licences = script("licences")
+
+    class Bare:
+        name, version, files = "bare", "1", ()
+
+    with pytest.raises(licences.Unlicensed, match="bare ships no licence text"):
+        licences._take_distribution(Bare(), tmp_path)
+
+
+def test_the_manual_names_each_command_and_option() -> None:
+    manual = (ROOT / "packaging/linux/somersault.1").read_text("utf-8").replace("\\-", "-")
+    helped = subprocess.run(
+        [sys.executable, "-m", "app", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for option in set(re.findall(r"--[a-z-]+", helped.stdout)):
+        assert option in manual, option
+    helped = subprocess.run(
+        [sys.executable, "-m", "core", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    listed = re.search(r"\{(.+?)\}", helped.stdout)
+    assert listed
+    for command in listed[1].split(","):
+        assert command in manual, command
+
+
+@pytest.mark.skipif(not shutil.which("makensis"), reason="there is no makensis")
+def test_the_windows_installer_compiles(tmp_path: Path) -> None:
+    (tmp_path / "b/licences").mkdir(parents=True)
+    (tmp_path / "b/somersault.exe").write_bytes(b"MZ")
+    shutil.copy(ROOT / "LICENSE", tmp_path / "b/licences/LICENSE.txt")
+    environ = {"QT_QPA_PLATFORM": "offscreen"}
+    icon = [sys.executable, str(ROOT / "packaging/icon.py"), str(tmp_path / "i.ico")]
+    subprocess.run(icon, check=True, env=environ)
+    names = {"VERSION": "1.2.3", "BUNDLE": tmp_path / "b", "ICON": tmp_path / "i.ico", "OUTPUT": tmp_path / "s.exe"}
+    define = [f"-D{name}={value}" for name, value in names.items()]
+    script = str(ROOT / "packaging/windows/somersault.nsi")
+    done = subprocess.run(["makensis", "-V2", *define, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "s.exe").read_bytes()[:2] == b"MZ"
