@@ -28,7 +28,7 @@ class LiveView(QWidget):
 
     def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._measure_title = measure_title
+        self._measure_title, self._hides_figures = measure_title, False
         self._moments: tuple[Moment, ...] = ()
         self.live: Demonstration | None = None
         """The newest of the present policy, whatever is on screen."""
@@ -102,6 +102,15 @@ class LiveView(QWidget):
     def step(self, by: int) -> None:
         self.slider.setValue(self.slider.value() + by)
 
+    def hide_figures(self, on: bool) -> None:
+        """Whether nothing is said of the task's measure."""
+        self._hides_figures = on
+        moment = self.moment
+        if self.shown and self.shown.moment == self._wanted:
+            self._tell(self.shown)
+        else:
+            self._say(self.title.text(), moment.measure if moment else None)
+
     def go_live(self) -> None:
         self.slider.setValue(len(self._moments))
         self._on_settled()
@@ -148,7 +157,10 @@ class LiveView(QWidget):
         """value: of the measure; nan or None where it is not known."""
         self.title.setText(title)
         self.slider.setAccessibleDescription(title)
-        self.figure.setText("" if value is None or math.isnan(value) else f"{self._measure_title}: {figure(value)}")
+        if value is None or math.isnan(value) or self._hides_figures:
+            self.figure.clear()
+        else:
+            self.figure.setText(f"{self._measure_title}: {figure(value)}")
 
 
 def _beginning(moment: Moment) -> str:

@@ -199,7 +199,8 @@ class DemoWindow(QWidget):
         number, unit = lasting(progress.seconds).split(" ")
         self.time.setText(number)
         self.time_unit.setText(unit)
-        self.measure.setText(figure(float(figures[-1])) if len(figures) else "–")
+        told = len(figures) and not self._controller.true_reward.hides(self._controller.task)
+        self.measure.setText(figure(float(figures[-1])) if told else "–")
         self._ask()
         if self.place.currentWidget() is not self.clips:
             headline, detail = explanation(self._controller)
