@@ -69,6 +69,11 @@ class Ribbon(QWidget):
         self._share = share
         self.update()
 
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange:
+            self._picture = None  # other colours from now on
+        super().changeEvent(event)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._picture = None
 

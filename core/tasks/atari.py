@@ -22,7 +22,7 @@ from core.records import Float64
 from core.tasks.base import Task
 
 FRAME_SKIP = 4
-_FRAMES_A_SECOND = 60
+FRAMES_A_SECOND = 60
 STACK, SIDE = 4, 84
 """What the networks see: so many pictures of so many pixels square (A.2)."""
 NO_OPS = 30
@@ -113,7 +113,7 @@ class AtariTask(Task):
 
     @property
     def step_seconds(self) -> float:
-        return FRAME_SKIP / _FRAMES_A_SECOND
+        return FRAME_SKIP / FRAMES_A_SECOND
 
     @property
     def has_true_reward(self) -> bool:
