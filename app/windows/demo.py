@@ -199,13 +199,9 @@ class DemoWindow(QWidget):
         number, unit = lasting(progress.seconds).split(" ")
         self.time.setText(number)
         self.time_unit.setText(unit)
-<<<<<<< HEAD
-        self.measure.setText(figure(float(figures[-1])) if len(figures) else "–")
-        self._ask()
-=======
         told = len(figures) and not self._controller.true_reward.hides(self._controller.task)
         self.measure.setText(figure(float(figures[-1])) if told else "–")
->>>>>>> wt-plots
+        self._ask()
         if self.place.currentWidget() is not self.clips:
             headline, detail = explanation(self._controller)
             self.headline.setText(headline)
