@@ -77,11 +77,6 @@ class Ribbon(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._picture = None
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self._picture = None
-
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         if self._picture is None or self._picture.devicePixelRatio() != self.devicePixelRatioF():
