@@ -20,6 +20,7 @@ from app.labelling import HUMAN, ORACLE
 from app.menus import MENUS
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_list import KeyList
+from app.windows.history import HistoryPage
 from core.records import Choice
 from tests.app.fakes import Face, make_query
 
@@ -55,6 +56,8 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.QUIT: lambda face: not face.window.isVisible(),
     Command.PANEL: lambda face: face.window.dock.isHidden(),
     Command.BIND_KEYS: shows(KeyDialog),
+    Command.HISTORY: shows(HistoryPage),
+    Command.REPEATS: lambda face: face.labelling.repeats.on,
     Command.KEY_LIST: shows(KeyList),
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.ABOUT: shows(QMessageBox),
