@@ -132,7 +132,7 @@ TABLE: dict[Meaning, Entry] = {
     Command.LIGHT: Entry("Light &colours", (), checkable=True),
     Command.DARK: Entry("D&ark colours", (), checkable=True),
     Command.HISTORY: Entry(
-        "Answer histo&ry", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
+        "Ans&wer history", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
     ),
     Command.REPEATS: Entry(
         "Show some pairs &again",
