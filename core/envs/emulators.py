@@ -121,7 +121,7 @@ class InterfaceEmulators:
 
     def __init__(self, path: Path, count: int) -> None:
         self.count = count
-        self._games = [_interface(path) for _ in range(count)]
+        self._games = [interface(path) for _ in range(count)]
         self._waits = [np.random.default_rng() for _ in range(count)]
         self._set = self._games[0].getMinimalActionSet()
         self.actions = len(self._set)
@@ -160,7 +160,8 @@ class InterfaceEmulators:
         return np.array([game.lives() for game in self._games], np.int64)
 
 
-def _interface(path: Path) -> ale_py.ALEInterface:
+def interface(path: Path) -> ale_py.ALEInterface:
+    """One emulator, with its game loaded and at its beginning."""
     game = ale_py.ALEInterface()
     game.setFloat("repeat_action_probability", 0.0)
     game.setInt("max_num_frames_per_episode", GAME_STEPS * FRAME_SKIP)
