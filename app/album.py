@@ -15,10 +15,11 @@ from PySide6.QtGui import QImage, QPixmap
 
 from app.pairs import Pair
 from app.reader import Reader
-from core.errors import UserError, summary
+from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
 from core.preferences import PreferenceStore
 from core.records import Frames, Query, Segment
+from core.rows import unreadable
 
 STILL = 84
 """Pixels of a still's side in the list, kept twice as fine for dense screens."""
@@ -152,7 +153,7 @@ def _query(store: PreferenceStore, key: int) -> Query:
     except UserError as error:
         if error.__cause__ is None:
             raise
-        raise UserError(f"Answer {key} can't be read ({summary(error.__cause__)}): it is damaged.") from error
+        raise UserError(unreadable(key, error.__cause__)) from error
 
 
 def _moment(segment: Segment) -> Segment:

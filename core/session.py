@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from core import checkpoint, disk, machine
+from core import checkpoint, curves, disk, machine
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
@@ -143,6 +143,13 @@ class Session:
 
     def close(self) -> None:
         self._lock.release()
+
+
+def learned(folder: Path) -> list[Path]:
+    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
+    curve = folder / curves.NAME
+    paths = [*checkpoint.kept(folder / "checkpoints"), *Snapshots(folder).paths()]
+    return [*paths, curve] if curve.is_file() else paths
 
 
 def require_answers(folder: Path) -> Path:

@@ -75,8 +75,8 @@ class AnswerFilter(QWidget):
         if judgement is None or not judgement.generation:
             self.judgement.setText("")
             return
-        of = f"{doubted:,} of {len(judgement.left):,} answers doubted"
-        self.judgement.setText(f"{of} by reward {judgement.generation}, computed at {at(judgement.at)}.")
+        of = f"{doubted:,} of {len(judgement.left):,} answers are doubted by the predictor"
+        self.judgement.setText(f"{of} of generation {judgement.generation}, computed at {at(judgement.at)}.")
 
 
 def _row(*widgets: QWidget, wide: QWidget | None = None) -> QWidget:

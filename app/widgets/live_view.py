@@ -26,7 +26,7 @@ class LiveView(QWidget):
 
     def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._measure_title = measure_title
+        self._measure_title, self._hides_figures = measure_title, False
         self._moments: tuple[Moment, ...] = ()
         self.live: Demonstration | None = None
         """The newest of the present policy, whatever is on screen."""
@@ -100,6 +100,15 @@ class LiveView(QWidget):
     def step(self, by: int) -> None:
         self.slider.setValue(self.slider.value() + by)
 
+    def hide_figures(self, on: bool) -> None:
+        """Whether nothing is said of the task's measure."""
+        self._hides_figures = on
+        moment = self.moment
+        if self.shown and self.shown.moment == self._wanted:
+            self._tell(self.shown)
+        else:
+            self.figure.setText("" if moment is None else self._counted(moment.measure))
+
     def go_live(self) -> None:
         self.slider.setValue(len(self._moments))
         self._on_settled()
@@ -147,7 +156,7 @@ class LiveView(QWidget):
         self.figure.setText(self._counted(shown.figure))
 
     def _counted(self, value: float) -> str:
-        return "" if value != value else f"{self._measure_title}: {figure(value)}"
+        return "" if value != value or self._hides_figures else f"{self._measure_title}: {figure(value)}"
 
 
 def _beginning(moment: Moment) -> str:

@@ -52,7 +52,7 @@ class TaskCard(QAbstractButton):
     def _describe(self, state: str) -> None:
         text = f"{self.task.instruction} {state}".strip()
         self.setAccessibleDescription(text)
-        self.setToolTip(f"<p>{text}</p>")
+        self.setToolTip(f"<p><b>{self.task.title}</b></p><p>{text}</p>")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):

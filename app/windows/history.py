@@ -94,7 +94,8 @@ class HistoryPage(QWidget):
         self._controller.state_changed.connect(self._on_state_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
-        self._history.open()
+        if not event.spontaneous():  # as when it comes back from the task bar
+            self._history.open()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Nothing is kept for a page that nobody sees."""
@@ -104,6 +105,8 @@ class HistoryPage(QWidget):
         self._history.rest()
 
     def _on_rows_read(self, rows: list[AnswerRow]) -> None:
+        if not self.isVisible():
+            return  # it was closed meanwhile
         self.model.set_rows(rows)
         self._list()
         self._weigh()
@@ -189,6 +192,9 @@ class HistoryPage(QWidget):
 
     def _on_state_changed(self, state: str) -> None:
         shown = self.pane.row
+        if self._judgement is None and self.filter.on_doubted and self.isVisible():
+            self._history.judge()  # whoever was asked may be gone
+            self._settle()
         if shown and not shown.trouble and self.pane.clips.shown is None and state in (State.STOPPING, State.STOPPED):
             self.pane.tell_why_not(*_NOT_RUNNING)
 

@@ -37,7 +37,6 @@ from app.playing import Playing, playable
 from app.review import Review
 from app.shows import Shows
 from app.teachers import keep_teacher
-from app.true_reward import TrueReward
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
@@ -70,7 +69,7 @@ class MainWindow(QMainWindow):
         super().__init__(parent)
         self._controller = controller
         self._closing = False
-        self.true_reward = TrueReward(controller.labelling.teacher, self)
+        self.true_reward = controller.true_reward
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.commands = Actions(keys or kept_keys(), self)
@@ -85,7 +84,7 @@ class MainWindow(QMainWindow):
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self.review = Review(self, controller, self.commands)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self, self.place)
+        self._focus = Focus(self, self.centre)
         self._connect()
         restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
@@ -103,17 +102,15 @@ class MainWindow(QMainWindow):
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)
         self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
-        centre = QWidget()
-        column = QVBoxLayout(centre)
+        self.centre = QWidget()
+        column = QVBoxLayout(self.centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self._top(), 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
         column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
-        self.setCentralWidget(centre)
-        centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
+        self.setCentralWidget(self.centre)
 
     def _top(self) -> QWidget:
         """The instruction; beside it, where the task is a game, a way to play it first."""
@@ -208,7 +205,8 @@ class MainWindow(QMainWindow):
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
-        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.true_reward.hidden_changed.connect(self._on_hidden_changed)
+        self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
@@ -330,6 +328,9 @@ class MainWindow(QMainWindow):
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
+
+    def _on_hidden_changed(self) -> None:
+        self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
         ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))

@@ -22,8 +22,9 @@ from tests.app.fakes import Face
 
 
 @pytest.fixture(autouse=True)
-def style(qapp: Any) -> None:
-    if not qapp.styleSheet():
+def style(qapp: Any, own_settings: None) -> None:
+    """That of a fresh installation, whatever the test before has chosen."""
+    if not qapp.styleSheet() or not theme.is_up_to_date():
         theme.apply(qapp)
 
 

@@ -50,7 +50,7 @@ def test_the_doubted_are_listed_the_most_doubted_first(
     against = [round(page.model.index(row).data(AGAINST), 3) for row in range(4)]
     assert against == [0.97, 0.95, 0.8, 0.7]
     told = page.filter.judgement.text()
-    assert told.startswith("4 of 5 answers doubted by reward 12, computed at ")
+    assert told.startswith("4 of 5 answers are doubted by the predictor of generation 12, computed at ")
     texts = [page.model.index(row).data() for row in range(4)]
     assert texts[0].endswith("the predictor gives the other side 97%")
     assert texts[2].endswith("the predictor gives one side 90%")
@@ -79,7 +79,7 @@ def test_where_nothing_is_doubted_it_says_so(opened: Callable[..., Face], qtbot:
     look(page)
     say(face, 3, {1: 0.9, 2: 0.2})
     qtbot.waitUntil(lambda: page.empty.headline.text() == "Nothing to look at again")
-    assert page.filter.judgement.text().startswith("0 of 2 answers doubted by reward 3")
+    assert page.filter.judgement.text().startswith("0 of 2 answers are doubted by the predictor of generation 3")
 
 
 def test_looking_again_asks_anew_and_an_older_answer_is_dropped(
@@ -98,7 +98,7 @@ def test_looking_again_asks_anew_and_an_older_answer_is_dropped(
     reward.play(AnswersJudged(first, 9, np.array([2]), np.array([0.9], np.float32)))
     say(face, 2, {5: 0.1}, times=2)
     qtbot.waitUntil(lambda: listed(page) == [5])
-    assert "by reward 2" in page.filter.judgement.text()
+    assert "of generation 2," in page.filter.judgement.text()
 
 
 def test_a_changed_answer_stays_in_sight_and_is_weighed_anew_when_asked(
@@ -129,3 +129,7 @@ def test_while_training_is_paused_it_says_when_the_answer_comes(
     assert face.controller.state == State.PAUSED
     look(page)
     assert page.empty.detail.text() == "It says so when training goes on."
+    asked = len(face.engine["reward"].got(JudgementRequested))
+    face.window.pause_action.trigger()
+    qtbot.waitUntil(lambda: len(face.engine["reward"].got(JudgementRequested)) > asked)
+    assert page.empty.detail.text() == "A moment."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -127,6 +128,40 @@ def test_running_through_the_list_draws_only_where_it_ends(opened: Callable[...,
         QTest.keyClick(page.list, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: playing(page, 2))
     assert len([e for e in face.engine["clips"].got(ClipsRequested) if e.fps == 30]) == 1
+
+
+def test_the_clips_step_and_slow_down_by_the_usual_keys(opened: Callable[..., Face], qtbot: QtBot) -> None:
+    page = page_of(opened(MIXED))
+    qtbot.waitUntil(lambda: playing(page, 6))
+    clock = page.pane.clips.clock
+    for widget in (page.list, page.pane):
+        widget.setFocus()
+        QTest.keyClick(widget, Qt.Key.Key_Period)
+        assert not clock.playing
+        before = clock.frame
+        QTest.keyClick(widget, Qt.Key.Key_Period)
+        assert clock.frame == (before + 1) % 8
+        QTest.keyClick(widget, Qt.Key.Key_2)
+        assert clock.speed == 0.5
+        QTest.keyClick(widget, Qt.Key.Key_3)
+        QTest.keyClick(widget, Qt.Key.Key_Space)
+        assert clock.playing and clock.speed == 1
+
+
+def test_the_persons_own_keys_work_here_too(opened: Callable[..., Face], qtbot: QtBot) -> None:
+    face = opened(MIXED)
+    old = page_of(face)
+    old.close()
+    face.window.bind(face.window.commands.keys.rebound(Choice.TIE, "H"))
+    face.window.activateWindow()
+    qtbot.waitUntil(face.window.isActiveWindow)
+    page = page_of(face)
+    assert page is not old
+    choose(page, 2)
+    QTest.keyClick(page.list, Qt.Key.Key_Return)
+    qtbot.waitUntil(page.pane.hasFocus)
+    QTest.keyClick(page.pane, Qt.Key.Key_H)
+    qtbot.waitUntil(lambda: page.model.row(2).choice == Choice.TIE)
 
 
 KEYS = {
@@ -292,7 +327,7 @@ def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(
     page = page_of(face)
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     told = page.model.index_of(5).data(TROUBLE)
-    assert told == "Answer 5 can't be read ('perhaps' is not a valid Choice): its row is damaged."
+    assert told.startswith("Answer 5 can't be read ('perhaps' is not a valid Choice): ")
     qtbot.waitUntil(lambda: "can't be read" in page.model.index_of(4).data(TROUBLE))
     assert [page.model.index_of(key).data(TROUBLE) for key in (6, 3, 2)] == [""] * 3
     choose(page, 4)
@@ -324,14 +359,16 @@ def test_a_store_that_can_not_be_read_is_told_of_in_the_page(
 
 
 class Counted:
-    """How many answers were read with their segments."""
+    """How many answers were read with their segments, and by which threads."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.keys: list[int] = []
+        self.threads: set[int] = set()
         answers = PreferenceStore.answers
 
         def counting(store: PreferenceStore, *keys: int) -> list[Kept]:
             self.keys += keys
+            self.threads.add(threading.get_ident())
             return answers(store, *keys)
 
         monkeypatch.setattr(PreferenceStore, "answers", counting)
@@ -360,6 +397,7 @@ def test_of_two_thousand_answers_only_those_on_screen_are_read(
     counted.keys.remove(2000)
     assert 3 <= len(counted.keys) == len(set(counted.keys)) <= visible(page)
     assert len(face.engine["clips"].got(ClipsRequested)) == len(counted.keys) + 1
+    assert threading.main_thread().ident not in counted.threads
     assert len(page.findChildren(QWidget)) < 120  # whatever the number of answers
 
 

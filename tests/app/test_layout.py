@@ -164,7 +164,7 @@ def test_no_button_has_the_focus_unasked(face: Face) -> None:
     face.offer(make_query())
     press_on_focus(Qt.Key.Key_Space)
     assert not face.window.clips.clock.playing
-    assert QApplication.focusWidget() is face.window.place
+    assert QApplication.focusWidget() is face.window.centralWidget()
 
 
 def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
@@ -173,7 +173,7 @@ def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtB
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: not tie.isEnabled())
-    assert QApplication.focusWidget() is face.window.place
+    assert QApplication.focusWidget() is face.window.centralWidget()
     press_on_focus(Qt.Key.Key_Space)
     assert len(face.answers()) == 1
 
@@ -190,7 +190,7 @@ def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: face.query is third)
     assert [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE]
     press_on_focus(Qt.Key.Key_Escape)
-    assert QApplication.focusWidget() is face.window.place
+    assert QApplication.focusWidget() is face.window.centralWidget()
 
 
 def test_an_arrow_answers_wherever_the_focus_is_but_on_a_slider(face: Face, qtbot: QtBot) -> None:
@@ -216,7 +216,7 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> No
         assert name in names
     assert names["Left clip"].accessibleDescription() == "a loop of 0.3 seconds"
     assert names["Left is better"].accessibleDescription() == "key ←"
-    assert {"labels: 0 / 100", "Plots of the training", "The present policy acting"} <= set(names)
+    assert {"labels: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: window.banner.shows_failure)
     assert "The policy stage stopped" in window.banner.accessibleDescription()

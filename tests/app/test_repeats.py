@@ -138,6 +138,25 @@ def test_undo_takes_a_repeat_back_and_brings_it_up_again(
     assert not face.engine["reward"].got(PreferenceWithdrawn)
 
 
+def test_redo_gives_a_repeat_again_and_it_is_no_label_still(
+    opened: Callable[..., Face],  # noqa: F811
+    qtbot: QtBot,
+) -> None:
+    face = with_a_repeat(opened)
+    labels = face.controller.progress.labels
+    answered(face, Qt.Key.Key_Left)
+    with qtbot.waitSignal(face.labelling.answer_withdrawn):
+        face.press(Qt.Key.Key_Backspace)
+    heard = len(face.engine["reward"].got(PreferenceAdded))
+    with qtbot.waitSignal(face.labelling.answer_kept):
+        face.press(Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
+    with closing(face.controller.session.store()) as store:
+        (newest,) = store.rows()[-1:]
+    assert newest.repeats and not newest.withdrawn
+    assert face.controller.progress.labels == labels == len(face.answers())
+    assert len(face.engine["reward"].got(PreferenceAdded)) == heard
+
+
 def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:  # noqa: F811
     face = with_a_repeat(opened)
     query = face.query

@@ -132,6 +132,7 @@ def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object
     result |= {f"{name}_ms": round(1000 * (moment - started)) for name, moment in moments.items()}
     result["memory_shown"] = megabytes()
     if picture:
+        QApplication.processEvents()
         page.screen().grabWindow(page.winId()).save(picture)
     bar = page.list.verticalScrollBar()
     for step in range(_STOPS):
