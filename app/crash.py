@@ -49,7 +49,7 @@ class CrashReporter(QObject):
     def __init__(self, log_file: str = "", parent: QObject | None = None) -> None:
         """log_file: where the whole log is."""
         super().__init__(parent)
-        self._log_file = log_file
+        self.log_file = log_file
         self._recent = RecentLog()
         self._telling = False
         self.dialog: CrashDialog | None = None
@@ -84,7 +84,7 @@ class CrashReporter(QObject):
         if self._telling:  # also where the dialog itself can't be made
             return
         self._telling = True
-        self.dialog = CrashDialog(sentence, self._recent.text, self._log_file)
+        self.dialog = CrashDialog(sentence, self._recent.text, self.log_file)
         self.dialog.quit_requested.connect(self.quit_requested)
         self.dialog.finished.connect(self._on_finished)
         if QThread.currentThread().loopLevel():

@@ -24,11 +24,13 @@ class Command(StrEnum):
     DOUBLE_SPEED = "double speed"
     THOUGHTS = "thoughts"
     BIND_KEYS = "bind keys"
+    START_PAGE = "start page"
     PAUSE = "pause"
     STOP = "stop"
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
+    PLAY = "play"
     QUIT = "quit"
     PANEL = "panel"
     EARLIER = "earlier policy"
@@ -45,6 +47,8 @@ class Command(StrEnum):
     SYSTEM_COLOURS = "system colours"
     LIGHT = "light"
     DARK = "dark"
+    HISTORY = "history"
+    REPEATS = "repeats"
     KEY_LIST = "key list"
     DIAGNOSTICS = "diagnostics"
     ABOUT = "about"
@@ -95,6 +99,9 @@ TABLE: dict[Meaning, Entry] = {
         checkable=True,
     ),
     Command.BIND_KEYS: Entry("&Keys…", (), "Chooses other keys"),
+    Command.START_PAGE: Entry(
+        "&New or open…", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
+    ),
     Command.PAUSE: Entry("&Pause", ("Ctrl+P",), "Holds the training, or goes on with it; answers are taken meanwhile"),
     Command.STOP: Entry("&Stop", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
     Command.HUMAN: Entry("&Human", ("F6",), "The teacher: you answer", checkable=True),
@@ -102,27 +109,37 @@ TABLE: dict[Meaning, Entry] = {
         "&Oracle", ("F7",), "The teacher: the true reward answers, where the task has one", checkable=True
     ),
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
+    Command.PLAY: Entry("Pla&y the game yourself…", ("F5",), "For some minutes, before you judge how it is played"),
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
     Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),
-    Command.LATER: Entry("A &later policy", ("]",), repeats=True),
+    Command.LATER: Entry("A later p&olicy", ("]",), repeats=True),
     Command.LIVE: Entry("The policy as it is &now", ("\\",)),
-    Command.DEMO: Entry("&Demo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
-    Command.DEMO_ALONE: Entry("Demo mode, &self-running", ("Shift+F11",), "The oracle answers until you leave"),
+    Command.DEMO: Entry("De&mo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
+    Command.DEMO_ALONE: Entry("Demo mode, self-&running", ("Shift+F11",), "The oracle answers until you leave"),
     Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
     Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
-    Command.LEARNING: Entry("Plots: &learning", ("Ctrl+1",), "The task's own measure, returns and losses"),
+    Command.LEARNING: Entry("Plots: learnin&g", ("Ctrl+1",), "The task's own measure, returns and losses"),
     Command.REWARD_FIT: Entry("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
-    Command.PACE: Entry("Plots: &session", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
+    Command.PACE: Entry("Plots: sess&ion", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
     Command.HIDE_TRUE_REWARD: Entry(
-        "&Hide the true reward",
+        "Hide the tr&ue reward",
         ("Ctrl+T",),
         "So that whoever answers isn't led by it; until you choose, it is hidden where a human teaches",
         checkable=True,
     ),
     Command.SYSTEM_COLOURS: Entry("Colours as the s&ystem has them", (), checkable=True),
-    Command.LIGHT: Entry("&Light colours", (), checkable=True),
-    Command.DARK: Entry("&Dark colours", (), checkable=True),
+    Command.LIGHT: Entry("Light &colours", (), checkable=True),
+    Command.DARK: Entry("D&ark colours", (), checkable=True),
+    Command.HISTORY: Entry(
+        "Answer histo&ry", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
+    ),
+    Command.REPEATS: Entry(
+        "Show some pairs &again",
+        (),
+        "One pair in some comes a second time, unseen as such, to tell how often your answers agree",
+        checkable=True,
+    ),
     Command.KEY_LIST: Entry("&Keys and commands", ("Ctrl+?", "F1")),
     Command.DIAGNOSTICS: Entry("Collect &diagnostics…", ()),
     Command.ABOUT: Entry("&About Somersault", ()),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_data_dir
 
@@ -20,6 +23,8 @@ DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
 """Steps of a session in the window: it ends when the person ends it. Its labels are due over the task's own steps."""
 
+OF_WINDOW = ("teacher", "steps", "query.horizon", "query.first_labels")
+"""Settings that are others in a window, whatever the task."""
 _FIRST_ANSWERS = 30
 """At most so many pairs of the untrained policy: nobody watches a robot flail for an hour before it learns."""
 
@@ -50,11 +55,20 @@ def opened(options: argparse.Namespace) -> Session:
     if folder is not None and (folder / "config.json").exists():
         session = Session.open(folder)
         _require_same(session, options)
-    else:
-        config = new_config(options)
-        session = Session.create(folder or fresh_folder(config.task), config)
+        return with_store(session)
+    config = new_config(options)
+    return created(folder or fresh_folder(config.task), config)
+
+
+def created(folder: Path, config: Config) -> Session:
+    """A new session, its store checked; UserError where there can be none."""
+    return with_store(Session.create(folder, config))
+
+
+def with_store(session: Session) -> Session:
+    """The session, or UserError where its store is damaged: that is told of before there is a window."""
     try:
-        session.store().close()  # a damaged store is told of before there is a window
+        session.store().close()
     except UserError:
         session.close()
         raise
@@ -62,21 +76,70 @@ def opened(options: argparse.Namespace) -> Session:
 
 
 def new_config(options: argparse.Namespace) -> Config:
-    task = find(options.task or DEFAULT_TASK)
-    given = {name: getattr(options, name) for name in ("labels", "seed") if getattr(options, name) is not None}
-    config = replaced(Config(task=task.name), **{**presets(task.presets), **given})
+    return session_config(options.task or DEFAULT_TASK, given(options))
+
+
+def given(options: argparse.Namespace) -> dict[str, Any]:
+    """What was given on the command line of the settings that a session has."""
+    named = {name: getattr(options, name) for name in ("teacher", "labels", "seed")}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Config:
+    """The config of a new session in the window: what suits the task, and on top of it these changes.
+
+    UserError where the changes contradict each other, the task, or that it is taught in a window.
+    """
+    changes = dict(changes or {})
+    config = suited(name, changes)
+    config = replaced(config, **changes)
+    _check_for_window(config)
+    return config
+
+
+def suited(name: str, changes: Mapping[str, Any]) -> Config:
+    """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
+    task = find(name)
+    labels = {"labels": changes["labels"]} if "labels" in changes else {}
+    config = replaced(Config(task=task.name), **{**presets(task.presets, changes.get("policy.algorithm")), **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
-    kept = {"teacher": options.teacher or "human", "steps": _NO_END, "query.horizon": config.steps}
-    return replaced(config, **kept, **{"query.first_labels": first})
+    kept = ("human", _NO_END, config.steps, first)
+    return replaced(config, **dict(zip(OF_WINDOW, kept, strict=True)))
+
+
+def _check_for_window(config: Config) -> None:
+    task = find(config.task)
+    if config.teacher == "none":
+        raise UserError("A session without a teacher needs no window: use python -m core teach --teacher none.")
+    if config.teacher == "oracle" and not task.has_true_reward:
+        raise UserError(f"{task.title} has no true reward that the oracle could judge by: be the teacher yourself.")
+    if config.reward.target == "returns":
+        raise UserError("In a window nobody tells true returns: choose target=comparisons.")
+    if config.query.segment_steps > task.episode_steps:
+        raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
+
+
+def sessions_folder() -> Path:
+    """Where sessions are kept unless the person names another folder."""
+    return Path(user_data_dir("somersault", appauthor=False)) / "sessions"
 
 
 def fresh_folder(task: str) -> Path:
     """The first <task>-<n> that does not exist yet."""
-    root = Path(user_data_dir("somersault", appauthor=False)) / "sessions"
+    return fresh(sessions_folder(), plain_name(task))
+
+
+def plain_name(task: str) -> str:
+    """The task's name as part of a folder's name."""
+    return re.sub(r"[^\w.-]+", "-", task).strip("-.") or "session"
+
+
+def fresh(root: Path, name: str) -> Path:
+    """The first NAME-<n> in that folder that does not exist yet."""
     number = 1
-    while (root / f"{task}-{number}").exists():
+    while (root / f"{name}-{number}").exists():
         number += 1
-    return root / f"{task}-{number}"
+    return root / f"{name}-{number}"
 
 
 def _require_same(session: Session, options: argparse.Namespace) -> None:

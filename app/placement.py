@@ -7,21 +7,23 @@ from PySide6.QtWidgets import QMainWindow
 
 from app import settings
 
-_GEOMETRY, _STATE = "window/geometry", "window/state"
 _LAYOUT = 1
 """Of toolbar and docks: to be raised when they change so much that an older division fits no more."""
 _WANTED = QSize(1480, 920)
 
 
-def restore_place(window: QMainWindow) -> None:
-    """As it was; the first time as large as is comfortable, and never larger than the screen."""
-    window.resize(_WANTED.boundedTo(window.screen().availableSize()))
-    if geometry := settings.blob(_GEOMETRY):
+def restore_place(window: QMainWindow, name: str = "window", wanted: QSize = _WANTED) -> None:
+    """As it was; the first time as large as is comfortable, and never larger than the screen.
+
+    name: of the window in the settings
+    """
+    window.resize(wanted.boundedTo(window.screen().availableSize()))
+    if geometry := settings.blob(f"{name}/geometry"):
         window.restoreGeometry(geometry)
-    if state := settings.blob(_STATE):
+    if state := settings.blob(f"{name}/state"):
         window.restoreState(state, _LAYOUT)
 
 
-def keep_place(window: QMainWindow) -> None:
-    settings.keep(_GEOMETRY, window.saveGeometry())
-    settings.keep(_STATE, window.saveState(_LAYOUT))
+def keep_place(window: QMainWindow, name: str = "window") -> None:
+    settings.keep(f"{name}/geometry", window.saveGeometry())
+    settings.keep(f"{name}/state", window.saveState(_LAYOUT))

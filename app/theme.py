@@ -48,6 +48,11 @@ def scheme() -> Scheme:
     return _present
 
 
+def is_up_to_date() -> bool:
+    """Whether what is on screen is what the person has chosen; `apply` and `choose` make it so."""
+    return _wanted() is _present
+
+
 def appearance() -> Appearance:
     """What the person has chosen; the system's where nothing was, or nothing that can be read."""
     chosen = settings.text(_SETTING, Appearance.SYSTEM)
@@ -72,7 +77,7 @@ def apply(app: QApplication) -> None:
 
 def _apply_chosen() -> None:
     QGuiApplication.styleHints().setColorScheme(_QT_SCHEMES[appearance()])  # for frames that the system draws
-    if _wanted() is not _present:
+    if not is_up_to_date():
         _show(_wanted())
 
 
@@ -117,4 +122,4 @@ def _palette(wanted: Scheme) -> QPalette:
 def _filled(sheet: str, wanted: Scheme) -> str:
     for name, colour in wanted.named().items():
         sheet = sheet.replace(f"@{name};", f"{colour};").replace(f"@{name} ", f"{colour} ")
-    return sheet
+    return sheet.replace("@RESOURCES", assets.folder().as_posix())

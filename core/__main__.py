@@ -81,10 +81,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
-    reproduce.add_argument("figure", choices=("fig2",), help="fig2: labels against true reward, on the robots")
-    reproduce.add_argument("--tasks", nargs="+", help="entries of the catalogue (default: the paper's eight robots)")
-    reproduce.add_argument("--labels", nargs="+", type=int, default=[350, 700, 1400])
-    reproduce.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    figures = "labels against true reward, fig2: on the robots, fig3: in the Atari games"
+    reproduce.add_argument("figure", choices=("fig2", "fig3"), help=figures)
+    reproduce.add_argument("--tasks", nargs="+", help="entries of the catalogue (default: the figure's)")
+    reproduce.add_argument("--labels", nargs="+", type=int, help="(default: 350 700 1400; in fig3 3300 5500 too)")
+    reproduce.add_argument("--seeds", nargs="+", type=int, help="(default: 0 1 2, in fig2 3 4 too)")
     reproduce.add_argument("--steps", type=int, help="environment steps of each run (default: the task's)")
     reproduce.add_argument("--out", required=True, help="folder of the results; what is there is not done again")
     reproduce.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="any setting of the config")

@@ -24,7 +24,7 @@ from core.journal import session_log, warnings_to_stderr
 from core.policy.presets import presets
 from core.programs import WINDOW
 from core.session import Session
-from core.tasks import CATALOGUE, PAPER_ROBOTS, find
+from core.tasks import CATALOGUE, find
 from core.tasks.base import Task
 
 _STRIP_SECONDS = 1.2
@@ -221,11 +221,12 @@ def _evaluate(args: argparse.Namespace) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> None:
-    from core.reproduce import figure_2
+    from core.reproduce import FIGURES, figure
 
     if args.steps is not None and args.steps < 1:
         raise UserError("Give at least one step.")
-    if min(args.labels) < 1:
+    tasks, labels, seeds = FIGURES[args.figure]
+    if min(args.labels or labels) < 1:
         raise UserError("Give at least one label; the true reward, which needs none, is always run.")
 
     @contextmanager
@@ -233,8 +234,8 @@ def _reproduce(args: argparse.Namespace) -> None:
         with _Progress(config, title) as progress:
             yield progress.show
 
-    tasks = args.tasks or PAPER_ROBOTS
-    print(figure_2(tasks, args.labels, args.seeds, args.steps, _settings(args.set), Path(args.out), shown), end="")
+    chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
+    print(figure(*chosen, args.steps, _settings(args.set), Path(args.out), shown), end="")
 
 
 def _check_video_path(path: str | None) -> None:

@@ -67,6 +67,9 @@ class RewardConfig(_Checked):
     epochs_first: int = number(100, "epochs on the first labels, before the policy moves (Atari: 200)", "A", 1)
     epochs: int = number(6, "epochs in each later round, for new answers or a new policy", "", 1)
     interval: int = number(1, "environment steps, at least, between two such rounds", "", 1)
+    pace: float = number(
+        0.0, "environment steps, at least, for each label a round fits to; 0 for any (paper: 10)", "A.2", 0
+    )
     latest: int = number(0, "fit only to so many latest labels; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units left out of a gradient step (Atari: .5)", "2.2.3, A.2", 0, 0.9)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")

@@ -35,7 +35,10 @@ class JobState:
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What a child needs to build its job: `name` is one of core.session.JOBS or 'clips', `config` Config.to_dict()."""
+    """What a child needs to build its job.
+
+    name: one of core.session.JOBS, 'clips' or 'previews'; config: Config.to_dict()
+    """
 
     name: str
     config: dict[str, Any]
@@ -206,6 +209,27 @@ class ClipsRendered(Event):
 
 
 @dataclass(frozen=True)
+class PreviewRequested(Event):
+    """Draw a moment of this task, for whoever looks through the catalogue."""
+
+    task: str
+
+
+@dataclass(frozen=True)
+class PreviewDrawn(Event):
+    task: str
+    frames: Frames
+
+
+@dataclass(frozen=True)
+class PreviewRefused(Event):
+    """The task can't be drawn. `sentence` says why."""
+
+    task: str
+    sentence: str
+
+
+@dataclass(frozen=True)
 class DemonstrationRecorded(Event):
     """An episode of the present policy, for the live view.
 
@@ -315,3 +339,24 @@ class Logged(Event):
     job: str
     level: int
     text: str
+
+
+@dataclass(frozen=True)
+class ControlsHeld(Event):
+    """What the person who plays a game holds down, until the next of these."""
+
+    left: bool = False
+    right: bool = False
+    up: bool = False
+    down: bool = False
+    fire: bool = False
+
+
+@dataclass(frozen=True)
+class GameShown(Event):
+    """A moment of the game that the person plays. pixels: (210, 160, 3) uint8, RGB, with the score."""
+
+    pixels: npt.NDArray[np.uint8]
+    score: int
+    lives: int
+    """0 in games without."""

@@ -201,8 +201,11 @@ class PreferenceStore:
 
     def count(self) -> int:
         """Of the labels."""
-        standing = "SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND repeats IS NULL"
         with self._plain_errors():
+            if not schema.version_of(self._db):
+                return 0  # another thread or program is just making it
+            repeats = schema.columns(self._db, ("repeats",))
+            standing = f"SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND {repeats} IS NULL"
             return int(self._db.execute(standing).fetchone()[0])
 
     def copy_to(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Figure 2 of the paper: random policy, true reward, and preferences with so many labels, for each task and seed.
+"""Figures 2 and 3 of the paper: random policy, true reward, preferences with so many labels, for each task and seed.
 
 Each run that is done is a JSON file and is not done again; one that was stopped goes on from its session's checkpoint.
 """
@@ -23,10 +23,15 @@ from core.events import Event, RolloutReported
 from core.headless import HeadlessRun, random_return
 from core.policy.presets import presets
 from core.session import Session
-from core.tasks import find
+from core.tasks import PAPER_GAMES, PAPER_ROBOTS, find
 
 Progress = Callable[[str, Config], AbstractContextManager[Callable[[Event], None]]]
 """(what is running, its config) -> where its events are shown."""
+FIGURES: dict[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {
+    "fig2": (PAPER_ROBOTS, (350, 700, 1400), 5),
+    "fig3": (PAPER_GAMES, (350, 700, 1400, 3300, 5500), 3),
+}
+"""Tasks, labels and number of seeds, as the paper has them; in figure 3 it is a person who gave the 5,500."""
 Points = list[tuple[int, float]]
 _GRID = 200
 """Points of a drawn curve."""
@@ -56,7 +61,7 @@ class Run:
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 
 
-def figure_2(
+def figure(
     tasks: Sequence[str],
     labels: Sequence[int],
     seeds: Sequence[int],

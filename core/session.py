@@ -11,12 +11,12 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from core import checkpoint, disk, machine
-from core.config import Config
+from core import checkpoint, curves, disk, machine
+from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
@@ -37,6 +37,8 @@ from core.snapshots import Snapshots, snapshots_of
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
+REWARD = "reward_"
+"""What the names of its reward snapshot's weights begin with in the rollout's state."""
 _MAX_CONFIG = 1 << 20
 """Bytes; real ones have two thousand."""
 
@@ -73,6 +75,13 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
             ports[name].send(event)
 
 
+def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
+    """The reward snapshot that the rollout had at a checkpoint, for who joins later than the last was published."""
+    arrays = states["rollout"].arrays if "rollout" in states else {}
+    weights = {name.removeprefix(REWARD): array for name, array in arrays.items() if name.startswith(REWARD)}
+    return RewardPublished(0, weights) if weights else None
+
+
 class Session:
     """The folder of one teaching run, owned by this process until `close`."""
 
@@ -93,7 +102,7 @@ class Session:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
-        lock = _locked(folder)
+        lock = locked(folder)
         try:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
@@ -105,18 +114,21 @@ class Session:
     @staticmethod
     def open(folder: Path) -> Session:
         """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), _locked(folder))
+        return Session(folder, read_config(folder), locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
-        path = self.folder / "preferences.sqlite"
-        if checkpoint.kept(self.folder / "checkpoints") and not (path.exists() and path.stat().st_size):
-            raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
-        return PreferenceStore(path)
+        return PreferenceStore(require_answers(self.folder))
 
     def reader(self) -> PreferenceStore:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
         return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)
+
+    def reconfigure(self, **changes: Any) -> None:
+        """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
+        config = replaced(self.config, **changes)
+        disk.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
@@ -133,6 +145,21 @@ class Session:
         self._lock.release()
 
 
+def learned(folder: Path) -> list[Path]:
+    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
+    curve = folder / curves.NAME
+    paths = [*checkpoint.kept(folder / "checkpoints"), *Snapshots(folder).paths()]
+    return [*paths, curve] if curve.is_file() else paths
+
+
+def require_answers(folder: Path) -> Path:
+    """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
+    path = folder / "preferences.sqlite"
+    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+        raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+    return path
+
+
 def read_config(folder: Path) -> Config:
     """The config of the session in `folder`; UserError if there is none that can be read."""
     path = folder / "config.json"
@@ -144,9 +171,12 @@ def read_config(folder: Path) -> Config:
         raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
 
 
-def _locked(folder: Path) -> FileLock:
-    """The operating system drops this lock when its owner dies, so none is ever stale."""
-    lock = FileLock(folder / "lock")
+def locked(folder: Path) -> FileLock:
+    """The folder's lock; UserError where another program has it.
+
+    The operating system drops it when its owner dies, so none is ever stale.
+    """
+    lock = FileLock(folder / "lock", thread_local=False)  # a session may be opened in one thread and closed in another
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

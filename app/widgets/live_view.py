@@ -26,7 +26,7 @@ class LiveView(QWidget):
 
     def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._measure_title = measure_title
+        self._measure_title, self._hides_figures = measure_title, False
         self._moments: tuple[Moment, ...] = ()
         self.live: Demonstration | None = None
         """The newest of the present policy, whatever is on screen."""
@@ -67,6 +67,13 @@ class LiveView(QWidget):
         """At which the slider stands; None: live."""
         return self._moments[self.slider.value()] if self.slider.value() < len(self._moments) else None
 
+    @property
+    def _wanted(self) -> Moment | None:
+        """The newest that is kept stands in for the present policy as long as that has not been seen to act."""
+        if self.moment is None and self.live is None and self._moments:
+            return self._moments[-1]
+        return self.moment
+
     def take(self, demonstration: Demonstration) -> None:
         """The newest of the present policy."""
         self.live = demonstration
@@ -75,7 +82,7 @@ class LiveView(QWidget):
 
     def take_replay(self, demonstration: Demonstration) -> None:
         """Of a policy of the past; too late where the slider has gone on."""
-        if self.moment is not None and demonstration.moment == self.moment:
+        if demonstration.moment is not None and demonstration.moment == self._wanted:
             self.policy.switch(demonstration)
 
     def set_moments(self, moments: tuple[Moment, ...]) -> None:
@@ -93,9 +100,27 @@ class LiveView(QWidget):
     def step(self, by: int) -> None:
         self.slider.setValue(self.slider.value() + by)
 
+    def hide_figures(self, on: bool) -> None:
+        """Whether nothing is said of the task's measure."""
+        self._hides_figures = on
+        moment = self.moment
+        if self.shown and self.shown.moment == self._wanted:
+            self._tell(self.shown)
+        else:
+            self.figure.setText("" if moment is None else self._counted(moment.measure))
+
     def go_live(self) -> None:
         self.slider.setValue(len(self._moments))
         self._on_settled()
+
+    def give_up(self) -> None:
+        """What was asked for can't be shown: back to live, and nothing is asked for instead."""
+        self.slider.setValue(len(self._moments))
+        self._settled.stop()
+        self._asked = None
+        self.title.setText("The policy, live")
+        if self.live:
+            self.policy.switch(self.live)
 
     def halt(self) -> None:
         self.policy.halt()
@@ -111,18 +136,18 @@ class LiveView(QWidget):
 
     def _on_settled(self) -> None:
         self._settled.stop()
-        moment = self.moment
-        if moment != self._asked:
-            self._asked = moment
-            self.moment_chosen.emit(moment)
-        if moment is None and self.live:
+        wanted = self._wanted
+        if wanted != self._asked:
+            self._asked = wanted
+            self.moment_chosen.emit(wanted)
+        if wanted is None and self.live:
             self.policy.switch(self.live)
         elif self.shown:
             self._tell(self.shown)
 
     def _tell(self, shown: Demonstration) -> None:
         """Of what is on screen, unless something else has been asked for."""
-        if shown.moment != self.moment:
+        if shown.moment != self._wanted:
             return
         if shown.moment is None:
             self.title.setText(f"The policy now, after {shown.env_steps:,} steps")
@@ -131,7 +156,7 @@ class LiveView(QWidget):
         self.figure.setText(self._counted(shown.figure))
 
     def _counted(self, value: float) -> str:
-        return "" if value != value else f"{self._measure_title}: {figure(value)}"
+        return "" if value != value or self._hides_figures else f"{self._measure_title}: {figure(value)}"
 
 
 def _beginning(moment: Moment) -> str:

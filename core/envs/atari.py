@@ -4,8 +4,8 @@ For the learner all is one episode without end. When a game is over, the next be
 of it but the pictures; those of the old game stay in the stack until new ones push them out. Points, penalties and
 scores go to the oracle and the metrics.
 
-An emulator can't be saved here, but it can be made to play again: a game is decided by its seed and the actions since
-it began, so these are what is kept, and a resumed run goes on exactly after some seconds of playing them.
+An emulator can't be saved here, but it can be made to play again: a game is decided by its seed, how many games came
+between, and its actions. These are what is kept, and a resumed run goes on exactly, after some seconds of playing them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from core.tasks.atari import GAME_STEPS, SIDE, STACK, AtariTask, Moment
 
 log = logging.getLogger(__name__)
 _SEEDS = 2**31 - 1
+_GAMES_A_SEED = 32
+"""Seeding takes as long as playing a few hundred steps; and many games since then would take long to begin again."""
+_KEPT = ("seeds", "games", "lengths", "scores", "sums")
 _FAILURES = 3
 """So often in a row an emulator may fail before it is no accident."""
 
@@ -50,7 +53,7 @@ class AtariBatch:
         self._film, self._rng, self._threads = film, rng, threads
         self._emulators = self._new_emulators()
         self._time = self._failed = 0
-        self._seeds, self._lengths = np.zeros(environments, np.int64), np.zeros(environments, np.int64)
+        self._seeds, self._games, self._lengths = np.zeros((3, environments), np.int64)
         self._played = np.zeros((environments, GAME_STEPS), np.uint8)
         self._scores = np.zeros(environments)
         self._sums = np.zeros((environments, len(task.figures)))
@@ -71,6 +74,7 @@ class AtariBatch:
 
     def _begin(self) -> None:
         """New games in all, and stacks of their first picture."""
+        self._games[:] = _GAMES_A_SEED
         pixels = self._start(np.arange(self.count))
         first = seen(pixels)
         self.observations = np.repeat(first[:, None], STACK, axis=1).reshape(self.count, -1)
@@ -78,9 +82,16 @@ class AtariBatch:
 
     def _start(self, rows: Rows) -> Pixels:
         """New games in these; (N, 210, 160, 3) of all, without the score."""
-        self._seeds[rows] = self._rng.integers(_SEEDS, size=len(rows))
+        self._games[rows] += 1
         self._lengths[rows], self._scores[rows], self._sums[rows] = 0, 0, 0
-        pixels, self._lives = self._emulators.start(rows, self._seeds[rows])
+        seeded = rows[self._games[rows] >= _GAMES_A_SEED]
+        others = rows[self._games[rows] < _GAMES_A_SEED]
+        if others.size:
+            pixels, self._lives = self._emulators.start(others)
+        if seeded.size:
+            self._games[seeded] = 0
+            self._seeds[seeded] = self._rng.integers(_SEEDS, size=len(seeded))
+            pixels, self._lives = self._emulators.start(seeded, self._seeds[seeded])
         return self._blanked(pixels)
 
     def step(self, actions: Float32) -> Step:
@@ -123,6 +134,7 @@ class AtariBatch:
         """It isn't told which of them failed: all get a new emulator and a new game, and report none of the old."""
         self.blow_ups += 1
         self._emulators = self._new_emulators()
+        self._games[:] = _GAMES_A_SEED
         self._look(self._start(np.arange(self.count)))
         return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64))
 
@@ -162,13 +174,14 @@ class AtariBatch:
 
     def get_state(self) -> dict[str, Any]:
         """Of each game its seed and actions, and what was added up and seen of it."""
-        kept = {"seeds": self._seeds, "lengths": self._lengths, "scores": self._scores, "sums": self._sums}
+        kept = {name: getattr(self, f"_{name}") for name in _KEPT}
         counters = {"time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
         return {**kept, **counters, "played": self._played[:, : self._lengths.max()], "stacks": self.observations}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Plays every game again up to where it was, all ending together."""
-        self._seeds[:], self._lengths[:] = arrays["seeds"], arrays["lengths"]
+        for name in _KEPT:
+            getattr(self, f"_{name}")[:] = arrays[name]
         self._time, self.blow_ups = int(arrays["time"]), int(arrays["blow_ups"])
         played = arrays["played"]
         steps = played.shape[1]
@@ -177,14 +190,20 @@ class AtariBatch:
         for step in range(steps + 1):
             begun = step - steps + self._lengths
             if (fresh := np.flatnonzero(begun == 0)).size:
-                pixels, self._lives = self._emulators.start(fresh, self._seeds[fresh])
+                pixels, self._lives = self._begun_again(fresh)
             if step < steps:
-                actions = np.where(begun < 0, 0, played[np.arange(self.count), begun.clip(0)])
+                actions = np.where(begun < 0, 0, played[np.arange(self.count), begun.clip(0)]).astype(np.int64)
                 shot = self._emulators.step(actions)
                 pixels, self._lives = shot.pixels, shot.lives
-        self._scores[:], self._sums[:] = arrays["scores"], arrays["sums"]
         self.observations = arrays["stacks"].copy()
         self._take_pictures(self._blanked(pixels))
+
+    def _begun_again(self, rows: Rows) -> tuple[Pixels, Rows]:
+        """The present games of these, at their start."""
+        begun = self._emulators.start(rows, self._seeds[rows])
+        for game in range(1, int(self._games[rows].max()) + 1):
+            begun = self._emulators.start(rows[self._games[rows] >= game])
+        return begun
 
 
 def seen(pixels: Pixels) -> Pixels:

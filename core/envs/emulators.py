@@ -44,8 +44,12 @@ class Emulators(Protocol):
     actions: int
     """How many the game has: its smallest set."""
 
-    def start(self, rows: Rows, seeds: Rows) -> tuple[Pixels, Rows]:
-        """New games in these, each decided by its seed: (N, 210, 160, 3) pictures and (N,) lives of all."""
+    def start(self, rows: Rows, seeds: Rows | None = None) -> tuple[Pixels, Rows]:
+        """New games in these: (N, 210, 160, 3) pictures and (N,) lives of all.
+
+        A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
+        between. It takes long: the emulator loads its game anew.
+        """
         ...
 
     def step(self, actions: Rows) -> Shot:
@@ -99,10 +103,10 @@ class VectorEmulators:
         self.actions = len(self._games.ale.get_action_set())
         self._memory = np.zeros((count, 0), np.uint8)
 
-    def start(self, rows: Rows, seeds: Rows) -> tuple[Pixels, Rows]:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> tuple[Pixels, Rows]:
         chosen = np.zeros(self.count, np.bool_)
         chosen[rows] = True
-        ordered = seeds[np.argsort(rows)].astype(np.int32)
+        ordered = None if seeds is None else seeds[np.argsort(rows)].astype(np.int32)
         pixels, told = self._games.reset(seed=ordered, options={"reset_mask": chosen})
         return pixels[:, 0], told["lives"].astype(np.int64)
 
@@ -117,17 +121,20 @@ class InterfaceEmulators:
 
     def __init__(self, path: Path, count: int) -> None:
         self.count = count
-        self._games = [_interface(path) for _ in range(count)]
+        self._games = [interface(path) for _ in range(count)]
+        self._waits = [np.random.default_rng() for _ in range(count)]
         self._set = self._games[0].getMinimalActionSet()
         self.actions = len(self._set)
         self._pixels = np.zeros((count, HEIGHT, WIDTH, 3), np.uint8)
         self._before = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
 
-    def start(self, rows: Rows, seeds: Rows) -> tuple[Pixels, Rows]:
-        for row, seed in zip(rows, seeds, strict=True):
+    def start(self, rows: Rows, seeds: Rows | None = None) -> tuple[Pixels, Rows]:
+        for number, row in enumerate(rows):
             game = self._games[row]
+            if seeds is not None:
+                self._waits[row] = np.random.default_rng(seeds[number])
             game.reset_game()
-            for _ in range(np.random.default_rng(seed).integers(NO_OPS + 1)):
+            for _ in range(self._waits[row].integers(NO_OPS + 1)):
                 game.act(ale_py.Action.NOOP)
             game.getScreenRGB(self._pixels[row])
         return self._pixels.copy(), self._lives()
@@ -153,7 +160,8 @@ class InterfaceEmulators:
         return np.array([game.lives() for game in self._games], np.int64)
 
 
-def _interface(path: Path) -> ale_py.ALEInterface:
+def interface(path: Path) -> ale_py.ALEInterface:
+    """One emulator, with its game loaded and at its beginning."""
     game = ale_py.ALEInterface()
     game.setFloat("repeat_action_probability", 0.0)
     game.setInt("max_num_frames_per_episode", GAME_STEPS * FRAME_SKIP)

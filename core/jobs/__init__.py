@@ -9,6 +9,14 @@ from core.jobs.fitting import checkpoint_must_fit
 
 def build(spec: JobSpec, threads: int = 1) -> Job:
     """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here."""
+    if spec.name == "previews":  # before torch: there is nothing to learn, and the first pictures come sooner
+        from core.jobs.previews import PreviewsJob
+
+        return PreviewsJob()
+    if spec.name == "play":  # likewise
+        from core.jobs.play import PlayJob
+
+        return PlayJob(Config.from_dict(spec.config))
     from core import parallel
 
     parallel.allow(threads)

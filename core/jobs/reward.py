@@ -37,14 +37,13 @@ from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator, restored, saved, seed_for
 from core.tasks import find
 
-_JUDGED_AT_ONCE = 128
-"""Preferences: some tens of milliseconds, in which the job hears nothing."""
-
 
 class RewardJob:
     """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
 
-    Where batches are small (A2C's have 80 steps) it is a round for each few policies: config.reward.interval.
+    Where batches are small (A2C's have 80 steps) it is a round for each few policies: config.reward.interval. Where a
+    fit takes long, as with pictures, rounds become rarer the more labels there are: config.reward.pace. New answers
+    wait for the next one then.
     The first round is a long one and comes when the untrained policy's share of the labels is there (A). Answers that
     come while a round runs join it; the fit is never started over.
     """
@@ -58,8 +57,7 @@ class RewardJob:
         self._first = max(1, min(first_labels(config.labels, config.query), config.reward.latest or config.labels))
         self._generation = 0
         self._owed = self._under_way = False
-        batch = config.rollout.environments * config.rollout.steps
-        self._versions = -(-config.reward.interval // batch)
+        self._batch = config.rollout.environments * config.rollout.steps
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
         self._snapshot: Arrays | None = None
@@ -72,16 +70,22 @@ class RewardJob:
                 self._take_up()
             case PreferenceAdded(preference) | PreferenceChanged(preference):
                 self._fit.add(preference)
-                self._owed = True
+                self._owed |= not (self._config.reward.pace and self._generation)
             case PreferenceWithdrawn(preference_id):
                 self._fit.remove(preference_id)
                 self._owed = True
             case PolicyPublished(version):
                 self._version = version
-                if abs(version - self._fitted_for) >= self._versions:
+                if abs(version - self._fitted_for) * self._batch >= self._steps_between:
                     self._owed = True
             case JudgementRequested(token):
                 self._asked = token
+
+    @property
+    def _steps_between(self) -> float:
+        """Environment steps, at least, between two rounds that no answer asks for."""
+        reward = self._config.reward
+        return max(1, reward.interval, reward.pace * reward.epochs * self._fit.count)
 
     def run(self) -> Iterator[Event | None]:
         while True:
@@ -138,8 +142,8 @@ class RewardJob:
         if self._snapshot:
             judge, ids = copy.deepcopy(self._fit.ensemble), self._fit.ids
             judge.load_arrays(self._snapshot)
-            for start in range(0, len(ids), _JUDGED_AT_ONCE):
-                found |= self._fit.chances(ids[start : start + _JUDGED_AT_ONCE], judge)
+            for start in range(0, len(ids), self._fit.chunk):
+                found |= self._fit.chances(ids[start : start + self._fit.chunk], judge)
                 yield None
         yield AnswersJudged(token, generation, np.array([*found], np.int64), np.array([*found.values()], np.float32))
 

@@ -76,6 +76,11 @@ class RewardFit:
         self.l2 = torch.full((config.members,), config.l2)
 
     @property
+    def chunk(self) -> int:
+        """Preferences judged at once: some tens of milliseconds, in which nothing else is heard."""
+        return self._pairs.chunk
+
+    @property
     def count(self) -> int:
         return len(self._ids)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -179,6 +179,8 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
         return network.totals(torch.stack(rows), practice).reshape(members, batch, 2)
 
     def judged(self, indices: list[int], ensemble: PictureEnsemble) -> Tensor:
+        if not indices:
+            return torch.zeros(ensemble.members, 0, 2)
         clips = [clip for index in indices for clip in self._clips[index]]
         sums = [ensemble.network(clip.stacked()).sum(1) for clip in clips]
         return torch.stack(sums, dim=1).reshape(ensemble.members, -1, 2)
@@ -205,7 +207,9 @@ class _Clip:
         return pictures[self._stacks]
 
 
-def pairs_for(ensemble: RewardEnsemble | PictureEnsemble, config: RewardConfig, device: torch.device) -> Pairs:
+def pairs_for(
+    ensemble: RewardEnsemble | PictureEnsemble, config: RewardConfig, device: torch.device
+) -> Pairs[Any, Any]:
     if isinstance(ensemble, PictureEnsemble):
         return PicturePairs(ensemble, config, device)
     return NumberPairs(ensemble, config, device)

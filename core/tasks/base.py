@@ -100,6 +100,8 @@ class Task:
     measure_title: str
     measure_tells_reward: bool = False
     """That figure is the true return, so where one is hidden the other must be too."""
+    measure_falls: bool = False
+    """Whether less of that figure is better."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
     pictures: tuple[int, int, int] | None = None

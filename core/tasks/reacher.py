@@ -83,6 +83,7 @@ REACHER = RobotTask(
     measure=averages(mean_distance=distance),
     measure_name="mean_distance",
     measure_title="Distance to the target (m)",
+    measure_falls=True,
     reset_noise=_START_SPEEDS,
     place=place_target,
     camera=Camera((0.0, -0.2, 0.92), (0.0, 0.0, 0.0)),

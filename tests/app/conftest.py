@@ -22,14 +22,16 @@ from tests.app.fakes import Face
 
 
 @pytest.fixture(autouse=True)
-def style(qapp: Any) -> None:
-    if not qapp.styleSheet():
+def style(qapp: Any, own_settings: None) -> None:
+    """That of a fresh installation, whatever the test before has chosen."""
+    if not qapp.styleSheet() or not theme.is_up_to_date():
         theme.apply(qapp)
 
 
 @pytest.fixture(autouse=True)
-def own_settings(tmp_path: Path) -> None:
-    """No test reads or changes what the person at this machine has set."""
+def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or changes what the person at this machine has set, nor does a process that it starts."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
@@ -12,10 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from app import theme
 from app.keys import Command
+from app.live import Demonstration
 from app.recorder import record_labels
 from core import curves
 from core.metrics import SHOWN
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, make_frames, make_query
 from tests.app.tape import (
     PREDICTED_REWARDS,
     TRUE_RETURNS,
@@ -24,6 +26,7 @@ from tests.app.tape import (
     drawn,
     has_colour,
     plot,
+    refresh,
     report,
     show_true_reward,
     teaching,
@@ -80,6 +83,22 @@ def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(ope
         face.controller.metrics.append("backflips_per_episode", 4.0 + i, i)
     x, y = drawn(plot(face, "measure"))[_MEASURE]
     assert (len(x), x[-1], y[-1]) == (SHOWN, 3003.0, 2999)
+
+
+def test_one_plot_is_drawn_at_a_time_each_in_its_turn(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    face.window._timer.stop()
+    refresh(face)
+    titles = [face.window.plots.by_key[key].head.title for key in ("measure", "return", "loss")]
+    before = [title.text() for title in titles]
+    for name in ("backflips_per_episode", "predicted return", "train loss 0"):
+        face.controller.metrics.append(name, 4.0, 99.0)
+    news = []
+    for _ in range(4):
+        news.append(face.window.plots.refresh(face.controller.metrics, face.controller.episode))
+        changed = [title.text() != old for title, old in zip(titles, before, strict=True)]
+        assert sum(changed) == sum(news)
+    assert news == [True, True, True, False]
 
 
 def test_what_cannot_be_seen_is_not_drawn_until_it_can(open_face: Callable[..., Face]) -> None:
@@ -146,10 +165,19 @@ def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Ca
 def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable[..., Face]) -> None:
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
+    face.window.live.take(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
+    face.window.shows.open_demo()
+    demo = face.window.shows.demo
+    assert demo
+    demo.refresh()
     measure = plot(face, "measure")
-    assert drawn(measure) == {} and "123" not in words(measure)
+    assert drawn(measure) == {} and "123" not in words(face.window) + words(demo)
     show_true_reward(face)
+    demo.refresh()
+    refresh(face)
     assert drawn(measure) == {"Return an episode": ([1.0], [123.0])}
+    assert face.window.live.figure.text() == "Return an episode: 123" and demo.measure.text() == "123"
+    demo.close()
 
 
 def test_curves_go_on_when_the_session_is_opened_again(open_face: Callable[..., Face], qtbot: QtBot) -> None:

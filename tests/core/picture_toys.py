@@ -105,7 +105,8 @@ class BlockBatch:
         self._ages, self._sums = np.where(ended, 0, self._ages), np.where(ended, 0.0, self._sums)
         self._places[ended] = self._rng.integers(0, PLACES, (int(ended.sum()), 2))
         self._look()
-        return Step(self.observations, moved.astype(np.float32), ended, end_observations, finished)
+        rows = np.flatnonzero(ended)
+        return Step(self.observations, moved.astype(np.float32), ended, end_observations, finished, rows)
 
     def close(self) -> None: ...
 

@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from core import reproduce
+from core.__main__ import main
 from core.chart import Curve, draw
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, PolicyUpdated
-from core.reproduce import Run, curves, figure_2, share, tabulated
+from core.reproduce import FIGURES, Run, curves, figure, share, tabulated
 
 SETTINGS = {
     "rollout.environments": 8,
@@ -54,7 +55,7 @@ class Shown:
 
 
 def reproduced(out: Path, shown: Shown, seeds: tuple[int, ...] = (0,), settings: Any = SETTINGS) -> str:
-    return figure_2(["pendulum"], [4, 6], seeds, STEPS, settings, out, shown)
+    return figure(["pendulum"], [4, 6], seeds, STEPS, settings, out, shown)
 
 
 def results(out: Path) -> dict[str, Any]:
@@ -160,3 +161,37 @@ def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
     preferred, true = (Run("ant", labels, 3).config(500, {}).to_dict() for labels in (700, 0))
     assert {name for name in true if true[name] != preferred[name]} == {"teacher", "labels"}
     assert true["seed"] == 3 and true["steps"] == 500
+
+
+def test_figure_3_is_about_games_and_figure_2_about_robots() -> None:
+    tasks, labels, seeds = FIGURES["fig3"]
+    assert tasks == ("beam-rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space-invaders")
+    assert (labels, seeds) == ((350, 700, 1400, 3300, 5500), 3)
+    assert (len(FIGURES["fig2"][0]), *FIGURES["fig2"][1:]) == (8, (350, 700, 1400), 5)
+
+
+def test_a_task_of_pictures_is_reproduced_and_gone_on_with_like_any_other(block_task: str, tmp_path: Path) -> None:
+    small = {**SETTINGS, "rollout.steps": 16, "reward.minibatch": 8, "policy.minibatch": 64}
+    shown, again = Shown(), Shown()
+    table = figure([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", shown)
+    assert len(shown.titles) == 2 and table.splitlines()[2].startswith(f"| {block_task} | 1 |")
+    assert (tmp_path / "out" / f"{block_task}.png").exists()
+    assert figure([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", again) == table
+    assert again.titles == []
+
+
+def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def carried_out(*given: Any) -> str:
+        asked.append(given)
+        return ""
+
+    monkeypatch.setattr("core.reproduce.figure", carried_out)
+    for words in (["fig3", "--steps", "9"], ["fig2"], ["fig3", "--tasks", "pong", "--labels", "5", "--seeds", "7"]):
+        monkeypatch.setattr("sys.argv", ["core", "reproduce", *words, "--out", "x"])
+        assert main() == 0
+    assert [tuple(given[0]) for given in asked] == [FIGURES["fig3"][0], FIGURES["fig2"][0], ("pong",)]
+    assert [list(given[1]) for given in asked] == [[350, 700, 1400, 3300, 5500], [350, 700, 1400], [5]]
+    assert [list(given[2]) for given in asked] == [[0, 1, 2], [0, 1, 2, 3, 4], [7]]
+    assert [given[3] for given in asked] == [9, None, None]

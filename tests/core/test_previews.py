@@ -1,0 +1,73 @@
+"""The moving pictures of the catalogue."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import jobs
+from core.config import Config
+from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
+from core.jobs.previews import FPS, SECONDS, SIZE, PreviewsJob, preview
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def answers(job: PreviewsJob) -> Iterator[Event]:
+    """What it yields until it has nothing more to do."""
+    for event in job.run():
+        if isinstance(event, Waited):
+            return
+        if event is not None:
+            yield event
+
+
+@pytest.mark.parametrize(
+    "task", ["hopper-backflip", "reacher", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"]
+)
+def test_two_seconds_of_a_task_that_moves(task: str) -> None:
+    frames = preview(task)
+    assert frames.pixels.shape == (round(SECONDS * FPS), SIZE, SIZE, 3)
+    assert frames.pixels[0].std() > 5  # something is to be seen
+    assert any((frame != frames.pixels[0]).any() for frame in frames.pixels)
+
+
+def test_the_same_each_time() -> None:
+    assert np.array_equal(preview("swimmer").pixels, preview("swimmer").pixels)
+
+
+def test_requests_are_answered_in_order_and_a_bad_one_stops_no_other() -> None:
+    job = PreviewsJob()
+    for task in ("pendulum", "gym:NoSuch-v0", "juggling", "gym:CartPole-v1"):
+        job.receive(PreviewRequested(task))
+    drawn, missing, unknown, last = answers(job)
+    assert isinstance(drawn, PreviewDrawn) and drawn.task == "pendulum"
+    assert isinstance(missing, PreviewRefused) and "gym:NoSuch-v0 can't be made" in missing.sentence
+    assert isinstance(unknown, PreviewRefused) and "no task 'juggling'" in unknown.sentence
+    assert isinstance(last, PreviewDrawn) and last.task == "gym:CartPole-v1"
+
+
+def test_an_unforeseen_error_is_told_of_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> None:
+        raise ZeroDivisionError("by the environment")
+
+    monkeypatch.setattr("core.jobs.previews.preview", broken)
+    job = PreviewsJob()
+    job.receive(PreviewRequested("ant"))
+    (refused,) = answers(job)
+    assert refused == PreviewRefused("ant", "ant can't be drawn: ZeroDivisionError: by the environment.")
+
+
+def test_it_is_built_by_its_name_and_without_torch() -> None:
+    assert isinstance(jobs.build(JobSpec("previews", Config().to_dict())), PreviewsJob)
+    script = (
+        "import sys; from core import jobs; from core.events import JobSpec; jobs.build(JobSpec('previews', {}));"
+        " from core.jobs.previews import preview; preview('reacher'); print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
