@@ -9,6 +9,7 @@ def main() -> int:
 
     from app import display
     from app.opening import parsed
+    from app.telling import tell
     from core.errors import UserError
     from core.machine import WINDOW_MEMORY, require_memory
 
@@ -21,7 +22,7 @@ def main() -> int:
 
         return run(arguments)
     except UserError as error:
-        print(error, file=sys.stderr)
+        tell(error)
         return 2
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal
 
+from app.repeats import Repeats
 from core.errors import UserError
-from core.events import AnswersReplayed, PreferenceAdded, PreferenceWithdrawn
+from core.events import AnswersReplayed, PreferenceAdded, PreferenceChanged, PreferenceWithdrawn
 from core.preferences import PreferenceStore
 from core.records import Choice, Query
 from core.session import Port, deliver
@@ -20,7 +21,7 @@ _Request = Callable[[PreferenceStore], None]
 
 
 class AnswerWorker(QThread):
-    """Adds and withdraws answers, in the order asked, and tells the jobs of each.
+    """Adds, changes and withdraws answers, in the order asked, and tells the jobs of each.
 
     It alone sends answers to the jobs, so a job that is started again gets every answer once: none twice, none missed.
 
@@ -29,6 +30,9 @@ class AnswerWorker(QThread):
         answer_withdrawn(object): the last answer was taken back; the Preference, or None where there was none.
         answer_given_again(object): what was taken back last stands again; the Preference, or None where nothing can.
         answer_refused(str): the store could not do what was asked; nothing was changed. One sentence.
+        answer_changed(object): an answer has another choice; the Preference.
+        change_refused(str): an answer could not be changed. One sentence.
+        repeat_found(object): the Query of a pair that is to be put to the person again.
         answers_counted(int): the jobs have been given every answer of the session; how many there are.
     """
 
@@ -36,6 +40,9 @@ class AnswerWorker(QThread):
     answer_withdrawn = Signal(object)
     answer_given_again = Signal(object)
     answer_refused = Signal(str)
+    answer_changed = Signal(object)
+    change_refused = Signal(str)
+    repeat_found = Signal(object)
     answers_counted = Signal(int)
 
     def __init__(
@@ -53,6 +60,13 @@ class AnswerWorker(QThread):
 
     def give_again(self) -> None:
         self._requests.put(self._give_again)
+
+    def change(self, key: int, choice: Choice, labeller: str) -> None:
+        self._requests.put(lambda store: self._change(store, key, choice, labeller))
+
+    def find_repeat(self, repeats: Repeats) -> None:
+        """Looks for an answer whose pair may be shown again; `repeat_found` follows where there is one."""
+        self._requests.put(lambda store: self._find_repeat(store, repeats))
 
     def replay(self, names: tuple[str, ...]) -> None:
         """Gives every answer so far to these jobs, which have just been started."""
@@ -82,10 +96,31 @@ class AnswerWorker(QThread):
         self.answer_kept.emit(preference)  # first: the person waits for it, the jobs don't
         deliver(PreferenceAdded(preference), self._ports)
 
+    def _change(self, store: PreferenceStore, key: int, choice: Choice, labeller: str) -> None:
+        try:
+            preference = store.change(key, choice, labeller)
+        except UserError as error:
+            log.warning("%s", error)
+            self.change_refused.emit(str(error))
+            return
+        self.answer_changed.emit(preference)
+        deliver(PreferenceChanged(preference), self._ports)
+
+    def _find_repeat(self, store: PreferenceStore, repeats: Repeats) -> None:
+        key = repeats.pick(store.rows())
+        if key is None:
+            return
+        try:
+            (kept,) = store.answers(key)
+        except UserError as error:  # nobody has asked for it, and another will do
+            log.warning("A pair can't be shown again: %s", error)
+            return
+        self.repeat_found.emit(repeats.again(kept.preference))
+
     def _withdraw_last(self, store: PreferenceStore) -> None:
         preference = store.withdraw_last()
         self.answer_withdrawn.emit(preference)
-        if preference:
+        if preference and preference.query.repeats is None:
             deliver(PreferenceWithdrawn(preference.id), self._ports)
 
     def _give_again(self, store: PreferenceStore) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.checkpoints import Checkpointer
 from app.crew import NAMES, TOGETHER, Crew
 from app.films import Films
+from app.history import History
 from app.labelling import Labelling
 from app.live import Demonstrations
 from app.past import PastPolicies
@@ -28,6 +29,7 @@ from core.archive import export_session
 from core.config import Config, replaced
 from core.diagnostics import collect
 from core.events import (
+    AnswersJudged,
     ClipsRendered,
     ClipsRequested,
     DemonstrationRecorded,
@@ -43,7 +45,7 @@ from core.events import (
     Waited,
 )
 from core.metrics import Metrics
-from core.session import Session
+from core.session import Session, kept_reward
 from core.snapshots import Moment
 from core.tasks import find
 
@@ -114,6 +116,7 @@ class Controller(QObject):
         self.replays = Replays(self.past, measure, tokens, self)
         self.films = Films(session.folder, self._remedy.config, make_process, self)
         self.crew.ports["snapshots"] = self.past
+        self.history = History(session, self.labelling, tokens, self)
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()
 
@@ -132,6 +135,8 @@ class Controller(QObject):
         self.labelling.pair_shown.connect(self._on_pair_shown)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
+        self.history.clips_requested.connect(self._on_clips_requested)
+        self.history.judgement_requested.connect(lambda event: self.crew.send(event, ("reward",)))
         self._last_checkpoint.timeout.connect(self._dismiss)
         self.past.moments_changed.connect(self._on_moments_changed)
         self.past.trouble_arose.connect(self.trouble_arose)
@@ -182,6 +187,7 @@ class Controller(QObject):
     def close(self) -> None:
         """After `stopped`: ends every thread and lets the session go."""
         self.films.close()
+        self.history.close()
         self.labelling.close()
         self.crew.close()
         self.checkpoints.close()
@@ -197,6 +203,14 @@ class Controller(QObject):
     def write(self, target: Path, content: Callable[[], bytes]) -> None:
         """Writes a file that the person asked for; what is in it is made in the thread that writes it."""
         self.checkpoints.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
+
+    def show_pairs_again(self, on: bool) -> None:
+        """Whether some pairs are put to the person a second time, in this session from now on."""
+        self.labelling.repeats.on = on
+        value, told = (
+            ("on", "Some pairs come again from now on.") if on else ("off", "No pair comes again from now on.")
+        )
+        self.checkpoints.run(lambda: self.session.reconfigure(query__repeats=value), told)
 
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
@@ -218,8 +232,11 @@ class Controller(QObject):
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
         if "clips" in names:
             self.demonstrations.forget()
+            if reward := kept_reward(states):
+                self.crew.send(reward, ("clips",))
             self.replays.forget()
             self.labelling.redraw()
+            self.history.redraw()
         if "rollout" in names:
             self.labelling.forget_offered()
         self.crew.pause(False)
@@ -232,8 +249,10 @@ class Controller(QObject):
             case QueryOffered(query):
                 self.labelling.offer(query)
             case ClipsRendered():
-                if not self.labelling.take_clips(event):
+                if not (self.labelling.take_clips(event) or self.history.take_clips(event)):
                     self.demonstrations.take_clips(event)
+            case AnswersJudged():
+                self.history.take_judgement(event)
             case DemonstrationRecorded():
                 self.episode = Episode.of(event, self.task.step_seconds)
                 self.demonstrations.take(event)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.background import Background
 from app.worker import JobWorker, MakeProcess, Process
 from core.events import (
+    AnswersJudged,
     ClipsRendered,
     DemonstrationRecorded,
     Event,
@@ -37,6 +38,7 @@ TOGETHER = {
 }
 """What goes back to a checkpoint with a job: rollout and policy count each other's batches."""
 _FOR_WINDOW = (
+    AnswersJudged,
     QueryOffered,
     RolloutReported,
     RewardFitted,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.opening import session_config, suited
+from app.opening import OF_WINDOW, session_config, suited
 from core.config import Config
 from core.errors import UserError
 
@@ -125,9 +125,11 @@ class Draft:
     def value(self, name: str) -> Any:
         return self.changes[name] if name in self.changes else self._suited[name]
 
-    def suits_task(self, name: str) -> bool:
-        """Whether the task, or teaching in a window, wants another value than the config's default."""
-        return name not in self.changes and self._suited[name] != setting(name).default
+    def suits(self, name: str) -> str:
+        """What wants another value than the config's default: 'task' or 'window'; '' where the default stands."""
+        if name in self.changes or self._suited[name] == setting(name).default:
+            return ""
+        return "window" if name in OF_WINDOW else "task"
 
     def _check(self) -> None:
         self.config, self.problem = None, ""

@@ -46,6 +46,8 @@ class Command(StrEnum):
     SYSTEM_COLOURS = "system colours"
     LIGHT = "light"
     DARK = "dark"
+    HISTORY = "history"
+    REPEATS = "repeats"
     KEY_LIST = "key list"
     DIAGNOSTICS = "diagnostics"
     ABOUT = "about"
@@ -109,15 +111,15 @@ TABLE: dict[Meaning, Entry] = {
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
     Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),
-    Command.LATER: Entry("A &later policy", ("]",), repeats=True),
+    Command.LATER: Entry("A later p&olicy", ("]",), repeats=True),
     Command.LIVE: Entry("The policy as it is &now", ("\\",)),
-    Command.DEMO: Entry("&Demo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
-    Command.DEMO_ALONE: Entry("Demo mode, &self-running", ("Shift+F11",), "The oracle answers until you leave"),
+    Command.DEMO: Entry("De&mo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
+    Command.DEMO_ALONE: Entry("Demo mode, self-&running", ("Shift+F11",), "The oracle answers until you leave"),
     Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
     Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
-    Command.LEARNING: Entry("Plots: &learning", ("Ctrl+1",), "The task's own measure, returns and losses"),
+    Command.LEARNING: Entry("Plots: learnin&g", ("Ctrl+1",), "The task's own measure, returns and losses"),
     Command.REWARD_FIT: Entry("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
-    Command.PACE: Entry("Plots: &session", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
+    Command.PACE: Entry("Plots: sess&ion", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
     Command.HIDE_TRUE_REWARD: Entry(
         "&Hide the true reward",
         ("Ctrl+T",),
@@ -125,8 +127,17 @@ TABLE: dict[Meaning, Entry] = {
         checkable=True,
     ),
     Command.SYSTEM_COLOURS: Entry("Colours as the s&ystem has them", (), checkable=True),
-    Command.LIGHT: Entry("&Light colours", (), checkable=True),
-    Command.DARK: Entry("&Dark colours", (), checkable=True),
+    Command.LIGHT: Entry("Light &colours", (), checkable=True),
+    Command.DARK: Entry("D&ark colours", (), checkable=True),
+    Command.HISTORY: Entry(
+        "Answer histo&ry", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
+    ),
+    Command.REPEATS: Entry(
+        "Show some pairs &again",
+        (),
+        "One pair in some comes a second time, unseen as such, to tell how often your answers agree",
+        checkable=True,
+    ),
     Command.KEY_LIST: Entry("&Keys and commands", ("Ctrl+?", "F1")),
     Command.DIAGNOSTICS: Entry("Collect &diagnostics…", ()),
     Command.ABOUT: Entry("&About Somersault", ()),

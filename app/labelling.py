@@ -6,11 +6,13 @@ import itertools
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 
+import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.answers import AnswerWorker
 from app.pairs import Pair, PairQueue
 from app.progress import Progress
+from app.repeats import Repeats
 from core import oracle
 from core.config import Config
 from core.errors import UserError
@@ -37,6 +39,8 @@ class Labelling(QObject):
         answer_withdrawn(object): an answer was taken back; the Preference.
         answer_restored(object): an answer stands again to a pair that is not on screen; the Preference.
         milestone_reached(object): the session has as many labels as this Milestone wants, for the first time.
+        answer_changed(object): an answer has another choice; the Preference.
+        change_refused(str): an answer could not be changed. One sentence.
         trouble_arose(str): an answer or an undo was refused; nothing was lost. One sentence.
         teacher_changed(str): 'human' or 'oracle' answers from now on.
         clips_requested(object): a ClipsRequested for the clips job.
@@ -48,6 +52,8 @@ class Labelling(QObject):
     answer_withdrawn = Signal(object)
     answer_restored = Signal(object)
     milestone_reached = Signal(object)
+    answer_changed = Signal(object)
+    change_refused = Signal(str)
     trouble_arose = Signal(str)
     teacher_changed = Signal(str)
     clips_requested = Signal(object)
@@ -66,6 +72,7 @@ class Labelling(QObject):
         self._config = config
         self.open = False
         self.pairs = PairQueue(tokens)
+        self.repeats = Repeats(config.query, HUMAN, np.random.default_rng())
         self._progress = progress
         self._busy = False
         self._asked: deque[Callable[[], None]] = deque()
@@ -79,6 +86,9 @@ class Labelling(QObject):
         self._answers.answer_withdrawn.connect(self._on_withdrawn)
         self._answers.answer_refused.connect(self._on_refused)
         self._answers.answers_counted.connect(self._on_counted)
+        self._answers.answer_changed.connect(self.answer_changed)
+        self._answers.change_refused.connect(self.change_refused)
+        self._answers.repeat_found.connect(self._on_repeat_found)
         self._answers.start()
 
     def replay(self, names: tuple[str, ...]) -> None:
@@ -118,6 +128,10 @@ class Labelling(QObject):
         self._oracle.stop()
         request()
 
+    def change(self, key: int, choice: Choice) -> None:
+        """Gives an earlier answer another choice, the person's; what is on screen stays."""
+        self._answers.change(key, choice, HUMAN)
+
     def set_teacher(self, teacher: str) -> None:
         if teacher != self.teacher:
             self.teacher = teacher
@@ -135,6 +149,8 @@ class Labelling(QObject):
     def offer(self, query: Query) -> None:
         self._progress.offered()
         self.pairs.offer(query)
+        if self.teacher == HUMAN and self.repeats.due():
+            self._answers.find_repeat(self.repeats)
         self._ask_for_clips()
 
     def take_clips(self, event: ClipsRendered) -> bool:
@@ -199,7 +215,8 @@ class Labelling(QObject):
     def _on_given(self, preference: Preference, pair: Pair | None) -> None:
         """pair: the one on screen that it answers, which gives way to the next."""
         self._busy = False
-        self._progress.answered()
+        if preference.query.repeats is None:  # else it is no label
+            self._progress.answered()
         if pair:
             self._remember(preference, pair)
         (self.answer_kept if pair else self.answer_restored).emit(preference)
@@ -221,7 +238,8 @@ class Labelling(QObject):
             self._refuse("There is no answer to take back.")
             return
         self._busy = False
-        self._progress.withdrawn()
+        if preference.query.repeats is None:
+            self._progress.withdrawn()
         self.set_teacher(HUMAN)  # or the oracle would give the same answer again
         self.answer_withdrawn.emit(preference)
         self._bring_back(preference)
@@ -251,11 +269,18 @@ class Labelling(QObject):
         self._asked.clear()
         self.trouble_arose.emit(sentence)
 
+    def _on_repeat_found(self, query: Query) -> None:
+        self.pairs.offer(query)
+        self._ask_for_clips()
+
     def _on_counted(self, count: int) -> None:
         self._progress.counted(count)
 
     def _on_oracle_due(self) -> None:
         if self.pairs.shown is None:
+            return
+        if self.pairs.shown.query.repeats is not None:  # it is the person who may be of another mind
+            self._advance()
             return
         try:
             self.answer(oracle.answer(self.pairs.shown.query, self._config).choice, ORACLE)

@@ -31,14 +31,14 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
             (Command.UNDO, Command.REDO),
             (Command.PLAYBACK, Command.FRAME_BACK, Command.FRAME_ON),
             tuple(SPEEDS),
-            (Command.THOUGHTS,),
+            (Command.THOUGHTS, Command.REPEATS),
             (Command.BIND_KEYS,),
         ),
     ),
     (
         "&View",
         (
-            (Command.PANEL,),
+            (Command.PANEL, Command.HISTORY),
             (Command.LEARNING, Command.REWARD_FIT, Command.PACE),
             (Command.EARLIER, Command.LATER, Command.LIVE),
             (Command.DEMO, Command.DEMO_ALONE),

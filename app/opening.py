@@ -23,6 +23,8 @@ DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
 """Steps of a session in the window: it ends when the person ends it. Its labels are due over the task's own steps."""
 
+OF_WINDOW = ("teacher", "steps", "query.horizon", "query.first_labels")
+"""Settings that are others in a window, whatever the task."""
 _FIRST_ANSWERS = 30
 """At most so many pairs of the untrained policy: nobody watches a robot flail for an hour before it learns."""
 
@@ -101,8 +103,8 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
     config = replaced(Config(task=task.name), **{**presets(task.presets, changes.get("policy.algorithm")), **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
-    kept = {"teacher": "human", "steps": _NO_END, "query.horizon": config.steps, "query.first_labels": first}
-    return replaced(config, **kept)
+    kept = ("human", _NO_END, config.steps, first)
+    return replaced(config, **dict(zip(OF_WINDOW, kept, strict=True)))
 
 
 def _check_for_window(config: Config) -> None:

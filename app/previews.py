@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import tomllib
 from collections import deque
 from dataclasses import dataclass
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,7 +13,6 @@ from platformdirs import user_cache_dir
 from PySide6.QtCore import QBuffer, QIODevice, QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
-from app import assets
 from app.background import Background
 from app.worker import JobWorker, MakeProcess, Process
 from core import disk
@@ -24,6 +20,7 @@ from core.config import Config
 from core.events import Event, Failed, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.processes import JobDiedError
 from core.records import Frames
+from core.version import VERSION
 
 log = logging.getLogger(__name__)
 FPS = 12.0
@@ -51,9 +48,9 @@ class Preview:
         side = self.strip.width()
         return QRect(0, frame % self.count * side, side, side)
 
-    def still(self, side: int) -> QImage:
-        """Its first frame, this small."""
-        return self.strip.copy(self.place(0)).scaledToWidth(side, Qt.TransformationMode.SmoothTransformation)
+    def still(self, side: int, frame: int = 0) -> QImage:
+        """One frame, this small."""
+        return self.strip.copy(self.place(frame)).scaledToWidth(side, Qt.TransformationMode.SmoothTransformation)
 
 
 def of_frames(frames: Frames) -> Preview:
@@ -71,18 +68,8 @@ def encoded(image: QImage) -> bytes:
     return bytes(buffer.data().data())
 
 
-@cache
-def program_version() -> str:
-    """Of the installed program, or of the source that it runs from."""
-    try:
-        return metadata.version("somersault")
-    except metadata.PackageNotFoundError:
-        project = assets.folder().parent / "pyproject.toml"
-        return str(tomllib.loads(project.read_text("utf-8"))["project"]["version"]) if project.exists() else "unknown"
-
-
 def cache_folder() -> Path:
-    return Path(user_cache_dir("somersault", appauthor=False)) / "previews" / f"{program_version()}-{_DRAWING}"
+    return Path(user_cache_dir("somersault", appauthor=False)) / "previews" / f"{VERSION}-{_DRAWING}"
 
 
 class Previews(QObject):

@@ -36,7 +36,7 @@ class Shows(QObject):
         past.moments_changed.connect(live.set_moments)
         live.moment_chosen.connect(replays.show)
         replays.replay_drawn.connect(live.take_replay)
-        replays.replay_refused.connect(lambda _: live.go_live())
+        replays.replay_refused.connect(lambda _: live.give_up())
         films.film_progressed.connect(film_bar.set_share)
         films.film_ended.connect(lambda _: film_bar.hide())
         film_bar.cancel_requested.connect(films.cancel)
@@ -48,11 +48,13 @@ class Shows(QObject):
         self._clips_played = self._clips.clock.playing
         self.demo = DemoWindow(self._controller, self._keys())
         self.demo.left.connect(self._on_left)
-        if self._live.live:
-            self.demo.policy.take(self._live.live)
+        if acting := self._live.live or self._live.shown:
+            self.demo.policy.take(acting)
         self._rest()
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
             shown.connect(self._rest)
+        if screen := self._clips.screen():
+            self.demo.setGeometry(screen.geometry())  # the one that the window is on, and where no manager enlarges it
         self.demo.showFullScreen()
         if alone:
             self._controller.labelling.set_teacher(ORACLE)

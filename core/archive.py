@@ -24,10 +24,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from core import checkpoint, curves, disk, snapshots
+from core import checkpoint, disk, snapshots
 from core.errors import UserError
 from core.preferences import PreferenceStore
-from core.session import Session, read_config
+from core.session import Session, learned, read_config
 
 _FORMAT = 1
 _MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"
@@ -83,12 +83,8 @@ def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
         archive.writestr(_MANIFEST, json.dumps({"format": _FORMAT}))
         archive.write(folder / _CONFIG, _CONFIG)
         archive.write(store, _STORE)
-        for path in checkpoint.kept(folder / "checkpoints"):
-            archive.write(path, f"checkpoints/{path.name}")
-        for path in snapshots.Snapshots(folder).paths():
-            archive.write(path, f"{snapshots.FOLDER}/{path.name}")
-        if (folder / curves.NAME).is_file():
-            archive.write(folder / curves.NAME, curves.NAME)
+        for path in learned(folder):
+            archive.write(path, path.relative_to(folder).as_posix())
 
 
 def import_session(source: Path, folder: Path) -> None:

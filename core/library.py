@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -12,10 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import checkpoint, disk, snapshots, summary
+from core import disk, summary
 from core.errors import UserError
 from core.preferences import PreferenceStore
-from core.session import Session, locked, read_config, require_answers
+from core.session import Session, learned, locked, read_config, require_answers
 from core.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -105,12 +104,11 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
 
 def _copy(session: Session, inside: Path, tell: Callable[[float], None]) -> None:
     inside.mkdir()
-    disk.write_atomically(inside / _CONFIG, json.dumps(session.config.to_dict(), indent=1).encode())
     with closing(session.store()) as store:
         store.copy_to(inside / _STORE)
     copied = (inside / _STORE).stat().st_size
-    paths = [*checkpoint.kept(session.folder / "checkpoints"), *snapshots.Snapshots(session.folder).paths()]
-    paths += [path for path in (session.folder / summary.NAME, session.folder / summary.PICTURE) if path.is_file()]
+    listed = [session.folder / name for name in (_CONFIG, summary.NAME, summary.PICTURE)]
+    paths = [path for path in (*listed, *learned(session.folder)) if path.is_file()]
     files = {path: inside / path.relative_to(session.folder) for path in paths}
     whole = copied + sum(here.stat().st_size for here in files)
     for here, there in files.items():

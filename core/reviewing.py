@@ -75,6 +75,23 @@ class Consistency:
         return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
+def repeatable(rows: Iterable[AnswerRow], after: int, labeller: str) -> list[int]:
+    """Numbers of the answers that may be put to this labeller again: at least `after` others were given since.
+
+    Those that stand and say something, each once.
+    """
+    standing = [row for row in rows if not row.withdrawn]
+    done = {row.repeats for row in standing}
+    return [
+        row.id
+        for row in standing[: max(0, len(standing) - after)]
+        if row.labeller == labeller
+        and row.repeats is None
+        and row.id not in done
+        and row.choice not in (None, Choice.CANT_TELL)
+    ]
+
+
 def consistency(rows: Iterable[AnswerRow]) -> Consistency:
     """Compares each repeat with what the first answer was when the pair came again, whatever became of it since."""
     by_id = {row.id: row for row in rows}
@@ -105,7 +122,7 @@ def expected(error_rate: float) -> float:
 def comment(found: Consistency, error_rate: float) -> str:
     """What the figure means, in plain words."""
     assumed = expected(error_rate)
-    method = f"The method assumes {error_rate:.0%} random answers, with which {assumed:.0%} would be alike"
+    method = f"The method assumes {error_rate:.0%} random answers, with which {assumed:.1%} would be alike"
     if not found.compared:
         return f"No pair has been answered twice yet. {method}."
     low, high = found.interval

@@ -76,6 +76,11 @@ def change(values: tuple[Any, ...] | list[Any]) -> Change:
     return Change(Choice(choice), str(labeller), float(changed_at), int(newest))
 
 
+def unreadable(key: int, error: BaseException) -> str:
+    """One sentence, short enough for a row of a list."""
+    return f"Answer {key} can't be read ({error}): python -m core preferences export saves those that are whole."
+
+
 def _row(values: tuple[Any, ...], changes: list[Any]) -> AnswerRow:
     key, left, right, choice, labeller, answered_at, withdrawn, repeats = values
     try:
@@ -83,4 +88,4 @@ def _row(values: tuple[Any, ...], changes: list[Any]) -> AnswerRow:
         times = Choice(choice), str(labeller), float(answered_at)
         return AnswerRow(key, *times, bool(withdrawn), repeats, (int(left), int(right)), done)
     except (ValueError, TypeError) as error:
-        return AnswerRow(key, None, "", 0.0, trouble=f"Answer {key} can't be read ({error}): its row is damaged.")
+        return AnswerRow(key, None, "", 0.0, trouble=unreadable(key, error))

@@ -66,9 +66,17 @@ def version_of(db: sqlite3.Connection) -> int:
 
 
 def bring_up_to_date(db: sqlite3.Connection) -> None:
-    """Makes the tables, or what an earlier version's lack. All of it or, after a kill, nothing."""
-    if version_of(db) in _STEPS:
-        db.executescript(f"BEGIN IMMEDIATE; {_STEPS[version_of(db)]} PRAGMA user_version={VERSION}; COMMIT;")
+    """Makes the tables, or what an earlier version's lack. All of it or, after a kill, nothing.
+
+    Another thread may be opening the same new store: who comes second finds it done.
+    """
+    if version_of(db) not in _STEPS:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    for statement in _STEPS.get(version_of(db), "").split(";"):
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version={VERSION}")
+    db.execute("COMMIT")
 
 
 def columns(db: sqlite3.Connection, wanted: tuple[str, ...] = COLUMNS) -> str:

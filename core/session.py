@@ -11,12 +11,12 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
-from core import checkpoint, disk, machine
-from core.config import Config
+from core import checkpoint, curves, disk, machine
+from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
@@ -37,6 +37,8 @@ from core.snapshots import Snapshots, snapshots_of
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
+REWARD = "reward_"
+"""What the names of its reward snapshot's weights begin with in the rollout's state."""
 _MAX_CONFIG = 1 << 20
 """Bytes; real ones have two thousand."""
 
@@ -71,6 +73,13 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     for name in ROUTES.get(type(event), ()):
         if name in ports:
             ports[name].send(event)
+
+
+def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
+    """The reward snapshot that the rollout had at a checkpoint, for who joins later than the last was published."""
+    arrays = states["rollout"].arrays if "rollout" in states else {}
+    weights = {name.removeprefix(REWARD): array for name, array in arrays.items() if name.startswith(REWARD)}
+    return RewardPublished(0, weights) if weights else None
 
 
 class Session:
@@ -115,6 +124,12 @@ class Session:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
         return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)
 
+    def reconfigure(self, **changes: Any) -> None:
+        """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
+        config = replaced(self.config, **changes)
+        disk.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        self.config = config
+
     def save(self, number: int, states: dict[str, JobState]) -> None:
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
 
@@ -128,6 +143,13 @@ class Session:
 
     def close(self) -> None:
         self._lock.release()
+
+
+def learned(folder: Path) -> list[Path]:
+    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
+    curve = folder / curves.NAME
+    paths = [*checkpoint.kept(folder / "checkpoints"), *Snapshots(folder).paths()]
+    return [*paths, curve] if curve.is_file() else paths
 
 
 def require_answers(folder: Path) -> Path:

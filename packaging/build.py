@@ -67,8 +67,25 @@ class Build:
             self.call(sys.executable, "-m", "venv", self.work / "venv")
         wanted = run.requirements(("build",))
         pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *run.constrained()]
-        self.call(*pip, run.torch_requirement(wanted, self.cuda), *run.torch_index(dict(os.environ), self.cuda))
+        torch = self.torch(run.torch_requirement(wanted, self.cuda))
+        self.call(*pip, torch, *run.torch_index(dict(os.environ), self.cuda))
         self.call(*pip, *wanted)
+        self.require_flavour()
+
+    def require_flavour(self) -> None:
+        built = subprocess.check_output(
+            [self.python, "-c", "import torch; print(torch.version.cuda)"], text=True
+        ).strip()
+        if self.cuda == (built == "None"):
+            found = "without CUDA" if self.cuda else f"for CUDA {built}"
+            sys.exit(f"pip found a build of torch {found}: name an index with the other in SOMERSAULT_TORCH_INDEX.")
+
+    def torch(self, requirement: str) -> str:
+        """On Linux CUDA's build is the one without a suffix, such as +cpu, which pip would otherwise prefer."""
+        if not self.cuda or sys.platform != "linux":
+            return requirement
+        pins = run.CONSTRAINTS.read_text("utf-8").splitlines()
+        return "torch===" + next(pin.partition("==")[2] for pin in pins if pin.startswith("torch=="))
 
     def freeze(self) -> None:
         frozen, work, spec = self.work / "frozen", self.work / "pyinstaller", HERE / "somersault.spec"

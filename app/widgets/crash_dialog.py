@@ -12,6 +12,7 @@ _KEPT = (
     "Every answer that was confirmed is on disk. You can go on, but something in the window may no longer work; to be"
     " safe, quit and open the session again: it goes on from its last checkpoint."
 )
+_WIDTH = 640
 
 
 class CrashDialog(QDialog):
@@ -38,7 +39,8 @@ class CrashDialog(QDialog):
         column.addWidget(label("detail", _KEPT, wrap=True))
         column.addWidget(self.log, 1)
         column.addLayout(self._row())
-        self.resize(640, 200)
+        self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))
+        self.quit.setFocus()
 
     def _row(self) -> QHBoxLayout:
         self.show_log, self.copy = QPushButton("&Show the log"), QPushButton("&Copy")

@@ -67,6 +67,13 @@ class LiveView(QWidget):
         """At which the slider stands; None: live."""
         return self._moments[self.slider.value()] if self.slider.value() < len(self._moments) else None
 
+    @property
+    def _wanted(self) -> Moment | None:
+        """The newest that is kept stands in for the present policy as long as that has not been seen to act."""
+        if self.moment is None and self.live is None and self._moments:
+            return self._moments[-1]
+        return self.moment
+
     def take(self, demonstration: Demonstration) -> None:
         """The newest of the present policy."""
         self.live = demonstration
@@ -75,7 +82,7 @@ class LiveView(QWidget):
 
     def take_replay(self, demonstration: Demonstration) -> None:
         """Of a policy of the past; too late where the slider has gone on."""
-        if self.moment is not None and demonstration.moment == self.moment:
+        if demonstration.moment is not None and demonstration.moment == self._wanted:
             self.policy.switch(demonstration)
 
     def set_moments(self, moments: tuple[Moment, ...]) -> None:
@@ -97,6 +104,15 @@ class LiveView(QWidget):
         self.slider.setValue(len(self._moments))
         self._on_settled()
 
+    def give_up(self) -> None:
+        """What was asked for can't be shown: back to live, and nothing is asked for instead."""
+        self.slider.setValue(len(self._moments))
+        self._settled.stop()
+        self._asked = None
+        self.title.setText("The policy, live")
+        if self.live:
+            self.policy.switch(self.live)
+
     def halt(self) -> None:
         self.policy.halt()
 
@@ -111,18 +127,18 @@ class LiveView(QWidget):
 
     def _on_settled(self) -> None:
         self._settled.stop()
-        moment = self.moment
-        if moment != self._asked:
-            self._asked = moment
-            self.moment_chosen.emit(moment)
-        if moment is None and self.live:
+        wanted = self._wanted
+        if wanted != self._asked:
+            self._asked = wanted
+            self.moment_chosen.emit(wanted)
+        if wanted is None and self.live:
             self.policy.switch(self.live)
         elif self.shown:
             self._tell(self.shown)
 
     def _tell(self, shown: Demonstration) -> None:
         """Of what is on screen, unless something else has been asked for."""
-        if shown.moment != self.moment:
+        if shown.moment != self._wanted:
             return
         if shown.moment is None:
             self.title.setText(f"The policy now, after {shown.env_steps:,} steps")

@@ -179,7 +179,8 @@ class NewSession(QWidget):
         editor.setFixedWidth(_FIELD)
         name = label("settingName", text)
         name.setBuddy(editor)
-        name.setMinimumHeight(editor.sizeHint().height())
+        name.ensurePolished()  # or the column is as wide as the words are in another font
+        name.setMinimumSize(name.sizeHint().width() + 4, editor.sizeHint().height())
         row = QHBoxLayout()
         row.setSpacing(14)
         row.addWidget(editor)

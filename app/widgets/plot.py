@@ -96,17 +96,19 @@ class Plot(QWidget):
         self.stop_reading()
         self._dress()
 
-    def refresh(self, source: Source) -> None:
-        """Takes what is new; drawn at once where it can be seen, and otherwise when it can."""
+    def take(self, source: Source) -> None:
+        """What is drawn from now on; `draw_news` does it."""
         self._source = source
-        if self.isVisible() and not self.visibleRegion().isEmpty():
-            self._draw()
 
-    def _draw(self) -> None:
-        """Draws the curves that have changed."""
+    def draw_news(self) -> bool:
+        """Draws the curves that have changed, where they can be seen; whether there were any."""
+        return self.isVisible() and not self.visibleRegion().isEmpty() and self._draw()
+
+    def _draw(self) -> bool:
         changed = [self._draw_curve(curve) for curve in self.plotted.curves]
         if any(changed):
             self._tell()
+        return any(changed)
 
     def _draw_curve(self, curve: Curve) -> bool:
         points = np.empty(0), np.empty(0)

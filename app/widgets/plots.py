@@ -38,6 +38,7 @@ class Plots(QTabWidget):
         super().__init__(parent)
         self._true_reward = true_reward
         self._metrics, self._episode = Metrics(), Episode.none()
+        self._next = 0
         self.by_key: dict[str, Plot] = {}
         self.enlarged: dict[str, EnlargedPlot] = {}
         self.setAccessibleName("Plots of the training")
@@ -81,9 +82,9 @@ class Plots(QTabWidget):
             made.plot.save_requested.connect(self.save_requested)
             made.finished.connect(lambda: self.enlarged.pop(plotted.key, None))
             self.enlarged[plotted.key] = made
+            self._feed(made.plot)
             made.show()
             made.plot.setFocus()
-            self._feed(made.plot)
         self.enlarged[plotted.key].raise_()
         self.enlarged[plotted.key].activateWindow()
 
@@ -91,13 +92,21 @@ class Plots(QTabWidget):
         for window in list(self.enlarged.values()):
             window.close()
 
-    def refresh(self, metrics: Metrics, episode: Episode) -> None:
+    def refresh(self, metrics: Metrics, episode: Episode) -> bool:
+        """Draws the next plot that has news: all at once would cost the clips a frame. Whether there was one."""
         self._metrics, self._episode = metrics, episode
-        for plot in self._all():
+        plots = self._all()
+        for plot in plots:
             self._feed(plot)
+        self._next %= len(plots)
+        for place in (*range(self._next, len(plots)), *range(self._next)):
+            if plots[place].draw_news():
+                self._next = place + 1
+                return True
+        return False
 
     def _feed(self, plot: Plot) -> None:
-        plot.refresh(self._episode if plot.plotted.of_episode else self._metrics)
+        plot.take(self._episode if plot.plotted.of_episode else self._metrics)
 
     def _all(self) -> list[Plot]:
         return [*self.by_key.values(), *(window.plot for window in self.enlarged.values())]

@@ -90,10 +90,9 @@ class SettingRow(QWidget):
     def show_draft(self, draft: Draft) -> None:
         name = self.setting.name
         show_value(self.editor, draft.value(name))
-        changed, suits = name in draft.changes, draft.suits_task(name)
-        self.mark.setText("changed" if changed else "suits the task" if suits else "")
-        if suits:
-            self.mark.setToolTip(f"By default {written(self.setting.default)}.")
+        changed, suits = name in draft.changes, draft.suits(name)
+        self.mark.setText("changed" if changed else f"suits the {suits}" if suits else "")
+        self.mark.setToolTip(f"Otherwise {written(self.setting.default)}." if suits else "")
         kind = "wrong" if name in draft.wrong else "changed" if changed else ""
         if self.mark.property("kind") != kind:
             for widget in (self.mark, self.editor):

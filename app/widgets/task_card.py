@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app import theme
@@ -12,6 +12,7 @@ from core.tasks.base import Task
 
 LEAST_WIDTH = 172
 _MARGIN, _RADIUS, _TEXT = 10, 12, 50
+_MUCH_SMALLER = 0.75
 
 
 class TaskCard(QAbstractButton):
@@ -23,14 +24,17 @@ class TaskCard(QAbstractButton):
         self.preview: Preview | None = None
         self.problem = ""
         self._frame = 0
+        self._small: dict[int, QImage] = {}
+        self._small_side = 0
         self.setText(task.title)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or all that is behind it is drawn for each frame
         self.setAccessibleName(task.title)
         self._describe("Its picture is being drawn.")
 
     def set_preview(self, preview: Preview | None) -> None:
-        self.preview, self.problem = preview, ""
+        self.preview, self.problem, self._small = preview, "", {}
         self._describe("")
         self.update()
 
@@ -48,7 +52,7 @@ class TaskCard(QAbstractButton):
     def _describe(self, state: str) -> None:
         text = f"{self.task.instruction} {state}".strip()
         self.setAccessibleDescription(text)
-        self.setToolTip(f"<p>{text}</p>")
+        self.setToolTip(f"<p><b>{self.task.title}</b></p><p>{text}</p>")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -72,18 +76,34 @@ class TaskCard(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        self._draw_card(painter)
-        painter.save()
+        if not self._place.contains(event.rect()):  # else it is only the next frame
+            painter.fillRect(self.rect(), QColor(theme.BACKGROUND))
+            self._draw_card(painter)
+            self._draw_title(painter)
+        self._draw_picture(painter)
+        painter.end()
+
+    def _draw_picture(self, painter: QPainter) -> None:
+        painter.fillRect(self._place, QColor(theme.LINE if self.isDown() else theme.PANEL))
         rounded = QPainterPath()
         rounded.addRoundedRect(QRectF(self._place), _RADIUS - 4, _RADIUS - 4)
         painter.setClipPath(rounded)
         if self.preview is not None:
-            painter.drawImage(self._place, self.preview.strip, self.preview.place(self._frame))
+            self._draw_frame(painter, self.preview)
         else:
             self._draw_placeholder(painter)
-        painter.restore()
-        self._draw_title(painter)
-        painter.end()
+
+    def _draw_frame(self, painter: QPainter, preview: Preview) -> None:
+        """Making a picture much smaller costs more than all else, so that is done once for each frame of the loop."""
+        pixels, place = round(self._place.width() * self.devicePixelRatio()), preview.place(self._frame)
+        if pixels > _MUCH_SMALLER * place.width():
+            painter.drawImage(self._place, preview.strip, place)
+            return
+        if self._small_side != pixels:
+            self._small, self._small_side = {}, pixels
+        if place.top() not in self._small:
+            self._small[place.top()] = preview.still(pixels, self._frame)
+        painter.drawImage(self._place, self._small[place.top()])
 
     def _draw_card(self, painter: QPainter) -> None:
         lit = self.hasFocus() or self.underMouse()

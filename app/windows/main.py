@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QDockWidget,
     QLabel,
     QMainWindow,
-    QMessageBox,
     QSplitter,
     QStackedWidget,
     QToolBar,
@@ -18,10 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import about, assets, icons
+from app import assets, icons
 from app.actions import Actions
 from app.bindings import keep_keys, kept_keys
 from app.controller import Controller, State
+from app.dialogs import dialog_handlers
 from app.focus import Focus
 from app.keys import TABLE, Command, KeyMap, Meaning
 from app.labelling import HUMAN, ORACLE
@@ -32,6 +32,7 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.review import Review
 from app.shows import Shows
 from app.teachers import keep_teacher
 from app.true_reward import TrueReward
@@ -41,9 +42,7 @@ from app.widgets.banner import Banner
 from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
 from app.widgets.film_bar import FilmBar
-from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_hints import KeyHints
-from app.widgets.key_list import KeyList
 from app.widgets.labels import label
 from app.widgets.live_view import LiveView
 from app.widgets.plots import Plots
@@ -81,14 +80,17 @@ class MainWindow(QMainWindow):
         self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view = View(self.plots, self.true_reward, self.commands, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
+        self.review = Review(self, controller, self.commands)
         self._handlers = self._make_handlers()
-        self._focus = Focus(self)
+        self._focus = Focus(self, self.centre)
         self._connect()
         restore_place(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
         self._on_state_changed(controller.state)
+        self._on_teacher_changed(controller.labelling.teacher)
+        self._on_playback_changed()
 
     def _make_centre(self) -> None:
         self.banner, self.film_bar = Banner(), FilmBar()
@@ -98,17 +100,15 @@ class MainWindow(QMainWindow):
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)
         self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
-        centre = QWidget()
-        column = QVBoxLayout(centre)
+        self.centre = QWidget()
+        column = QVBoxLayout(self.centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
         for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
         column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
-        self.setCentralWidget(centre)
-        centre.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        centre.setFocus()  # or the first plot would have it, and with it the wheel and some keys
+        self.setCentralWidget(self.centre)
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
@@ -147,6 +147,7 @@ class MainWindow(QMainWindow):
         bar.addSeparator()
         bar.addActions([of[Command.UNDO], of[Command.REDO]])
         self.stages, self.playback_words = label("stages"), label("stages")
+        self.playback_words.setContentsMargins(16, 0, 0, 0)
         for shown in (self.stages, self.playback_words):
             self.statusBar().addPermanentWidget(shown)
 
@@ -163,12 +164,11 @@ class MainWindow(QMainWindow):
             Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self.close,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
-            Command.BIND_KEYS: self._on_bind_keys_requested,
-            Command.KEY_LIST: lambda: KeyList(self.commands.keys, self).open(),
-            Command.ABOUT: self._on_about_requested,
             **self.playback.handlers,
             **self.shows.handlers,
             **self.view.handlers,
+            **dialog_handlers(self, self.commands, self.bind),
+            **self.review.handlers,
             **file_handlers(self, self._controller),
         }
 
@@ -191,10 +191,8 @@ class MainWindow(QMainWindow):
         labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
         labelling.teacher_changed.connect(self.true_reward.follow)
         self.plots.save_requested.connect(self._on_save_requested)
-        self._on_teacher_changed(labelling.teacher)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
-        self._on_playback_changed()
         self.hints.meaning_requested.connect(self.carry_out)
         self.commands.meaning_requested.connect(self.carry_out)
         self.banner.restart_requested.connect(controller.restart)
@@ -242,6 +240,7 @@ class MainWindow(QMainWindow):
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
+            self.review.close()
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()
@@ -286,9 +285,8 @@ class MainWindow(QMainWindow):
         self.strip.refresh()
 
     def _on_milestone_reached(self, milestone: Milestone) -> None:
-        rest = (
-            f"{self._controller.progress.target - milestone.labels} to go" if milestone.percent < 100 else "all given"
-        )
+        left = self._controller.progress.target - milestone.labels
+        rest = f"{left} to go" if left else "all given"
         self.notifier.tell(f"{milestone.labels} labels given", f"{milestone.percent} % of this session, {rest}")
 
     def _on_playback_changed(self) -> None:
@@ -324,15 +322,3 @@ class MainWindow(QMainWindow):
             self._controller.start()
         else:
             self._controller.pause(self._controller.state == State.RUNNING)
-
-    def _on_bind_keys_requested(self) -> None:
-        dialog = KeyDialog(self.commands.keys, self)
-        dialog.keys_chosen.connect(self.bind)
-        dialog.open()
-
-    def _on_about_requested(self) -> None:
-        close = QMessageBox.StandardButton.Close
-        box = QMessageBox(QMessageBox.Icon.NoIcon, "About Somersault", about.text(), close, self)
-        box.setIconPixmap(self.windowIcon().pixmap(96, 96))
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.open()

@@ -36,7 +36,7 @@ from core.tasks.gymnasium import PREFIX
 
 _NAME, _WANTED = "start page", QSize(1280, 720)
 _SIDE, _STILL = 430, 192
-_ABOUT_TASKS = "You choose the better of two short clips, again and again; that is all it learns from."
+_ABOUT_TASKS = "You choose the better of two short clips: that is all it learns from."
 _ABOUT_SESSIONS = "Everything is kept."
 _EMPTY = "Your sessions will be listed here. Choose a task to begin the first one."
 
@@ -202,6 +202,8 @@ class StartWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         """Each time it comes up: what may have changed meanwhile, and the pictures that are not there."""
+        if event.spontaneous():  # it was only minimised
+            return
         self._set_busy(False)
         self.shelf.refresh()
         self.previews.hold(False)
@@ -315,7 +317,7 @@ def _head(title: str, about: str, *buttons: QPushButton) -> QHBoxLayout:
     words = QVBoxLayout()
     words.setSpacing(2)
     words.addWidget(label("pageTitle", title))
-    words.addWidget(label("settingHelp", about))
+    words.addWidget(label("settingHelp", about, wrap=True))
     head = QHBoxLayout()
     head.setSpacing(8)
     head.addLayout(words, 1)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from core.clips import renderer_for
 from core.envs import make
@@ -14,11 +16,13 @@ from core.envs.base import Environment, Film
 from core.errors import UserError, summary
 from core.events import Event, JobState, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
 from core.records import Float32, Frames
-from core.rollout import run_episodes
 from core.seeding import generator
 from core.tasks import find
+from core.tasks.base import RobotTask
 
 SECONDS, FPS, SIZE = 2.0, 12.0, 320
+_BEFORE = 5
+"""A game begins with little to be seen: so many times SECONDS are played first, of which nearly no picture is taken."""
 _HELD_SECONDS = 0.25
 """How long a discrete action is kept up: changing it at each step would only look like trembling."""
 _SWAY = (0.6, 1.4)
@@ -57,21 +61,32 @@ class PreviewsJob:
 
 
 def preview(name: str) -> Frames:
-    """Two seconds of the task, moved at random but smoothly. The same each time. UserError where there is no such."""
+    """Two seconds of the task, at random but the same each time. UserError where there is none of that name."""
     task = find(name)
     rng = generator(0, f"preview of {name}")
     steps = math.ceil(SECONDS / task.step_seconds)
-    env = make(task, 1, rng, threads=1, staggered=False, film=Film(1, steps))
+    before = 0 if isinstance(task, RobotTask) else _BEFORE
+    env = make(task, 1, rng, threads=1, staggered=False, film=Film(1, steps, max(1, before)))
     try:
         act = _key_presses(env, rng, task.step_seconds) if env.discrete else _swaying(env, rng, task.step_seconds)
-        _, states = run_episodes(env, act, steps, steps)
+        states = _played(env, act, (before + 1) * steps)[-steps:]
     finally:
         env.close()
     with renderer_for(task) as renderer:
         return renderer.render(states, SIZE, FPS)
 
 
-Act = Callable[[Float32], tuple[Float32, Float32]]
+Act = Callable[[], Float32]
+"""-> (1, a)"""
+
+
+def _played(env: Environment, act: Act, steps: int) -> npt.NDArray[Any]:
+    """(steps, S) what each step can be drawn from."""
+    states = []
+    for _ in range(steps):
+        states.append(env.states[0])
+        env.step(act())
+    return np.stack(states)
 
 
 def _swaying(env: Environment, rng: np.random.Generator, step_seconds: float) -> Act:
@@ -80,11 +95,11 @@ def _swaying(env: Environment, rng: np.random.Generator, step_seconds: float) ->
     pace, start = rng.uniform(*_SWAY, acted), rng.uniform(0, 2 * np.pi, acted)
     taken = 0
 
-    def act(observations: Float32) -> tuple[Float32, Float32]:
+    def act() -> Float32:
         nonlocal taken
         taken += 1
         actions = 0.9 * np.sin(2 * np.pi * pace * taken * step_seconds + start)
-        return actions[None].astype(np.float32), np.zeros(1, np.float32)
+        return actions[None].astype(np.float32)
 
     return act
 
@@ -94,11 +109,11 @@ def _key_presses(env: Environment, rng: np.random.Generator, step_seconds: float
     held = max(1, round(_HELD_SECONDS / step_seconds))
     taken, action = 0, np.zeros((1, env.sizes[1]), np.float32)
 
-    def act(observations: Float32) -> tuple[Float32, Float32]:
+    def act() -> Float32:
         nonlocal taken, action
         if taken % held == 0:
             action = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1])][None]
         taken += 1
-        return action, np.zeros(1, np.float32)
+        return action
 
     return act

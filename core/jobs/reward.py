@@ -37,9 +37,6 @@ from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator, restored, saved, seed_for
 from core.tasks import find
 
-_JUDGED_AT_ONCE = 128
-"""Preferences: some tens of milliseconds, in which the job hears nothing."""
-
 
 class RewardJob:
     """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
@@ -145,8 +142,8 @@ class RewardJob:
         if self._snapshot:
             judge, ids = copy.deepcopy(self._fit.ensemble), self._fit.ids
             judge.load_arrays(self._snapshot)
-            for start in range(0, len(ids), _JUDGED_AT_ONCE):
-                found |= self._fit.chances(ids[start : start + _JUDGED_AT_ONCE], judge)
+            for start in range(0, len(ids), self._fit.chunk):
+                found |= self._fit.chances(ids[start : start + self._fit.chunk], judge)
                 yield None
         yield AnswersJudged(token, generation, np.array([*found], np.int64), np.array([*found.values()], np.float32))
 

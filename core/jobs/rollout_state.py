@@ -11,6 +11,7 @@ from core.events import JobState
 from core.packing import LOOSE, from_arrays, state_size, to_arrays
 from core.records import Segment
 from core.seeding import restored, saved
+from core.session import REWARD
 
 if TYPE_CHECKING:
     from core.jobs.rollout import RolloutJob
@@ -25,7 +26,7 @@ def pack(job: RolloutJob) -> JobState:
     arrays |= {f"cutter_{name}": value.copy() for name, value in job.cutter.get_state().items()}
     arrays |= {f"pool_{name}": value for name, value in _joined(job.pool.all()).items()}
     if job.ensemble is not None:
-        arrays |= {f"reward_{name}": value.copy() for name, value in job.ensemble.to_arrays().items()}
+        arrays |= {f"{REWARD}{name}": value.copy() for name, value in job.ensemble.to_arrays().items()}
         arrays["recent"] = job.recent.raw.copy()
     values: dict[str, Any] = {name: getattr(job, name) for name in _COUNTERS}
     values |= {name: saved(getattr(job, name)) for name in _RNGS}
@@ -44,7 +45,7 @@ def unpack(job: RolloutJob, state: JobState) -> None:
     for segment in kept_segments(state):
         if state_size(segment) == drawable:
             job.pool.add(segment)
-    if reward := _under("reward_", state):
+    if reward := _under(REWARD, state):
         job.load_reward(reward)
         job.recent.raw = state.arrays.get("recent", job.recent.raw)
     for name in _COUNTERS:

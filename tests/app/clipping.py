@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRect
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QLabel, QWidget
+
+_MNEMONIC = Qt.TextFlag.TextShowMnemonic
 
 
 def clipped(window: QWidget) -> list[str]:
@@ -15,11 +17,20 @@ def clipped(window: QWidget) -> list[str]:
     return found
 
 
-def _cut(part: QLabel | QAbstractButton, window: QWidget) -> bool:
+def _scrolls(part: QWidget | None) -> bool:
+    """Whether it can be brought into view."""
+    return part is not None and (isinstance(part, QAbstractScrollArea) or _scrolls(part.parentWidget()))
+
+
+def _inside(part: QWidget, window: QWidget) -> bool:
     place = QRect(part.mapTo(window, QPoint(0, 0)), part.size())
-    if not window.rect().contains(place) or not part.visibleRegion().boundingRect().contains(part.rect()):
+    return window.rect().contains(place) and part.visibleRegion().boundingRect().contains(part.rect())
+
+
+def _cut(part: QLabel | QAbstractButton, window: QWidget) -> bool:
+    if not _scrolls(part) and not _inside(part, window):
         return True
     if isinstance(part, QLabel) and part.wordWrap():
         return part.heightForWidth(part.width()) > part.height()
-    wanted = part.minimumSizeHint() if isinstance(part, QLabel) else part.sizeHint()
-    return wanted.width() > part.width() or wanted.height() > part.height()
+    needed = part.minimumSizeHint() if isinstance(part, QLabel) else part.fontMetrics().size(_MNEMONIC, part.text())
+    return needed.width() > part.width() or needed.height() > part.height()

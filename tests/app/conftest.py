@@ -28,8 +28,9 @@ def style(qapp: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_settings(tmp_path: Path) -> None:
-    """No test reads or changes what the person at this machine has set."""
+def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or changes what the person at this machine has set, nor does a process that it starts."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
 
 

@@ -14,7 +14,16 @@ from pytestqt.qtbot import QtBot
 
 from app.controller import Controller, State
 from app.windows.main import MainWindow
-from core.events import ClipsRendered, ClipsRequested, Event, JobState, QueryOffered, StateRequested, StateSaved
+from core.events import (
+    AnswersReplayed,
+    ClipsRendered,
+    ClipsRequested,
+    Event,
+    JobState,
+    QueryOffered,
+    StateRequested,
+    StateSaved,
+)
 from core.processes import JobDiedError, JobSpec
 from core.records import Frames, Preference, Query, Segment
 from core.session import Session
@@ -122,6 +131,7 @@ class Face:
         self.qtbot.waitUntil(self.window.isActiveWindow)
         self.controller.start()
         self.qtbot.waitUntil(lambda: self.controller.state == State.RUNNING)
+        self.qtbot.waitUntil(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is made and open
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.window, key, modifier)

@@ -42,7 +42,7 @@ def play(face: Face) -> None:
     face.qtbot.waitUntil(lambda: len(face.controller.episode.true) == 6)
     face.qtbot.waitUntil(lambda: "weight decay 2" in face.controller.metrics.names())
     face.window.resize(1280, 720)
-    face.window.refresh()
+    refresh(face)
 
 
 def teaching(open_face: Callable[..., Face], **changes: Any) -> Face:
@@ -58,9 +58,15 @@ def plot(face: Face, key: str) -> Plot:
     found = plots.by_key[key]
     plots.setCurrentIndex(next(i for i in range(plots.count()) if plots.widget(i).isAncestorOf(found)))
     face.qtbot.waitUntil(lambda: found.isVisible() and found.canvas.inside().width() > 50)
-    face.window.refresh()
+    refresh(face)
     found.grab()  # scales are fitted when they are painted
     return found
+
+
+def refresh(face: Face) -> None:
+    """Until no plot has news."""
+    while face.window.plots.refresh(face.controller.metrics, face.controller.episode):
+        pass
 
 
 def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:

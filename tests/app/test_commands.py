@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,13 +12,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
+from app import theme
 from app.controller import State
 from app.keys import DEFAULTS, SPEEDS, TABLE, Command, Meaning, symbols
 from app.labelling import HUMAN, ORACLE
 from app.menus import MENUS
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_list import KeyList
+from app.windows.history import HistoryPage
 from core.records import Choice
+from core.snapshots import Moment
+from core.version import VERSION
 from tests.app.fakes import Face, make_query
 
 Happened = Callable[[Face], bool]
@@ -38,6 +40,20 @@ def shows(kind: Any) -> Happened:
     return lambda face: any(dialog.isVisible() for dialog in face.window.findChildren(kind))
 
 
+def in_front(group: int) -> Happened:
+    return lambda face: face.window.plots.currentIndex() == group
+
+
+def looks(appearance: theme.Appearance) -> Happened:
+    return lambda face: theme.appearance() == appearance
+
+
+def moment(number: int | None) -> Happened:
+    """The live view stands at this policy of the past; None: live."""
+    return lambda face: face.window.live.moment == (None if number is None else MOMENTS[number])
+
+
+MOMENTS = tuple(Moment(1000 * steps, steps, 10.0 * steps, 0.0) for steps in range(3))
 EFFECTS: dict[Meaning, Happened] = {
     **{choice: chosen(choice) for choice in Choice},
     **{command: at_speed(speed) for command, speed in SPEEDS.items()},
@@ -58,8 +74,31 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.KEY_LIST: shows(KeyList),
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.ABOUT: shows(QMessageBox),
+    Command.START_PAGE: lambda face: not face.window.isVisible(),
+    Command.EARLIER: moment(0),
+    Command.LATER: moment(2),
+    Command.LIVE: moment(None),
+    Command.DEMO: lambda face: face.window.shows.demo is not None,
+    Command.DEMO_ALONE: lambda face: face.window.shows.demo is not None and face.labelling.teacher == ORACLE,
+    Command.FILM: shows(QFileDialog),
+    Command.BEFORE_AFTER: shows(QFileDialog),
+    Command.LEARNING: in_front(0),
+    Command.REWARD_FIT: in_front(1),
+    Command.PACE: in_front(2),
+    Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
+    Command.SYSTEM_COLOURS: looks(theme.Appearance.SYSTEM),
+    Command.LIGHT: looks(theme.Appearance.LIGHT),
+    Command.DARK: looks(theme.Appearance.DARK),
+    Command.HISTORY: shows(HistoryPage),
+    Command.REPEATS: lambda face: face.labelling.repeats.on,
 }
 """What must have happened after a command, from the state that `prepare` makes. A command without an entry fails."""
+
+
+@pytest.fixture(autouse=True)
+def usual_colours() -> Iterator[None]:
+    yield
+    theme.choose(theme.Appearance.SYSTEM)
 
 
 def prepare(face: Face, qtbot: QtBot, meaning: Meaning) -> None:
@@ -72,8 +111,14 @@ def prepare(face: Face, qtbot: QtBot, meaning: Meaning) -> None:
         qtbot.waitUntil(lambda: face.controller.progress.labels == 0)
     elif meaning == Command.FULL_SPEED:
         face.window.carry_out(Command.HALF_SPEED)
+    elif meaning == Command.LEARNING:
+        face.window.plots.show_group(1)
+    elif meaning == Command.SYSTEM_COLOURS:
+        theme.choose(theme.Appearance.LIGHT)
     elif meaning == Command.HUMAN:
         face.labelling.set_teacher(ORACLE)
+    face.window.live.set_moments(MOMENTS)
+    face.window.live.slider.setValue(1)
     face.window.clips.step(-face.window.clips.clock.frame)
     if meaning == Command.PLAYBACK:
         face.window.clips.toggle_playback()
@@ -89,12 +134,15 @@ def test_a_key_does_what_it_means(face: Face, qtbot: QtBot, key: str, meaning: M
 
 @pytest.mark.parametrize("meaning", [meaning for meaning, entry in TABLE.items() if not entry.keys])
 def test_what_has_no_key_has_its_menu(face: Face, qtbot: QtBot, meaning: Meaning) -> None:
+    prepare(face, qtbot, meaning)
+    assert not EFFECTS[meaning](face)
     face.window.commands[meaning].trigger()
     qtbot.waitUntil(lambda: EFFECTS[meaning](face))
 
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
-    assert [m for m in TABLE if face.window.commands[m].autoRepeat()] == [Command.FRAME_BACK, Command.FRAME_ON]
+    repeating = [meaning for meaning in TABLE if face.window.commands[meaning].autoRepeat()]
+    assert repeating == [Command.FRAME_BACK, Command.FRAME_ON, Command.EARLIER, Command.LATER]
 
 
 def test_every_command_stands_in_one_menu(face: Face) -> None:
@@ -134,8 +182,7 @@ def test_about_tells_the_versions(face: Face, picture: Any) -> None:
     face.window.commands[Command.ABOUT].trigger()
     box = face.window.findChild(QMessageBox)
     assert isinstance(box, QMessageBox)
-    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())
-    assert f"Somersault {project['project']['version']}" in box.text()
+    assert f"Somersault {VERSION}" in box.text()
     for library in ("PySide6", "torch 2.", "mujoco 4.", "Python 3."):
         assert library in box.text()
     picture(box, "about")

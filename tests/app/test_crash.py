@@ -154,8 +154,9 @@ def test_a_log_that_fails_leaves_the_error_on_stderr(
 
 def test_ctrl_c_is_no_crash(reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch) -> None:
     passed: list[object] = []
-    monkeypatch.setattr(reporter, "_hooks", (lambda *told: passed.append(told[0]), threading.excepthook))
-    sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+    with monkeypatch.context() as patch:
+        patch.setattr(reporter, "_hooks", (lambda *told: passed.append(told[0]), threading.excepthook))
+        sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
     assert passed == [KeyboardInterrupt] and reporter.dialog is None
 
 
@@ -177,7 +178,7 @@ raise SystemExit(p.run(["--session", {folder!r}]))
 
 def test_the_program_tells_and_then_leaves_in_good_order(tmp_path: Path) -> None:
     script = textwrap.dedent(_PROGRAM.format(folder=str(tmp_path / "s")))
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QSlider, QWidget
+from PySide6.QtWidgets import QApplication, QSlider, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import settings, theme
@@ -153,22 +153,44 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBo
     assert image.pixelColor(image.width() // 2, round(edge * image.devicePixelRatio())).name() == theme.BLUE
 
 
+def press_on_focus(key: Qt.Key) -> None:
+    """Where the keyboard's own presses go."""
+    here = QApplication.focusWidget()
+    assert here is not None
+    QTest.keyClick(here, key)
+
+
+def test_no_button_has_the_focus_unasked(face: Face) -> None:
+    face.offer(make_query())
+    press_on_focus(Qt.Key.Key_Space)
+    assert not face.window.clips.clock.playing
+    assert QApplication.focusWidget() is face.window.centralWidget()
+
+
+def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    tie = face.window.hints.buttons[Choice.TIE]
+    tie.setFocus(Qt.FocusReason.TabFocusReason)
+    press_on_focus(Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: not tie.isEnabled())
+    assert QApplication.focusWidget() is face.window.centralWidget()
+    press_on_focus(Qt.Key.Key_Space)
+    assert len(face.answers()) == 1
+
+
 def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    window = face.window
-    tie = window.hints.buttons[Choice.TIE]
+    first, second, third = make_query(), make_query(), make_query()
+    face.offer(first, second, third)
+    tie = face.window.hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(tie, Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.TIE])
-    assert window.clips.clock.playing  # Space pressed the button, and paused nothing
+    press_on_focus(Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: face.query is second)
-    tie.setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(tie, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE])
-    window.hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(window.hints.buttons[Command.UNDO], Qt.Key.Key_Escape)
-    assert window.focusWidget() is None or not window.focusWidget().hasFocus()
+    assert face.window.clips.clock.playing  # Space pressed the button, and paused nothing
+    press_on_focus(Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: face.query is third)
+    assert [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE]
+    press_on_focus(Qt.Key.Key_Escape)
+    assert QApplication.focusWidget() is face.window.centralWidget()
 
 
 def test_an_arrow_answers_wherever_the_focus_is_but_on_a_slider(face: Face, qtbot: QtBot) -> None:
@@ -194,7 +216,7 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> No
         assert name in names
     assert names["Left clip"].accessibleDescription() == "a loop of 0.3 seconds"
     assert names["Left is better"].accessibleDescription() == "key ←"
-    assert {"labels: 0 / 100", "Plots of the training", "The present policy acting"} <= set(names)
+    assert {"labels: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: window.banner.shows_failure)
     assert "The policy stage stopped" in window.banner.accessibleDescription()

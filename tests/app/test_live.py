@@ -18,8 +18,17 @@ from app import theme
 from app.live import Demonstration
 from app.widgets.live_view import LiveView
 from app.widgets.ribbon import Ribbon, colour, heights
-from core.events import PolicyPublished, PreferenceAdded, ReplayRefused, ReplayRendered, ReplayRequested
+from core.events import (
+    JobState,
+    PolicyPublished,
+    PreferenceAdded,
+    ReplayRefused,
+    ReplayRendered,
+    ReplayRequested,
+    RewardPublished,
+)
 from core.records import Float32
+from core.session import JOBS
 from core.snapshots import Moment, Snapshots
 from tests.app.fakes import Face, make_frames, make_query
 from tests.app.test_demo import demonstration
@@ -271,6 +280,35 @@ def test_a_clips_job_started_anew_is_asked_again(face: Face, qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: face.window.live.shown is not None)
 
 
+def test_before_the_present_policy_was_seen_the_newest_that_is_kept_stands_in(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, 0, 10**10)
+    live = face.window.live
+    live.go_live()
+    qtbot.waitUntil(lambda: len(requests(face)) == 1)
+    assert requests(face)[0].weights["weights"].tolist() == [1e10] * 4
+    rendered(face)
+    qtbot.waitUntil(lambda: live.shown is not None)
+    live.take(demonstration())
+    live.policy._swap()  # the loop has ended
+    assert live.shown and live.shown.moment is None
+    assert live.title.text() == "The policy now, after 120,000 steps"
+
+
+def test_a_reopened_session_tells_the_clips_job_of_its_reward(
+    open_face: Callable[..., Face], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = open_face()
+    states = {name: JobState({"reward_mean": rewards(1, 2), "x": rewards(3)}, {"n": 1}) for name in JOBS}
+    first.controller.session.save(7, states)
+    monkeypatch.setattr(type(first.controller.checkpoints), "request", lambda self: False)
+    first.close()
+    again = open_face()
+    qtbot.waitUntil(lambda: len(again.engine["clips"].got(RewardPublished)) == 1)
+    assert {name: w.tolist() for name, w in again.engine["clips"].got(RewardPublished)[0].weights.items()} == {
+        "mean": [1, 2]
+    }
+
+
 @pytest.fixture
 def view(qtbot: QtBot) -> LiveView:
     made = LiveView("Backflips an episode (8 s)")
@@ -296,6 +334,7 @@ def test_what_a_slider_passes_over_is_not_asked_for(view: LiveView, qtbot: QtBot
     asked: list[Moment | None] = []
     view.moment_chosen.connect(asked.append)
     view.set_moments(moments(8))
+    view.take(demonstration())
     for value in range(7, 1, -1):
         view.slider.setValue(value)
     assert asked == [] and view.title.text() == "After 4 answers, 60 seconds"

@@ -24,6 +24,7 @@ from tests.app.tape import (
     drawn,
     has_colour,
     plot,
+    refresh,
     report,
     show_true_reward,
     teaching,
@@ -80,6 +81,22 @@ def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(ope
         face.controller.metrics.append("backflips_per_episode", 4.0 + i, i)
     x, y = drawn(plot(face, "measure"))[_MEASURE]
     assert (len(x), x[-1], y[-1]) == (SHOWN, 3003.0, 2999)
+
+
+def test_one_plot_is_drawn_at_a_time_each_in_its_turn(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    face.window._timer.stop()
+    refresh(face)
+    titles = [face.window.plots.by_key[key].head.title for key in ("measure", "return", "loss")]
+    before = [title.text() for title in titles]
+    for name in ("backflips_per_episode", "predicted return", "train loss 0"):
+        face.controller.metrics.append(name, 4.0, 99.0)
+    news = []
+    for _ in range(4):
+        news.append(face.window.plots.refresh(face.controller.metrics, face.controller.episode))
+        changed = [title.text() != old for title, old in zip(titles, before, strict=True)]
+        assert sum(changed) == sum(news)
+    assert news == [True, True, True, False]
 
 
 def test_what_cannot_be_seen_is_not_drawn_until_it_can(open_face: Callable[..., Face]) -> None:

@@ -9,7 +9,8 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from app.previews import Preview, Previews, program_version
+from app.previews import Preview, Previews, cache_folder
+from core.version import VERSION
 from tests.app.drawers import Drawers
 
 Open = Callable[..., tuple[Previews, Drawers]]
@@ -127,5 +128,5 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
     assert "can't be kept" in caplog.text
 
 
-def test_the_version_is_known_also_where_nothing_is_installed() -> None:
-    assert program_version()[0].isdigit()
+def test_another_version_of_the_program_has_its_own_cache() -> None:
+    assert cache_folder().name.startswith(f"{VERSION}-")

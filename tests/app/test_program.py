@@ -130,6 +130,45 @@ def test_a_process_that_showed_and_answered_a_pair_loaded_nothing_heavy() -> Non
     assert done.stdout.strip() == "[]"
 
 
+_START_WINDOW = """
+import sys
+import app.program as p
+from PySide6.QtCore import QTimer
+begin = p.Program.begin
+def look(program, session):
+    begin(program, session)
+    program.start.grid.set_preview = lambda task, preview: (print('drawn', task), program.quit())
+p.Program.begin = look
+if __name__ == '__main__':
+    code = p.run([])
+    print([name for name in ('torch', 'mujoco', 'gymnasium', 'cv2', 'ale_py') if name in sys.modules], code)
+"""
+
+
+def of_a_fresh_user(tmp_path: Path) -> dict[str, str]:
+    """Nothing of the person at this machine is read or changed."""
+    places = {name: str(tmp_path / name) for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
+    return {**os.environ, **places, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
+
+
+def test_the_start_window_has_its_pictures_drawn_and_loads_nothing_heavy(tmp_path: Path) -> None:
+    (tmp_path / "look.py").write_text(_START_WINDOW)
+    command = [sys.executable, "-W", "error", str(tmp_path / "look.py")]
+    environ = of_a_fresh_user(tmp_path)
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-2:] == ["drawn hopper-backflip", "[] 0"]
+    assert [path.name for path in tmp_path.rglob("*.jpg")] == ["hopper-backflip.jpg"]
+
+
+def test_without_a_task_it_quits_after_the_time_given_too(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "app", "--quit-after", "0.5"]
+    environ = of_a_fresh_user(tmp_path)
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stdout == ""
+    assert "Traceback" not in done.stderr and "QThread" not in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     script = (
@@ -146,3 +185,34 @@ def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signa
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "s" / "checkpoints").exists()
+
+
+_FROM_MENU = """
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QMessageBox
+import app.telling
+from core.errors import UserError
+
+def close():
+    boxes = [widget for widget in QApplication.topLevelWidgets() if isinstance(widget, QMessageBox)]
+    print([box.text() for box in boxes])
+    boxes[0].close()
+
+loop = QApplication.exec
+QApplication.exec = lambda *_: (QTimer.singleShot(0, close), loop())[1]
+app.telling.tell(UserError('Only a little is free: make room.'))
+"""
+
+
+@pytest.mark.parametrize(("variable", "boxes"), [("1", "['Only a little is free: make room.']\n"), ("", "")])
+def test_from_a_menu_the_sentence_comes_in_a_box_too(variable: str, boxes: str) -> None:
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SOMERSAULT_FROM_MENU": variable}
+    command = [sys.executable, "-c", _FROM_MENU]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, boxes)
+    assert done.stderr.splitlines()[0] == "Only a little is free: make room."
+
+
+def test_from_a_menu_without_a_display_it_ends_all_the_same(tmp_path: Path) -> None:
+    nowhere = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": "", "SOMERSAULT_FROM_MENU": "1"}
+    assert_one_sentence(run_app("--session", tmp_path / "s", **nowhere), "display")

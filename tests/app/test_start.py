@@ -16,8 +16,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app import theme
 from app.previews import Previews
 from app.shelf import Shelf
+from app.theme import Appearance
 from app.windows.start import StartWindow
 from core import summary
 from core.archive import export_session
@@ -27,6 +29,7 @@ from core.records import Choice
 from core.session import Session
 from core.summary import Summary
 from core.tasks import CATALOGUE, find
+from tests.app.clipping import clipped
 from tests.app.drawers import Drawers
 from tests.app.fakes import make_query
 
@@ -74,6 +77,11 @@ class Page:
     def chosen(self) -> str:
         current = self.window.list.current
         return current.folder.name if current else ""
+
+    def clipped(self) -> list[str]:
+        """Texts that are cut off, but those of cards that are still to be scrolled to."""
+        cards = tuple(repr(task.title) for task in CATALOGUE.values())
+        return [text for text in clipped(self.window) if not text.startswith(cards)]
 
     def wait_for_pictures(self) -> None:
         self.qtbot.waitUntil(lambda: not self.window.grid.missing(), timeout=20_000)
@@ -147,6 +155,25 @@ def test_every_task_has_a_card_whose_picture_moves(page: Page, qtbot: QtBot, pic
         return len(seen) > 2
 
     qtbot.waitUntil(moves)
+
+
+@pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
+def test_nothing_is_cut_off_on_a_small_screen(page: Page, qtbot: QtBot, look: Appearance, picture: Picture) -> None:
+    theme.choose(look)
+    try:
+        make_session(page.root, "a-session-with-a-name-so-long-that-no-list-could-ever-show-it-whole", labels=12)
+        page.show()
+        page.wait_for_pictures()
+        qtbot.waitUntil(lambda: page.clipped() == [])
+        picture(page.window, f"start-{look}")
+        page.window.tell_refusal(f"{page.root} is a folder with a very long name, of which there is much to say. " * 3)
+        qtbot.waitUntil(lambda: page.clipped() == [])
+        page.window.begin("reacher")
+        qtbot.waitUntil(lambda: clipped(page.window.form) == [])
+        picture(page.window, f"start-form-{look}")
+        assert (page.window.width(), page.window.height()) == (1280, 720)
+    finally:
+        theme.choose(Appearance.DARK)
 
 
 def test_until_its_picture_is_there_a_card_is_calm(make_page: Callable[..., Page], picture: Picture) -> None:
@@ -368,6 +395,21 @@ def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
         assert store.count() == 1
 
 
+def test_copying_tells_how_far_it_is(page: Page, qtbot: QtBot) -> None:
+    folder = make_session(page.root, "mine")
+    (folder / "checkpoints").mkdir()
+    (folder / "checkpoints" / "00000001.safetensors").write_bytes(bytes(3 << 20))
+    with closing(PreferenceStore(folder / "preferences.sqlite")):
+        pass
+    page.show()
+    told: list[str] = []
+    page.window.shelf.progressed.connect(told.append)
+    page.click("Duplicate")
+    qtbot.waitUntil(lambda: page.chosen == "mine-copy-1")
+    assert told[0] == "Copying mine: 0%" and told[-1] == "Copying mine: 100%"
+    assert len(told) >= 4
+
+
 @pytest.mark.parametrize("way", ["key", "button"])
 def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, qtbot: QtBot, way: str) -> None:
     for number, name in enumerate(("a", "b", "c")):
@@ -463,9 +505,9 @@ def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
 
 
 def test_the_window_comes_back_where_it_was(make_page: Callable[..., Page]) -> None:
-    first = make_page().show(1400, 800)
+    first = make_page().show(1276, 740)
     first.window.move(QPoint(30, 40))
     first.close()
     second = make_page()
     second.window.show()
-    assert second.window.size() == QSize(1400, 800)
+    assert second.window.size() == QSize(1276, 740)

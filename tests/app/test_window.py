@@ -238,8 +238,8 @@ def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None
     metrics = face.controller.metrics
     qtbot.waitUntil(lambda: len(metrics.snapshot(recorder.train_loss(2))[0]) == 1)
     assert metrics.snapshot("backflips_per_episode")[1].tolist() == [2.5, 2.5]
-    face.window.refresh()
-    assert face.window.plots.by_key["measure"].head.title.text().endswith(":  2.5")
+    title = face.window.plots.by_key["measure"].head.title
+    qtbot.waitUntil(lambda: title.text().endswith(":  2.5"))
     assert face.controller.progress.env_steps == 2000
 
 

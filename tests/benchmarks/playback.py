@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, QSettings, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -129,6 +129,7 @@ def main() -> None:
     app.setQuitOnLastWindowClosed(False)
     theme.apply(app)
     folder = Path(tempfile.mkdtemp(prefix="somersault-playback-")) / "session"
+    QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(folder.parent))  # nobody's choices
     config = replaced(Config(), teacher="human", labels=100, steps=10**12)
     controller = Controller(Session.create(folder, config), JobProcess)
     window = MainWindow(controller)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import stat
@@ -67,6 +68,20 @@ def test_what_was_exported_comes_back_whole(session: Session, packed: Path, tmp_
     again.close()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["deep", "s", "shared.somersault"]
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["back"]
+
+
+def test_changed_answers_and_repeats_come_back_too(session: Session, tmp_path: Path) -> None:
+    with closing(session.store()) as store:
+        first = store.change(2, Choice.TIE, "human").query
+        store.add(dataclasses.replace(first, repeats=2), Choice.TIE, "human")
+        rows = store.rows()
+    export_session(session, tmp_path / "shared.somersault")
+    import_session(tmp_path / "shared.somersault", tmp_path / "back")
+    again = Session.open(tmp_path / "back")
+    with closing(again.store()) as store:
+        assert store.rows() == rows
+        assert [c.choice for c in store.answers(2)[0].changes] == [Choice.RIGHT]
+    again.close()
 
 
 def test_the_file_holds_what_its_documentation_says(packed: Path) -> None:

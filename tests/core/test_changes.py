@@ -185,7 +185,10 @@ def test_a_row_that_can_not_be_read_says_so_in_its_place(store: PreferenceStore,
         vandal.commit()
     rows = store.rows()
     assert [(r.id, r.choice) for r in rows] == [(1, Choice.LEFT), (2, None), (3, Choice.TIE)]
-    assert rows[1].trouble == "Answer 2 can't be read ('perhaps' is not a valid Choice): its row is damaged."
+    assert rows[1].trouble == (
+        "Answer 2 can't be read ('perhaps' is not a valid Choice):"
+        " python -m core preferences export saves those that are whole."
+    )
 
 
 def test_the_choice_of_back_then(store: PreferenceStore) -> None:

@@ -295,20 +295,6 @@ def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
     assert rounds == [False, False, True, False, False, True]  # 700 steps are more than two batches of 320
 
 
-def test_at_a_pace_rounds_become_rarer_with_every_label_and_answers_wait_for_them() -> None:
-    paced = {"reward__pace": 100, "reward__epochs": 2}
-    reward = Played("reward", labels=4, rollout__environments=16, rollout__steps=20, **paced)
-    reward.turn(AnswersReplayed())
-    assert of(RewardPublished, reward.turn(PreferenceAdded(preference(1))))  # the first: nothing to wait for
-    assert not of(RewardPublished, reward.turn(PreferenceAdded(preference(2))))
-    versions = [bool(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) for version in range(1, 5)]
-    assert versions == [False, True, False, True]  # 2 labels, 2 epochs: 400 steps are more than one batch of 320
-    for number in (3, 4, 5):
-        assert not of(RewardPublished, reward.turn(PreferenceAdded(preference(number))))
-    versions = [bool(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) for version in range(5, 9)]
-    assert versions == [False, False, False, True]  # 5 labels, 2 epochs: 1,000 steps
-
-
 def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
     reward = trained_reward()
     fit = reward.job._fit  # type: ignore[attr-defined]

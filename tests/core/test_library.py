@@ -131,6 +131,10 @@ def test_sessions_elsewhere_are_listed_as_long_as_they_are_there(make: Make, tmp
 def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
     folder = make("s", answers=2, opened_at=7.0)
     (folder / summary.PICTURE).write_bytes(b"a picture")
+    (folder / "policies").mkdir()
+    beside = ("policies/000000001000.safetensors", "metrics.safetensors")
+    for name in beside:
+        (folder / name).write_bytes(name.encode())
     session = Session.open(folder)
     session.save(4, {name: JobState({"x": np.full(1000, 2.0)}, {"n": 4}) for name in JOBS})
     session.close()
@@ -139,6 +143,8 @@ def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
     library.duplicate(folder, copy, told.append)
     assert told == sorted(told) and told[-1] == 1.0
     assert (copy / summary.PICTURE).read_bytes() == b"a picture"
+    assert [(copy / name).read_bytes() for name in beside] == [name.encode() for name in beside]
+    assert (copy / "config.json").read_bytes() == (folder / "config.json").read_bytes()
     assert library.entry(copy).summary == library.entry(folder).summary
     again = Session.open(copy)
     with closing(again.store()) as store:

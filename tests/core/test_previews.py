@@ -27,7 +27,9 @@ def answers(job: PreviewsJob) -> Iterator[Event]:
             yield event
 
 
-@pytest.mark.parametrize("task", ["hopper-backflip", "reacher", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"])
+@pytest.mark.parametrize(
+    "task", ["hopper-backflip", "reacher", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"]
+)
 def test_two_seconds_of_a_task_that_moves(task: str) -> None:
     frames = preview(task)
     assert frames.pixels.shape == (round(SECONDS * FPS), SIZE, SIZE, 3)

@@ -101,4 +101,4 @@ def test_the_share_and_its_interval() -> None:
 )
 def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> None:
     told = comment(found, 0.1)
-    assert words in told and "10% random answers, with which 90% would be alike" in told
+    assert words in told and "10% random answers, with which 90.5% would be alike" in told

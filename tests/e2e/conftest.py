@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from PySide6.QtCore import QSettings
 
 from tests.core.builders import tiny
 from tests.e2e.taught import Taught, Teach
@@ -16,6 +17,14 @@ from tests.e2e.taught import Taught, Teach
 @pytest.fixture(autouse=True)
 def one_torch_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or changes what the person at this machine has set, nor does a process that it starts."""
+    folder = str(tmp_path_factory.mktemp("settings"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", folder)
+    QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, folder)
 
 
 @pytest.fixture

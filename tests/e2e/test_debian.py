@@ -104,7 +104,7 @@ def test_it_brings_along_each_library_that_it_needs(within: Run, installed: set[
 def test_it_is_in_the_path_and_in_the_menu(fresh: Path, within: Run, installed: set[str]) -> None:
     assert within("somersault", "--version").stdout == f"somersault {VERSION}\n"
     entry = (fresh / "usr/share/applications/somersault.desktop").read_text("utf-8")
-    assert "\nExec=somersault\n" in entry and "\nIcon=somersault\n" in entry
+    assert "\nExec=env SOMERSAULT_FROM_MENU=1 somersault\n" in entry and "\nIcon=somersault\n" in entry
     assert (fresh / "usr/share/icons/hicolor/scalable/apps/somersault.svg").is_file()
     assert within("zcat", "/usr/share/man/man1/somersault.1.gz").stdout.startswith(".TH SOMERSAULT 1")
 

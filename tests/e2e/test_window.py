@@ -80,6 +80,19 @@ def test_a_persons_answers_land_in_the_store_and_train_the_reward(
     assert all(answer.query.left.states.any() for answer in answers)
 
 
+def test_the_untrained_policy_is_kept_and_can_be_seen_to_act_again(
+    face: tuple[Controller, MainWindow], qtbot: QtBot
+) -> None:
+    controller, window = face
+    live = window.live
+    qtbot.waitUntil(lambda: bool(controller.past.moments), timeout=_PATIENCE_MS)
+    live.slider.setValue(0)
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment is not None, timeout=_PATIENCE_MS)
+    assert live.shown and live.shown.moment and live.shown.moment.env_steps == 0
+    assert live.shown.frames.pixels.shape == (240, 288, 288, 3) and live.shown.frames.pixels.std() > 10
+    assert live.title.text() == "Untrained" and live.policy.playing
+
+
 _ANSWER_ONE = """
 import sys, pathlib
 from PySide6.QtCore import Qt

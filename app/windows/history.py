@@ -1,0 +1,218 @@
+"""The answer history: a window of its own, beside which teaching goes on."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.controller import Controller, State
+from app.history import Judgement
+from app.keys import Command, KeyMap
+from app.pairs import Pair
+from app.widgets.answer_filter import AnswerFilter
+from app.widgets.answer_list import AnswerList
+from app.widgets.answer_model import TROUBLE, AnswerModel
+from app.widgets.answer_pane import AnswerPane
+from app.widgets.consistency_box import ConsistencyBox
+from app.widgets.empty_state import EmptyState
+from app.widgets.labels import label
+from app.wording import CHOICES
+from core.records import Choice, Preference
+from core.rows import AnswerRow
+
+_SETTLE_MS = 150
+"""How long an answer must stay chosen before its clips are drawn: who runs through the list wants none of them."""
+_NOT_RUNNING = (
+    "The clips can't be drawn now",
+    "A process of the session draws them: press Start in the main window.",
+)
+
+
+class HistoryPage(QWidget):
+    """Every answer of the session, newest first; the chosen one plays and can be changed."""
+
+    def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
+        super().__init__(parent, Qt.WindowType.Window)
+        self._controller, self._history, self.keys = controller, controller.history, keys
+        self._judgement: Judgement | None = None
+        self.setObjectName("history")
+        self.setWindowTitle(f"Answer history – {controller.task.title} – Somersault")
+        self.resize(1240, 700)
+        self.model = AnswerModel(self._history.album, self)
+        self.list, self.pane = AnswerList(self.model), AnswerPane(keys)
+        self.filter, self.empty, self.count = AnswerFilter(), EmptyState(), label("caption")
+        self.consistency = ConsistencyBox(controller.session.config.reward.error_rate)
+        self.place = QStackedWidget()
+        self.place.addWidget(self.empty)
+        self.place.addWidget(self.list)
+        self._play = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._arrange()
+        self._make_keys(keys)
+        self._connect()
+        self.empty.tell("Reading the answers", "They are on disk.")
+
+    def _arrange(self) -> None:
+        left, right = QVBoxLayout(), QVBoxLayout()
+        for column, widgets in (
+            (left, ((self.filter, 0), (self.place, 1), (self.count, 0))),
+            (right, ((self.pane, 1), (self.consistency, 0))),
+        ):
+            column.setSpacing(10)
+            for widget, stretch in widgets:
+                column.addWidget(widget, stretch)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 14, 16, 14)
+        row.setSpacing(16)
+        row.addLayout(left, 5)
+        row.addLayout(right, 6)
+
+    def _make_keys(self, keys: KeyMap) -> None:
+        alone = Qt.ShortcutContext.WidgetShortcut
+        for key, slot in self.pane.playback_keys().items():
+            QShortcut(QKeySequence(key), self.list, context=alone).activated.connect(slot)
+        for key in dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W")):
+            QShortcut(QKeySequence(key), self).activated.connect(self.close)
+
+    def _connect(self) -> None:
+        history = self._history
+        history.rows_read.connect(self._on_rows_read)
+        history.row_read.connect(self._on_row_read)
+        history.refused.connect(self._on_refused)
+        history.answer_changed.connect(self._on_changed)
+        history.change_refused.connect(self.pane.say)
+        history.judged.connect(self._on_judged)
+        history.album.pair_drawn.connect(self._on_pair_drawn)
+        history.album.trouble_found.connect(self._on_trouble_found)
+        self.filter.changed.connect(self._on_filter_changed)
+        self.filter.judgement_requested.connect(history.judge)
+        self.list.selectionModel().currentChanged.connect(self._on_chosen)
+        self.list.activated.connect(lambda _: self.pane.setFocus())
+        self.pane.choice_requested.connect(self._on_choice_requested)
+        self.pane.list_requested.connect(self.list.setFocus)
+        self._play.timeout.connect(self._on_settled)
+        self._controller.state_changed.connect(self._on_state_changed)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        if not event.spontaneous():  # as when it comes back from the task bar
+            self._history.open()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Nothing is kept for a page that nobody sees."""
+        self._play.stop()
+        self.pane.show_nothing()
+        self.model.set_rows([])
+        self._history.rest()
+
+    def _on_rows_read(self, rows: list[AnswerRow]) -> None:
+        if not self.isVisible():
+            return  # it was closed meanwhile
+        self.model.set_rows(rows)
+        self._list()
+        self._weigh()
+        self.list.setFocus()
+        if self.pane.row is None:
+            self.list.setCurrentIndex(self.model.index(0))
+
+    def _on_row_read(self, row: AnswerRow) -> None:
+        self.model.take(row)
+        if self.pane.row and self.pane.row.id == row.id:
+            self.pane.show_answer(row)
+        self._settle()
+        self._weigh()
+
+    def _weigh(self) -> None:
+        self.consistency.tell(self.model.rows, self._controller.labelling.repeats.on)
+
+    def _on_filter_changed(self) -> None:
+        if self.filter.on_doubted:
+            self._history.judge()
+        self._list()
+
+    def _list(self) -> None:
+        """Anew, by the tab and the sieve; the chosen answer stays chosen where it is still there."""
+        if self.filter.on_doubted:
+            self.model.list_doubted(self._judgement.left if self._judgement else {})
+        else:
+            self.model.list_all(self.filter.sieve)
+        index = self.model.index_of(self.pane.row.id) if self.pane.row else QModelIndex()
+        if index.isValid():
+            self.list.setCurrentIndex(index)
+        else:
+            self.pane.show_nothing()
+        self._settle()
+
+    def _settle(self) -> None:
+        """The list, or why there is none."""
+        count = self.model.rowCount()
+        self.place.setCurrentWidget(self.list if count else self.empty)
+        self.empty.tell(*self._why_empty())
+        self.count.setText(f"{count:,} answer{'s' * (count != 1)} shown")
+        self.filter.tell_judgement(self._judgement, count)
+
+    def _why_empty(self) -> tuple[str, str]:
+        if not self.filter.on_doubted:
+            if any(True for _ in self.model.rows):
+                return "No such answer", "Another filter lets more of them through."
+            return "No answer yet", "Each answer appears here with its two clips as soon as it is given."
+        if self._judgement is None:
+            detail = "It says so when training goes on." if self._controller.state != State.RUNNING else "A moment."
+            return "Asking the predictor what it thinks", detail
+        if not self._judgement.generation:
+            return "There is no predictor yet", "It can doubt an answer once it has been fitted to the first of them."
+        return "Nothing to look at again", "The predictor agrees with every answer that it is fitted to."
+
+    def _on_judged(self, judgement: Judgement) -> None:
+        self._judgement = judgement
+        if self.filter.on_doubted:
+            self._list()
+
+    def _on_refused(self, sentence: str) -> None:
+        self.place.setCurrentWidget(self.empty)
+        self.empty.tell("The answers can't be read", sentence)
+
+    def _on_chosen(self, index: QModelIndex, _: QModelIndex) -> None:
+        row = self.list.current
+        if row is None:
+            self._play.stop()
+            self.pane.show_nothing()
+            return
+        self.pane.show_answer(row)
+        if trouble := index.data(TROUBLE):
+            self._play.stop()
+            self.pane.tell_unreadable(trouble)
+        else:
+            self._play.start()
+
+    def _on_settled(self) -> None:
+        if self.pane.row is None:
+            return
+        self._history.album.play(self.pane.row.id)
+        self._on_state_changed(self._controller.state)
+
+    def _on_state_changed(self, state: str) -> None:
+        shown = self.pane.row
+        if self._judgement is None and self.filter.on_doubted and self.isVisible():
+            self._history.judge()  # whoever was asked may be gone
+            self._settle()
+        if shown and not shown.trouble and self.pane.clips.shown is None and state in (State.STOPPING, State.STOPPED):
+            self.pane.tell_why_not(*_NOT_RUNNING)
+
+    def _on_pair_drawn(self, key: int, pair: Pair) -> None:
+        if self.pane.row and self.pane.row.id == key:
+            self.pane.show_pair(pair)
+
+    def _on_trouble_found(self, key: int, sentence: str) -> None:
+        if self.pane.row and self.pane.row.id == key:
+            self.pane.tell_unreadable(sentence)
+
+    def _on_choice_requested(self, choice: Choice) -> None:
+        assert self.pane.row is not None
+        self._history.change(self.pane.row.id, choice)
+
+    def _on_changed(self, preference: Preference) -> None:
+        if self.pane.row and self.pane.row.id == preference.id:
+            self.pane.clips.flash(preference.choice)
+            before = self.pane.row.choice
+            if before:
+                self.pane.say(f"Kept: {CHOICES[preference.choice]}. It was: {CHOICES[before]}.")

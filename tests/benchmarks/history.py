@@ -1,0 +1,170 @@
+"""How soon the answer history shows 2,000 answers, and what that costs in memory: a real window, real children.
+
+    xvfb-run -a .venv/bin/python tests/benchmarks/history.py [--picture history.png]
+
+Prints one JSON object. Times are in milliseconds from the menu's action: until the list has been painted with all
+answers in it, until the first stills are in it, and until the chosen answer plays. Memory is the window's own (unique
+set size, MB): before, when all that is on screen is drawn, after scrolling through everything, and after closing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+from PySide6.QtCore import QEvent, QEventLoop, QObject
+from PySide6.QtWidgets import QApplication
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from core.config import Config, replaced
+from core.preferences import Kept
+from core.records import Choice, Preference, Query
+from core.session import Session
+
+_DISTINCT = 64
+"""Segments that are really different; each is kept as often as it takes."""
+_STOPS = 60
+"""Places at which scrolling through the list waits until all that is on screen is drawn: several hundred stills."""
+_PATIENCE = 300.0
+
+
+def make_session(folder: Path, answers: int) -> None:
+    """In a process of its own, for the simulator would count as the window's memory."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from core.envs import make
+    from core.rollout import collect
+    from core.seeding import generator
+    from core.segments import SegmentCutter
+    from core.tasks import find
+
+    config = replaced(Config(), teacher="human", labels=2 * answers, steps=10**12)
+    task, rng = find(config.task), generator(0, "benchmark")
+    env = make(task, _DISTINCT, rng, threads=1)
+    cutter = SegmentCutter(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
+
+    def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return rng.uniform(-1, 1, (len(observations), env.sizes[1])).astype(np.float32), np.zeros(len(observations))
+
+    *_, collected = collect(env, cutter, act, 2 * task.segment_steps, 0)
+    assert collected is not None
+    numbers, found = itertools.count(1), itertools.cycle(collected.segments)
+    history = []
+    for key in range(1, answers + 1):
+        pair = Query(key, *(replace(next(found), id=next(numbers)) for _ in range(2)), 0.1)
+        choice = list(Choice)[key % len(Choice)]
+        history.append(Kept(Preference(key, pair, choice, "human", time.time() - 5 * (answers - key)), False))
+    session = Session.create(folder, config)
+    with closing(session.store()) as store:
+        store.restore(history)
+    session.close()
+    env.close()
+
+
+class Painted(QObject):
+    """Notes that a widget was painted while something held."""
+
+    def __init__(self, holds: Callable[[], bool]) -> None:
+        super().__init__()
+        self._holds, self.at = holds, 0.0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Paint and not self.at and self._holds():
+            self.at = time.perf_counter()
+        return False
+
+
+def until(holds: Callable[[], bool]) -> float:
+    """Lets the window live until it holds; the moment when it did."""
+    deadline = time.perf_counter() + _PATIENCE
+    while not holds():
+        if time.perf_counter() > deadline:
+            raise SystemExit("The window did not come to it in five minutes.")
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 5)
+    return time.perf_counter()
+
+
+def megabytes() -> float:
+    return round(psutil.Process().memory_full_info().uss / 1e6, 1)
+
+
+def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object]:
+    from app import theme
+    from app.controller import Controller
+    from app.windows.history import HistoryPage
+    from app.windows.main import MainWindow
+    from core.processes import JobProcess
+
+    app = QApplication([])
+    app.setQuitOnLastWindowClosed(False)
+    theme.apply(app)
+    controller = Controller(Session.open(folder), JobProcess)
+    window = MainWindow(controller)
+    window.show()
+    controller.start()
+    pairs = controller.labelling.pairs
+    until(lambda: controller.progress.labels == answers)
+    until(lambda: pairs.shown is not None and pairs.pair_ready and not pairs.drawing)  # 60 MB each
+    result: dict[str, object] = {"answers": answers, "memory_before": megabytes()}
+    started = time.perf_counter()
+    page = HistoryPage(controller, window.commands.keys, window)
+    painted = Painted(lambda: page.model.rowCount() == answers)
+    page.list.viewport().installEventFilter(painted)
+    page.show()
+    album = controller.history.album
+    until(lambda: bool(painted.at))
+    stills = until(lambda: bool(album._stills))
+    plays = until(lambda: page.pane.clips.shown is not None)
+    until(lambda: not album._under_way and not album._wanted)
+    moments = {"shown": painted.at, "first_still": stills, "plays": plays}
+    result |= {f"{name}_ms": round(1000 * (moment - started)) for name, moment in moments.items()}
+    result["memory_shown"] = megabytes()
+    if picture:
+        QApplication.processEvents()
+        page.screen().grabWindow(page.winId()).save(picture)
+    bar = page.list.verticalScrollBar()
+    for step in range(_STOPS):
+        bar.setValue(bar.maximum() * step // _STOPS)
+        until(lambda: not album._under_way and not album._wanted)
+        QApplication.processEvents()
+    result["memory_scrolled"] = megabytes()
+    page.close()
+    QApplication.processEvents()
+    result["memory_closed"] = megabytes()
+    closed: list[bool] = []
+    window.closed.connect(lambda: closed.append(True))
+    window.close()
+    until(lambda: bool(closed))
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--answers", type=int, default=2000)
+    parser.add_argument("--picture", help="a file for a picture of the page")
+    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.make:
+        make_session(options.make, options.answers)
+        return
+    with tempfile.TemporaryDirectory(prefix="somersault-history-") as scratch:
+        folder = Path(scratch) / "session"
+        command = [sys.executable, __file__, "--make", str(folder), "--answers", str(options.answers)]
+        subprocess.run(command, check=True)
+        print(json.dumps(measure(folder, options.answers, options.picture)))
+
+
+if __name__ == "__main__":
+    main()
