@@ -105,7 +105,7 @@ class Program(QObject):
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:
-            self.start.choose(last)
+            self.start.sessions.choose(last)
         self.start.show()
 
     def quit(self) -> None:
