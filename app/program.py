@@ -82,7 +82,7 @@ class Program(QObject):
         self.start: StartWindow | None = None
         self.open: _Open | None = None
         self._returns, self._quitting = False, False
-        self.crash = CrashReporter(parent=self)
+        self.crash = CrashReporter(parent=QApplication.instance())
         self.crash.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
         self._pulse.timeout.connect(lambda: None)
