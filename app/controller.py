@@ -23,6 +23,7 @@ from app.recorder import Episode, record, record_labels
 from app.remedies import Remedy, remedy
 from app.replays import Replays
 from app.starting import keep_start, usual_start
+from app.true_reward import TrueReward
 from app.worker import MakeProcess
 from core import disk
 from core.archive import export_session
@@ -111,6 +112,7 @@ class Controller(QObject):
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         measure = self.task.measure_name
+        self.true_reward = TrueReward(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, tokens, self)
         self.past = PastPolicies(session, self.checkpoints.disk, self._known, self)
         self.replays = Replays(self.past, measure, tokens, self)
@@ -129,6 +131,7 @@ class Controller(QObject):
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
         self.checkpoints.errand_ended.connect(self.trouble_arose)
+        self.labelling.teacher_changed.connect(self.true_reward.follow)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(self._on_labels_changed)
         self.labelling.clips_requested.connect(self._on_clips_requested)

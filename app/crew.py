@@ -89,7 +89,7 @@ class Crew(QObject):
         super().__init__(parent)
         self.ports: dict[str, Port] = {}
         """Of the children, and of who else takes part in the session without being one."""
-        self._make_process, self._config = make_process, config
+        self.make_process, self._config = make_process, config
         self._workers: dict[str, JobWorker] = {}
         self._post = Background(self)
         self._post.start()
@@ -106,7 +106,7 @@ class Crew(QObject):
         """Starts these children; none of them may be running. All ports exist before the first worker runs."""
         names = tuple(names)
         for name in names:
-            process = self._make_process(JobSpec(name, dict(self._config), states.get(name)))
+            process = self.make_process(JobSpec(name, dict(self._config), states.get(name)))
             self._workers[name] = self._worker(name, process)
             self.ports[name] = JobPort(process, self._workers[name].fail)
         for name in names:

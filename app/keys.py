@@ -30,6 +30,7 @@ class Command(StrEnum):
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
+    PLAY = "play"
     QUIT = "quit"
     PANEL = "panel"
     EARLIER = "earlier policy"
@@ -108,20 +109,21 @@ TABLE: dict[Meaning, Entry] = {
         "&Oracle", ("F7",), "The teacher: the true reward answers, where the task has one", checkable=True
     ),
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
+    Command.PLAY: Entry("Pla&y the game yourself…", ("F5",), "For some minutes, before you judge how it is played"),
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
     Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),
-    Command.LATER: Entry("A &later policy", ("]",), repeats=True),
+    Command.LATER: Entry("A later p&olicy", ("]",), repeats=True),
     Command.LIVE: Entry("The policy as it is &now", ("\\",)),
-    Command.DEMO: Entry("&Demo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
-    Command.DEMO_ALONE: Entry("Demo mode, &self-running", ("Shift+F11",), "The oracle answers until you leave"),
+    Command.DEMO: Entry("De&mo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
+    Command.DEMO_ALONE: Entry("Demo mode, se&lf-running", ("Shift+F11",), "The oracle answers until you leave"),
     Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
     Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
     Command.LEARNING: Entry("Plots: learnin&g", ("Ctrl+1",), "The task's own measure, returns and losses"),
     Command.REWARD_FIT: Entry("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
     Command.PACE: Entry("Plots: sess&ion", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
     Command.HIDE_TRUE_REWARD: Entry(
-        "&Hide the true reward",
+        "Hide the tr&ue reward",
         ("Ctrl+T",),
         "So that whoever answers isn't led by it; until you choose, it is hidden where a human teaches",
         checkable=True,
@@ -130,7 +132,7 @@ TABLE: dict[Meaning, Entry] = {
     Command.LIGHT: Entry("Light &colours", (), checkable=True),
     Command.DARK: Entry("D&ark colours", (), checkable=True),
     Command.HISTORY: Entry(
-        "Answer histo&ry", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
+        "Ans&wer history", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
     ),
     Command.REPEATS: Entry(
         "Show some pairs &again",

@@ -21,6 +21,7 @@ MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
             (Command.PAUSE, Command.STOP),
             (Command.HUMAN, Command.ORACLE),
             (Command.EXPORT, Command.FILM, Command.BEFORE_AFTER),
+            (Command.PLAY,),
             (Command.QUIT,),
         ),
     ),

@@ -13,7 +13,7 @@ from platformdirs import user_data_dir
 from core.config import Config, replaced
 from core.errors import UserError
 from core.policy.presets import presets
-from core.programs import WINDOW
+from core.programs import COMMAND_LINE, WINDOW
 from core.queries import first_labels
 from core.session import Session
 from core.tasks import find
@@ -110,7 +110,7 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
 def _check_for_window(config: Config) -> None:
     task = find(config.task)
     if config.teacher == "none":
-        raise UserError("A session without a teacher needs no window: use python -m core teach --teacher none.")
+        raise UserError(f"A session without a teacher needs no window: use {COMMAND_LINE} teach --teacher none.")
     if config.teacher == "oracle" and not task.has_true_reward:
         raise UserError(f"{task.title} has no true reward that the oracle could judge by: be the teacher yourself.")
     if config.reward.target == "returns":

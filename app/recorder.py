@@ -75,7 +75,7 @@ def _record_fit(event: RewardFitted, metrics: Metrics, x: float) -> None:
 class Episode:
     """One episode of the policy acting without noise: what was predicted for each step, and what was true.
 
-    predicted, true (k,): true has length 0 where the task has no true reward.
+    predicted (k,), or (0,) before the first reward; true (k,), or (0,) where the task has none
     """
 
     seconds: Float64
@@ -101,8 +101,10 @@ class Episode:
 
     @property
     def correlation(self) -> float:
-        """Pearson's; nan where one of the two never changes or there is no true reward."""
-        if not len(self.true) or not self.predicted.std() > 0 or not self.true.std() > 0:
+        """Pearson's; nan where one of the two never changes or there is none."""
+        if not 0 < len(self.predicted) == len(self.true):
+            return math.nan
+        if not self.predicted.std() > 0 or not self.true.std() > 0:
             return math.nan
         return float(np.corrcoef(self.predicted, self.true)[0, 1])
 

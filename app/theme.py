@@ -48,6 +48,11 @@ def scheme() -> Scheme:
     return _present
 
 
+def is_up_to_date() -> bool:
+    """Whether what is on screen is what the person has chosen; `apply` and `choose` make it so."""
+    return _wanted() is _present
+
+
 def appearance() -> Appearance:
     """What the person has chosen; the system's where nothing was, or nothing that can be read."""
     chosen = settings.text(_SETTING, Appearance.SYSTEM)
@@ -62,9 +67,9 @@ def choose(chosen: Appearance) -> None:
 
 def apply(app: QApplication) -> None:
     """Calm, and the same on every system; light or dark as chosen, and from now on as the system says where it is."""
-    app.setStyle("Fusion")
     if not app.property(_FOLLOWS):
         app.setProperty(_FOLLOWS, True)
+        app.setStyle("Fusion")  # once: another style under open windows has crashed Qt
         app.styleHints().colorSchemeChanged.connect(lambda _: _show(_wanted()))
     _show(_wanted())
     _apply_chosen()
@@ -72,7 +77,7 @@ def apply(app: QApplication) -> None:
 
 def _apply_chosen() -> None:
     QGuiApplication.styleHints().setColorScheme(_QT_SCHEMES[appearance()])  # for frames that the system draws
-    if _wanted() is not _present:
+    if not is_up_to_date():
         _show(_wanted())
 
 

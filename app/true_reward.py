@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app import settings
 from app.labelling import HUMAN
+from core.tasks.base import Task
 
 _SETTING = "plots/hide_true_reward"
 
@@ -27,6 +28,10 @@ class TrueReward(QObject):
     def __init__(self, teacher: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.hidden = settings.flag(_SETTING, teacher == HUMAN)
+
+    def hides(self, task: Task) -> bool:
+        """Whether the task's own measure has to be hidden too, because it is the true return."""
+        return self.hidden and task.measure_tells_reward
 
     def hide(self, on: bool) -> None:
         """The person's choice, which is kept."""

@@ -111,10 +111,10 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
     size = 0.078 * height
     for number, line in enumerate(_pieces(caption.told)):
         write(picture, line, left, (0.22 + 0.105 * number) * height, fitting(line, size, room, True), TEXT, bold=True)
-    write(picture, caption.figure, left, 0.59 * height, 0.14 * height, GREEN, bold=True)
+    write(picture, caption.figure, left, 0.61 * height, 0.14 * height, GREEN, bold=True)
     for number, line in enumerate(wrapped(caption.measure, 0.04 * height, room)[:2]):
-        write(picture, line, left, (0.655 + 0.052 * number) * height, 0.04 * height, MUTED)
-    draw_curve(picture, (left, 0.76 * height, picture.shape[1] - 0.06 * height, 0.94 * height), curve, at)
+        write(picture, line, left, (0.675 + 0.052 * number) * height, 0.04 * height, MUTED)
+    draw_curve(picture, (left, 0.79 * height, picture.shape[1] - 0.06 * height, 0.94 * height), curve, at)
     return picture
 
 
@@ -128,12 +128,14 @@ def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Pictu
     """Two clips (8/9 height, 8/9 height, 3), each with its caption below."""
     side = len(clips[0])
     height = side * 9 // 8
-    picture = blank(height)
+    picture, room = blank(height), side * 0.68
+    size = min(fitting(caption.told, 0.042 * height, room, bold=True) for caption in captions)
     for number, (clip, caption) in enumerate(zip(clips, captions, strict=True)):
         left = number * side
         picture[:side, left : left + side] = clip
-        size = fitting(caption.told, 0.048 * height, side * 0.66, bold=True)
-        write(picture, caption.told, left + 0.03 * height, 0.962 * height, size, TEXT, bold=True)
+        write(picture, caption.told, left + 0.03 * height, 0.938 * height, size, TEXT, bold=True)
+        small = fitting(caption.measure, 0.03 * height, room)
+        write(picture, caption.measure, left + 0.03 * height, 0.98 * height, small, MUTED)
         figure = width(caption.figure, 0.062 * height, bold=True)
         write(
             picture, caption.figure, left + side - 0.03 * height - figure, 0.966 * height, 0.062 * height, GREEN, True

@@ -339,3 +339,24 @@ class Logged(Event):
     job: str
     level: int
     text: str
+
+
+@dataclass(frozen=True)
+class ControlsHeld(Event):
+    """What the person who plays a game holds down, until the next of these."""
+
+    left: bool = False
+    right: bool = False
+    up: bool = False
+    down: bool = False
+    fire: bool = False
+
+
+@dataclass(frozen=True)
+class GameShown(Event):
+    """A moment of the game that the person plays. pixels: (210, 160, 3) uint8, RGB, with the score."""
+
+    pixels: npt.NDArray[np.uint8]
+    score: int
+    lives: int
+    """0 in games without."""

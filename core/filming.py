@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from core.events import FilmMade, FilmProgressed, FilmRequested
+from core.events import FilmMade, FilmProgressed, FilmRequested, JobSpec
 from core.session import read_config
 
 
 def film(args: argparse.Namespace) -> None:
-    from core.jobs.film import FilmJob
+    from core.jobs import build
 
     folder = Path(args.session)
-    job = FilmJob(read_config(folder))
+    job = build(JobSpec("film", read_config(folder).to_dict()))
     job.receive(FilmRequested(str(folder), args.out, args.before_after, args.height))
     made = FilmMade(args.out, "")
     with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:

@@ -38,7 +38,7 @@ _NOTES = 100
 _NICE = 10
 """The window keeps the processor when it needs it."""
 _NICE_CLIPS = 3
-"""A person waits for the clips, so they go before the training."""
+"""A person waits for the clips, or plays, so these go before the training."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class _Unreadable(Event):
 def _child(pipe: Connection, spec: JobSpec) -> None:
     """The child's main: lowers its priority, builds its job (heavy imports happen here) and runs it."""
     if hasattr(os, "nice"):
-        os.nice(_NICE_CLIPS if spec.name == "clips" else _NICE)
+        os.nice(_NICE_CLIPS if spec.name in ("clips", "play") else _NICE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it stops its children in order
     inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()

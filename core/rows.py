@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core import schema
+from core.programs import COMMAND_LINE
 from core.records import Choice
 
 _LIGHT = "id, left_segment, right_segment, choice, labeller, answered_at, withdrawn, repeats"
@@ -78,7 +79,7 @@ def change(values: tuple[Any, ...] | list[Any]) -> Change:
 
 def unreadable(key: int, error: BaseException) -> str:
     """One sentence, short enough for a row of a list."""
-    return f"Answer {key} can't be read ({error}): python -m core preferences export saves those that are whole."
+    return f"Answer {key} can't be read ({error}): {COMMAND_LINE} preferences export saves those that are whole."
 
 
 def _row(values: tuple[Any, ...], changes: list[Any]) -> AnswerRow:

@@ -33,8 +33,6 @@ import debian  # noqa: E402
 import run  # noqa: E402
 from core.version import VERSION  # noqa: E402
 
-_XZ_LEVEL = 6
-
 
 class Build:
     """One flavour: its folders, and how long each step took."""
@@ -121,7 +119,7 @@ class Build:
             return Path(shutil.make_archive(str(self.folder), "zip", self.output, self.name))
         target = self.output / f"{self.name}.tar.xz"
         with target.open("wb") as file:
-            xz = subprocess.Popen(["xz", f"-{_XZ_LEVEL}", "--threads=0"], stdin=subprocess.PIPE, stdout=file)
+            xz = subprocess.Popen(["xz", f"-{debian.XZ_LEVEL}", "--threads=0"], stdin=subprocess.PIPE, stdout=file)
             assert xz.stdin
             with tarfile.open(fileobj=xz.stdin, mode="w|", format=tarfile.PAX_FORMAT) as archive:
                 archive.add(self.folder, self.name, filter=_nobodys)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from app import theme
+from core.records import Choice
 
 _KEY_SHARE, _WORDS_SHARE = 0.5, 0.26
 """Heights of the letters, of the tile's."""
@@ -17,9 +18,9 @@ _WIDEST = 0.86
 class KeyTile(QAbstractButton):
     """Clickable, but never with the focus: its key does the same."""
 
-    def __init__(self, symbol: str, words: str, colour: str, parent: QWidget | None = None) -> None:
+    def __init__(self, symbol: str, words: str, choice: Choice, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._symbol, self._words, self._colour = symbol, words, colour
+        self._symbol, self._words, self._choice = symbol, words, choice
         self._chosen = False
         self.setText(words)
         self.setAccessibleName(f"{words}: key {symbol}")
@@ -44,8 +45,9 @@ class KeyTile(QAbstractButton):
         line = max(2.0, self.height() / 40)
         frame = QRectF(self.rect()).adjusted(line / 2, line / 2, -line / 2, -line / 2)
         lit = self._chosen or self.isDown()
-        painter.setPen(QPen(QColor(self._colour if lit or self.isEnabled() else theme.LINE), line))
-        painter.setBrush(QColor(self._colour if lit else theme.PANEL))
+        colour = theme.CHOICE_COLOURS[self._choice]
+        painter.setPen(QPen(QColor(colour if lit or self.isEnabled() else theme.LINE), line))
+        painter.setBrush(QColor(colour if lit else theme.PANEL))
         painter.drawRoundedRect(frame, self.height() / 8, self.height() / 8)
         ink = theme.BACKGROUND if lit else theme.TEXT if self.isEnabled() else theme.MUTED
         self._write(painter, self._symbol, _KEY_SHARE, (0.08, 0.54), ink)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QImage, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
@@ -152,8 +152,9 @@ class Plot(QWidget):
         self.canvas.point(found[0], next((value for curve, value in values if not curve.right), math.nan))
         self.readout.setText(readings.readout(place, values, theme.scheme()))
         self.setAccessibleDescription(readings.spoken(place, values))
-        self.readout.show()
         self._place_overlays()
+        self.readout.show()
+        self.readout.raise_()
 
     def stop_reading(self) -> None:
         self.canvas.stop_pointing()
@@ -162,13 +163,21 @@ class Plot(QWidget):
         self.readout.hide()
 
     def _place_overlays(self) -> None:
-        """The readout in the corner away from the crosshair, the message over all of it."""
-        inside = self.canvas.inside()
+        """The message over all of the canvas; the readout in the corner away from the crosshair.
+
+        The readout of many curves is higher than a small plot, so it lies over the plot's neighbours too.
+        """
         self.message.setGeometry(self.canvas.rect())
+        host, inside, pointed = self.parentWidget() or self, self.canvas.inside(), self.canvas.pointed
+        if self.readout.parentWidget() is not host:
+            self.readout.setParent(host)
         self.readout.adjustSize()
-        pointed = self.canvas.pointed
         left = pointed is not None and self.canvas.is_right_of_middle(pointed)
-        self.readout.move(inside.left() + 4 if left else inside.right() - 4 - self.readout.width(), inside.top() + 2)
+        x = inside.left() + 4 if left else inside.right() - 4 - self.readout.width()
+        place = self.canvas.mapTo(host, QPoint(x, inside.top() + 2))
+        seen = host.visibleRegion().boundingRect()
+        lowest = seen.bottom() + 1 - self.readout.height()
+        self.readout.move(place.x(), max(seen.top(), min(place.y(), lowest)))
 
     def _step_reading(self, step: int) -> None:
         """To the next recorded point, or the one before; from the newest where there is no crosshair yet."""

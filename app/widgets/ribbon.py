@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -68,6 +68,11 @@ class Ribbon(QWidget):
         """How much of the episode has been played, from 0 to 1."""
         self._share = share
         self.update()
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange:
+            self._picture = None  # other colours from now on
+        super().changeEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._picture = None

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
-from app import assets, theme
+from app import assets
 from app.controller import Controller, State
 from app.keys import Command, KeyMap, Meaning, symbol
 from app.labelling import HUMAN, ORACLE
@@ -34,7 +34,7 @@ _WORDS = {
     Choice.RIGHT: "Right",
 }
 _QUESTION = "Which is better?"
-_PLAYING = "The oracle answers by itself"
+_PLAYING, _PLAYED = "The oracle answers by itself", "The oracle has given all its answers"
 _DESIGNED = 1280, 720
 """All sizes are for a screen of so many pixels, and grow with it."""
 _SIZES = {
@@ -48,6 +48,7 @@ _SIZES = {
     "foot": 13,
 }
 """Pixels of the letters on such a screen."""
+_BOLD = ("question", "headline", "count")
 
 
 class DemoWindow(QWidget):
@@ -63,7 +64,6 @@ class DemoWindow(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self._controller, self._keys = controller, keys
         self._teacher_before = controller.labelling.teacher
-        self._labels: dict[str, list[QLabel]] = {name: [] for name in _SIZES}
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.setObjectName("demo")
@@ -78,7 +78,6 @@ class DemoWindow(QWidget):
         self._timer.start()
         self._flash_end = QTimer(self, singleShot=True, interval=600)
         self._flash_end.timeout.connect(self._light_none)
-        self._on_teacher_changed(controller.labelling.teacher)
         self.clips.show_pair(controller.labelling.pairs.shown)
         self._settle()
         self.refresh()
@@ -110,12 +109,11 @@ class DemoWindow(QWidget):
     def _label(self, name: str, text: str = "", wrap: bool = False) -> QLabel:
         made = QLabel(text, wordWrap=wrap, alignment=Qt.AlignmentFlag.AlignCenter, textFormat=Qt.TextFormat.PlainText)
         made.setObjectName(f"demo{name.capitalize()}")
-        self._labels[name].append(made)
         return made
 
     def _tile(self, choice: Choice, words: str) -> KeyTile:
         key = symbol(self._keys.keys_for(choice)[0])
-        tile = KeyTile(key, words, theme.CHOICE_COLOURS[choice])
+        tile = KeyTile(key, words, choice)
         tile.clicked.connect(lambda: self.answer(choice))
         return tile
 
@@ -180,7 +178,7 @@ class DemoWindow(QWidget):
         labelling.pair_shown.connect(self._on_pair_shown)
         labelling.pair_awaited.connect(self._on_pair_awaited)
         labelling.answer_kept.connect(self._on_answer_kept)
-        labelling.teacher_changed.connect(self._on_teacher_changed)
+        labelling.teacher_changed.connect(self._ask)
         labelling.trouble_arose.connect(self._tell)
         controller.trouble_arose.connect(self._tell)
         controller.job_failed.connect(self._tell)
@@ -201,7 +199,9 @@ class DemoWindow(QWidget):
         number, unit = lasting(progress.seconds).split(" ")
         self.time.setText(number)
         self.time_unit.setText(unit)
-        self.measure.setText(figure(float(figures[-1])) if len(figures) else "–")
+        told = len(figures) and not self._controller.true_reward.hides(self._controller.task)
+        self.measure.setText(figure(float(figures[-1])) if told else "–")
+        self._ask()
         if self.place.currentWidget() is not self.clips:
             headline, detail = explanation(self._controller)
             self.headline.setText(headline)
@@ -209,12 +209,7 @@ class DemoWindow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         scale = min(self.width() / _DESIGNED[0], self.height() / _DESIGNED[1])
-        for name, labels in self._labels.items():
-            for made in labels:
-                font = made.font()
-                font.setPixelSize(max(9, round(_SIZES[name] * scale)))
-                font.setBold(name in ("count", "question", "headline"))
-                made.setFont(font)
+        self.setStyleSheet("".join(_letters(name, scale) for name in _SIZES))  # a change of colours resets plain fonts
         margin = round(20 * scale)
         self._grid.setContentsMargins(round(1.6 * margin), margin, round(1.6 * margin), round(0.5 * margin))
         self._grid.setHorizontalSpacing(round(28 * scale))
@@ -269,11 +264,19 @@ class DemoWindow(QWidget):
         self.tiles[preference.choice].set_chosen(True)
         self._flash_end.start()
 
-    def _on_teacher_changed(self, teacher: str) -> None:
-        self.question.setText(_PLAYING if teacher == ORACLE else _QUESTION)
+    def _ask(self) -> None:
+        progress = self._controller.progress
+        playing = _PLAYED if progress.target and progress.labels >= progress.target else _PLAYING
+        self.question.setText(playing if self._controller.labelling.teacher == ORACLE else _QUESTION)
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
         self.policy.take(demonstration)
+
+
+def _letters(name: str, scale: float) -> str:
+    weight = "bold" if name in _BOLD else "normal"
+    size = max(9, round(_SIZES[name] * scale))
+    return f"QLabel#demo{name.capitalize()} {{ font-size: {size}px; font-weight: {weight}; }}"
 
 
 def _cell(count: QLabel, unit: QLabel) -> QVBoxLayout:

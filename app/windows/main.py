@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
+    QHBoxLayout,
     QLabel,
     QMainWindow,
     QSplitter,
@@ -32,10 +33,10 @@ from app.notifications import Notifier
 from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
+from app.playing import Playing, playable
 from app.review import Review
 from app.shows import Shows
 from app.teachers import keep_teacher
-from app.true_reward import TrueReward
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
@@ -43,7 +44,7 @@ from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
 from app.widgets.film_bar import FilmBar
 from app.widgets.key_hints import KeyHints
-from app.widgets.labels import label
+from app.widgets.labels import button, label
 from app.widgets.live_view import LiveView
 from app.widgets.plots import Plots
 from app.widgets.status_strip import StatusStrip
@@ -68,7 +69,7 @@ class MainWindow(QMainWindow):
         super().__init__(parent)
         self._controller = controller
         self._closing = False
-        self.true_reward = TrueReward(controller.labelling.teacher, self)
+        self.true_reward = controller.true_reward
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.commands = Actions(keys or kept_keys(), self)
@@ -79,6 +80,7 @@ class MainWindow(QMainWindow):
         self.playback = Playback(self.clips, self.commands, self)
         self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view = View(self.plots, self.true_reward, self.commands, self)
+        self.playing = Playing(controller.session.config, controller.crew.make_process, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self.review = Review(self, controller, self.commands)
         self._handlers = self._make_handlers()
@@ -104,11 +106,24 @@ class MainWindow(QMainWindow):
         column = QVBoxLayout(self.centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
-        for widget, stretch in ((self.banner, 0), (self.instruction, 0), (self.place, 1), (self.hints, 0)):
+        for widget, stretch in ((self.banner, 0), (self._top(), 0), (self.place, 1), (self.hints, 0)):
             column.addWidget(widget, stretch)
         column.insertWidget(1, self.film_bar)
         column.addWidget(self.strip)
         self.setCentralWidget(self.centre)
+
+    def _top(self) -> QWidget:
+        """The instruction; beside it, where the task is a game, a way to play it first."""
+        self.play_button = button("▶  Play it yourself")
+        self.play_button.setToolTip(TABLE[Command.PLAY].tip)
+        self.play_button.setVisible(playable(self._controller.task))
+        self.play_button.clicked.connect(self.commands[Command.PLAY].trigger)
+        top = QWidget()
+        row = QHBoxLayout(top)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.instruction, 1)
+        row.addWidget(self.play_button)
+        return top
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
@@ -164,6 +179,7 @@ class MainWindow(QMainWindow):
             Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self.close,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
+            Command.PLAY: self.playing.open,
             **self.playback.handlers,
             **self.shows.handlers,
             **self.view.handlers,
@@ -189,12 +205,14 @@ class MainWindow(QMainWindow):
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
-        labelling.teacher_changed.connect(self.true_reward.follow)
+        self.true_reward.hidden_changed.connect(self._on_hidden_changed)
+        self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
         self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
         self.hints.meaning_requested.connect(self.carry_out)
         self.commands.meaning_requested.connect(self.carry_out)
+        self.playing.refused.connect(self.banner.tell_notice)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self.close)
 
@@ -234,6 +252,7 @@ class MainWindow(QMainWindow):
         if not self._closing:
             self._closing = True
             self.shows.leave_demo()
+            self.playing.close()
             keep_place(self)
             self._controller.stop()
 
@@ -309,6 +328,9 @@ class MainWindow(QMainWindow):
         if state == State.RUNNING:
             self.banner.hide()
         self._settle()
+
+    def _on_hidden_changed(self) -> None:
+        self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
         ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))

@@ -13,6 +13,10 @@ def build(spec: JobSpec, threads: int = 1) -> Job:
         from core.jobs.previews import PreviewsJob
 
         return PreviewsJob()
+    if spec.name == "play":  # likewise
+        from core.jobs.play import PlayJob
+
+        return PlayJob(Config.from_dict(spec.config))
     from core import parallel
 
     parallel.allow(threads)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -111,7 +110,7 @@ class FilmJob:
         finally:
             env.close()
         figures = [measure[task.measure_name] for _, measure in finished]
-        mean = float(np.mean(figures)) if figures else math.nan
+        mean = float(np.mean(figures)) if figures else moment.measure  # a game may be longer than its scene
         return Scene(moment, Caption(moment.told, figure(mean), task.measure_title), mean, states)
 
     def _steps(self, seconds: float) -> int:

@@ -36,6 +36,7 @@ from core.queries import QuerySelector, predictions, scheduled
 from core.records import Float32
 from core.reward.ensemble import RewardEnsemble, normalised, spread
 from core.reward.picture_ensemble import PictureEnsemble
+from core.reward.recent import Recent
 from core.rollout import Collected, collect
 from core.seeding import generator
 from core.segments import SegmentCutter, SegmentPool
@@ -72,6 +73,7 @@ class RolloutJob:
         self.actor = Actor(config, self.act_rng)
         self.demonstrator = Actor(config, None)
         self.ensemble: RewardEnsemble | PictureEnsemble | None = None
+        self.recent = Recent(config.reward.members)
         self.env_steps = self.episode_count = self.sent = 0
         self.version = -1
         self.outstanding: set[int] = set()
@@ -132,7 +134,7 @@ class RolloutJob:
         assert collected is not None
         self._count(collected)
         raw = self._raw(collected)
-        predicted = None if raw is None else normalised(raw, self.config.reward.std)
+        predicted = None if raw is None else self._normalised(raw)
         rewards = self._rewards(collected, predicted, raw)
         if rewards is not None:
             self.sent += 1
@@ -156,6 +158,11 @@ class RolloutJob:
         if not np.isfinite(raw).all():
             raise NotFiniteError("rollout", "the predicted reward")
         return raw
+
+    def _normalised(self, raw: Float32) -> Float32:
+        """(M, T, N) -> (T, N)"""
+        std = self.config.reward.std
+        return self.recent.normalised(raw, std) if self.task.pictures else normalised(raw, std)
 
     def _rewards(self, collected: Collected, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
         """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
@@ -243,6 +250,7 @@ class RolloutJob:
         if self.ensemble is None:
             self.ensemble = untrained_ensemble(self.config, acting_device(self.config))
         self.ensemble.load_arrays(weights)
+        self.recent.forget()
 
     def get_state(self) -> JobState:
         return pack(self)

@@ -27,6 +27,7 @@ def pack(job: RolloutJob) -> JobState:
     arrays |= {f"pool_{name}": value for name, value in _joined(job.pool.all()).items()}
     if job.ensemble is not None:
         arrays |= {f"{REWARD}{name}": value.copy() for name, value in job.ensemble.to_arrays().items()}
+        arrays["recent"] = job.recent.raw.copy()
     values: dict[str, Any] = {name: getattr(job, name) for name in _COUNTERS}
     values |= {name: saved(getattr(job, name)) for name in _RNGS}
     values |= {"episodes": list(job.episodes), "selector": job.selector.get_state(), "next_id": job.cutter.next_id}
@@ -46,6 +47,7 @@ def unpack(job: RolloutJob, state: JobState) -> None:
             job.pool.add(segment)
     if reward := _under(REWARD, state):
         job.load_reward(reward)
+        job.recent.raw = state.arrays.get("recent", job.recent.raw)
     for name in _COUNTERS:
         setattr(job, name, whole(state.values[name]))
     for name in _RNGS:

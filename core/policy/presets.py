@@ -23,6 +23,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "rollout.steps": 5,
         "policy.learning_rate": 7e-4,
         "reward.interval": 2000,  # a round after each batch of 80 steps would be most of the work
+        "policy.vision": "nature",
         "policy.decay": 0.625,  # to zero after 80 million steps, of which the paper's runs took 50
     },
 }

@@ -17,6 +17,8 @@ from app.controller import State
 from app.keys import DEFAULTS, SPEEDS, TABLE, Command, Meaning, symbols
 from app.labelling import HUMAN, ORACLE
 from app.menus import MENUS
+from app.schemes import DARK, LIGHT
+from app.theme import Appearance
 from app.widgets.key_dialog import KeyDialog
 from app.widgets.key_list import KeyList
 from app.windows.history import HistoryPage
@@ -70,7 +72,16 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.EXPORT: shows(QFileDialog),
     Command.QUIT: lambda face: not face.window.isVisible(),
     Command.PANEL: lambda face: face.window.dock.isHidden(),
+    Command.LEARNING: lambda face: face.window.plots.by_key["measure"].hasFocus(),
+    Command.REWARD_FIT: lambda face: face.window.plots.by_key["ratio"].hasFocus(),
+    Command.PACE: lambda face: face.window.plots.by_key["answers"].hasFocus(),
+    Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
+    Command.SYSTEM_COLOURS: lambda face: theme.appearance() == Appearance.SYSTEM,
+    Command.LIGHT: lambda face: theme.scheme() is LIGHT,
+    Command.DARK: lambda face: theme.scheme() is DARK,
     Command.BIND_KEYS: shows(KeyDialog),
+    Command.HISTORY: shows(HistoryPage),
+    Command.REPEATS: lambda face: face.labelling.repeats.on,
     Command.KEY_LIST: shows(KeyList),
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.ABOUT: shows(QMessageBox),
@@ -91,6 +102,7 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.DARK: looks(theme.Appearance.DARK),
     Command.HISTORY: shows(HistoryPage),
     Command.REPEATS: lambda face: face.labelling.repeats.on,
+    Command.PLAY: lambda face: "Only games can be played" in face.window.banner.text.text(),
 }
 """What must have happened after a command, from the state that `prepare` makes. A command without an entry fails."""
 

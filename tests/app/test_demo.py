@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPixmap
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from app import theme
 from app.controller import State
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
@@ -22,6 +23,12 @@ from tests.app.fakes import Face, make_query
 from tests.app.test_window import report
 
 Take = Callable[[QWidget, str], None]
+
+
+@pytest.fixture(autouse=True)
+def usual_scheme() -> Iterator[None]:
+    yield
+    theme.choose(theme.Appearance.SYSTEM)
 
 
 @pytest.fixture
@@ -150,6 +157,14 @@ def test_the_window_behind_it_holds_still_and_goes_on_after(face: Face, qtbot: Q
     assert clock.playing
 
 
+def test_when_the_oracle_has_given_all_its_answers_it_says_so(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=1)
+    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: demo.question.text() == "The oracle has given all its answers")
+    demo.close()
+
+
 def test_trouble_is_told_at_the_foot(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: "The reward stage stopped" in foot(demo))
@@ -192,33 +207,38 @@ def demonstration(predicted: bool = True) -> Demonstration:
     return Demonstration(backflips(), wave if predicted else np.zeros(0, np.float32), 120_000, 3.0)
 
 
-@pytest.mark.parametrize(("name", "size"), [("1280x720", (1280, 720)), ("1920x1080", (1920, 1080))])
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
 def test_every_state_has_its_picture(
     face: Face,
     demo: DemoWindow,
     qtbot: QtBot,
     picture: Take,
     monkeypatch: pytest.MonkeyPatch,
-    name: str,
     size: tuple[int, int],
+    scheme: str,
+    qapp: QApplication,
 ) -> None:
+    def take(state: str) -> None:
+        qapp.processEvents()  # the layout follows the texts
+        picture(demo, f"demo-{state}-{scheme}-{size[0]}x{size[1]}")
+
+    theme.choose(theme.Appearance(scheme))
     monkeypatch.setattr("tests.app.fakes.make_frames", backflips)
     demo.showNormal()
     demo.setFixedSize(*size)
     demo.refresh()
-    picture(demo, f"demo-waiting-{name}")
+    take("waiting")
     face.controller.progress.labels, face.controller.progress.seconds_before = 12, 180.0
     face.engine["rollout"].play(report(3000))
     demo.policy.take(demonstration())
     face.offer(make_query(), make_query(), make_query())
     qtbot.waitUntil(lambda: demo.measure.text() == "2.5")
-    demo.policy.player.show_frame(17)
-    demo.policy.ribbon.set_share(0.4)
-    picture(demo, f"demo-asking-{name}")
+    take("asking")
     QTest.keyClick(demo, Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: demo.clips.flashed is not None)
-    picture(demo, f"demo-answered-{name}")
+    take("answered")
     face.labelling._oracle.setInterval(60_000)
     face.labelling.set_teacher(ORACLE)
-    picture(demo, f"demo-oracle-{name}")
-    assert demo.grab().toImage() != QPixmap(demo.size()).toImage()
+    take("oracle")
+    assert demo.palette().window().color() == QColor(theme.scheme().background)

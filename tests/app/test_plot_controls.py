@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +16,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import theme
+from app.recorder import validation_loss
 from app.theme import Appearance
 from app.widgets.plot import Plot
 from tests.app.fakes import Face, make_query
 from tests.app.tape import NAN, X, drawn, has_colour, plot, report, show_true_reward, teaching
 
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
-
-
-@pytest.fixture(autouse=True)
-def dark_again() -> Iterator[None]:
-    yield
-    theme.choose(Appearance.SYSTEM)
 
 
 def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
@@ -80,6 +75,19 @@ def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Calla
     assert returns.accessibleDescription() == "2,000 steps; predicted return 5.5"
     QApplication.sendEvent(returns.canvas, QEvent(QEvent.Type.Leave))
     assert returns.canvas.pointed is None and not returns.readout.isVisible()
+
+
+def test_the_readout_of_many_curves_is_whole(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face, reward__members=6)
+    for member in range(6):
+        face.controller.metrics.append(validation_loss(member), 3.5, 0.123456)
+    loss = plot(face, "loss")
+    loss.read_off(3.5)
+    assert loss.readout.text().count("0.123456") == 6
+    assert loss.readout.parentWidget().rect().contains(loss.readout.geometry())
+    assert loss.readout.height() >= loss.readout.sizeHint().height() > loss.canvas.inside().height()
+    face.window.plots.setCurrentIndex(1)
+    assert not loss.readout.isVisible()
 
 
 def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -205,10 +213,11 @@ def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
 ) -> None:
     face = teaching(open_face)
     measure = plot(face, "measure")
+    size = measure.size() * 3
     menu_action(measure, "PNG").trigger()
     assert "measure.png is written" in choose(face, qtbot, tmp_path / "measure.png")
     image = QImage(str(tmp_path / "measure.png"))
-    assert image.size() == measure.size() * 3
+    assert image.size() == size
     assert all(has_colour(image, colour) for colour in (theme.GREEN, theme.PANEL, theme.BACKGROUND))
 
 

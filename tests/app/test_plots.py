@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
@@ -12,10 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from app import theme
 from app.keys import Command
+from app.live import Demonstration
 from app.recorder import record_labels
 from core import curves
 from core.metrics import SHOWN
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, make_frames, make_query
 from tests.app.tape import (
     PREDICTED_REWARDS,
     TRUE_RETURNS,
@@ -163,10 +165,19 @@ def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Ca
 def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable[..., Face]) -> None:
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
+    face.window.live.take(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
+    face.window.shows.open_demo()
+    demo = face.window.shows.demo
+    assert demo
+    demo.refresh()
     measure = plot(face, "measure")
-    assert drawn(measure) == {} and "123" not in words(measure)
+    assert drawn(measure) == {} and "123" not in words(face.window) + words(demo)
     show_true_reward(face)
+    demo.refresh()
+    refresh(face)
     assert drawn(measure) == {"Return an episode": ([1.0], [123.0])}
+    assert face.window.live.figure.text() == "Return an episode: 123" and demo.measure.text() == "123"
+    demo.close()
 
 
 def test_curves_go_on_when_the_session_is_opened_again(open_face: Callable[..., Face], qtbot: QtBot) -> None:

@@ -63,6 +63,12 @@ def test_an_episode_has_its_own_time() -> None:
     assert len(episode([0] * 6, None).snapshot(Episode.TRUE)[0]) == 0
 
 
+def test_before_the_first_reward_an_episode_has_only_its_true_one() -> None:
+    untaught = episode([], [0, 1, 2, 3, 4, 5])
+    assert len(untaught.snapshot(Episode.PREDICTED)[0]) == 0 and len(untaught.snapshot(Episode.TRUE)[0]) == 6
+    assert readings.alike(untaught) == ""
+
+
 def test_values_at_a_place_are_those_recorded_by_then() -> None:
     metrics = Metrics()
     metrics.append(recorder.LABELS, 1.0, 5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
@@ -20,12 +19,6 @@ LEAST = 4.5
 """WCAG 2.2, success criterion 1.4.3, level AA, for text that is not large."""
 TEXTS, SURFACES = ("text", "muted"), ("background", "panel", "line", "checked", "failure", "notice")
 COLOURS = ("green", "amber", "grey", "blue", "red", "purple", "teal", "disabled")
-
-
-@pytest.fixture(autouse=True)
-def system_again() -> Iterator[None]:
-    yield
-    theme.choose(Appearance.SYSTEM)
 
 
 def luminance(colour: str) -> float:

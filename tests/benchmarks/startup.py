@@ -32,9 +32,8 @@ _LONGEST = 120.0
 def seconds_until_drawn(command: list[str], folder: Path, display: str) -> tuple[float, float]:
     """On the clock, and of the processor."""
     environ = environment(folder / "home", display)
-    arguments = ["--teacher", "oracle", "--session", str(folder / "s")]
     started = time.monotonic()
-    with subprocess.Popen([*command, *arguments], cwd=ROOT, env=environ) as program:
+    with subprocess.Popen(command, cwd=ROOT, env=environ) as program:
         taken, colours = started, 0
         while colours < _DRAWN and time.monotonic() - started < _LONGEST:
             taken = time.monotonic()  # what the picture shows was there when it was begun or soon after

@@ -142,7 +142,7 @@ def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
 def test_a_block_is_taught_to_go_to_the_right_by_answers(algorithm: str, tmp_path: Path) -> None:
-    numbers = {"policy__algorithm": algorithm, "policy__learning_rate": 2e-3, "reward__epochs_first": 10}
+    numbers = {"policy__algorithm": algorithm, "policy__learning_rate": 1e-3, "reward__epochs_first": 10}
     steps = {"ppo": 16, "a2c": 8}[algorithm]
     config = block_config(
         labels=40, steps=8 * 16 * 24, rollout__steps=steps, reward__minibatch=8, reward__interval=256, **numbers

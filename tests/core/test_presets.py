@@ -13,9 +13,10 @@ from core.__main__ import main
 from core.config import Config, replaced
 from core.policy.factory import OPTIMISERS
 from core.policy.presets import PRESETS, presets
+from core.queries import first_labels
 from core.reproduce import Run
 from core.session import read_config
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, PAPER_GAMES, find
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
@@ -107,3 +108,15 @@ def test_a_resumed_session_keeps_its_algorithm(
     monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s", "--algorithm", "ppo"])
     assert main() == 2
     assert "--resume DIR alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", PAPER_GAMES)
+def test_games_have_the_papers_numbers_where_they_do_not_say_why_not(task: str) -> None:
+    config = replaced(Config(task=task), **presets(find(task).presets))
+    assert (config.reward.std, config.reward.latest, config.reward.members) == (0.05, 3000, 3)
+    assert (config.query.half_life, config.policy.discount, config.policy.entropy_bonus) == (1.25e6, 0.99, 0.01)
+    assert (config.policy.algorithm, config.policy.vision) == ("ppo", "small")
+    assert 300 <= first_labels(config.labels, config.query) <= 500
+    a2c = replaced(Config(task=task), **presets(find(task).presets, "a2c"))
+    assert (a2c.rollout.environments, a2c.rollout.steps, a2c.policy.vision) == (16, 5, "nature")
+    assert (a2c.policy.learning_rate, a2c.reward.std) == (7e-4, 0.05)

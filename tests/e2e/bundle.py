@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
+_PATIENCE_SECONDS = 900
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -58,6 +62,39 @@ def started(
         timeout=timeout,
         check=False,
     )
+
+
+def taught(
+    command: Sequence[object], environ: dict[str, str], folder: Path, least: int, user: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Lets the window teach in that session's folder until it has so many answers, however long that takes here, then
+    asks it to close."""
+    with subprocess.Popen(
+        [*map(str, command)],
+        env=environ,
+        cwd=environ["HOME"],
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while program.poll() is None and answers(folder) < least and time.monotonic() < deadline:
+            time.sleep(0.5)
+        program.terminate()
+        output, errors = program.communicate(timeout=60)
+    return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
+
+
+def answers(folder: Path) -> int:
+    """How many there are in a session that a program may have open."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(folder))}/preferences.sqlite?mode=ro", uri=True)) as store:
+            return int(store.execute("select count(*) from preferences").fetchone()[0])
+    except sqlite3.Error:  # it is not made yet
+        return 0
 
 
 def with_mounts(mounts: Sequence[str], command: Sequence[object]) -> list[str]:

@@ -129,10 +129,10 @@ def test_it_opens_a_window_that_teaches(fresh: Path, within: Run, installed: set
     pictures.mkdir(parents=True, exist_ok=True)
     with screen() as display:
         taker = subprocess.Popen(
-            ["sh", "-c", f"sleep 40; import -display {display} -window root {pictures}/debian.png"]
+            ["sh", "-c", f"sleep 75; import -display {display} -window root {pictures}/debian.png"]
         )
         command = ["somersault", "--task", "hopper-backflip", "--teacher", "oracle", "--session", "/root/w"]
-        done = within(*command, "--quit-after", "60", DISPLAY=display)
+        done = within(*command, "--quit-after", "90", DISPLAY=display)
         taker.wait()
     assert (done.returncode, done.stderr) == (0, "")
     assert list((fresh / "root/w/checkpoints").iterdir())

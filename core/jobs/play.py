@@ -1,0 +1,68 @@
+"""The play job: a game for the person, at the console's own speed. Nothing of it is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import ale_py
+import numpy as np
+
+from core.config import Config
+from core.envs.emulators import interface, rom
+from core.errors import UserError
+from core.events import ControlsHeld, Event, GameShown, JobState
+from core.tasks import find
+from core.tasks.atari import FRAMES_A_SECOND, AtariTask
+
+FRAMES_SHOWN_AT_ONCE = 2
+"""As the console draws some things in every other frame only, two of them make one picture, thirty times a second."""
+_TOO_LATE = 0.25
+"""Seconds behind, from when on the time is lost rather than made up for."""
+
+
+class PlayJob:
+    """Plays on, with what ControlsHeld last said, and from the beginning where a game is over."""
+
+    def __init__(self, config: Config) -> None:
+        task = find(config.task)
+        if not isinstance(task, AtariTask):
+            raise UserError(f"{task.title} can't be played: it is no game.")
+        self._game = interface(rom(task))
+        self._controls = ControlsHeld()
+        self._score = 0
+
+    def receive(self, event: Event) -> None:
+        if isinstance(event, ControlsHeld):
+            self._controls = event
+
+    def run(self) -> Iterator[Event | None]:
+        due = time.monotonic()
+        while True:
+            yield self._shown()
+            due = max(due + FRAMES_SHOWN_AT_ONCE / FRAMES_A_SECOND, time.monotonic() - _TOO_LATE)
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    def _shown(self) -> GameShown:
+        if self._game.game_over():
+            self._game.reset_game()
+            self._score = 0
+        frames = []
+        for _ in range(FRAMES_SHOWN_AT_ONCE):
+            self._score += self._game.act(action(self._controls))
+            frames.append(self._game.getScreenRGB())
+        return GameShown(np.maximum(*frames), self._score, self._game.lives())
+
+    def get_state(self) -> JobState:
+        return JobState({}, {})
+
+    def set_state(self, state: JobState) -> None:
+        """Nothing outlives a game."""
+
+
+def action(held: ControlsHeld) -> ale_py.Action:
+    """What the joystick does; opposite directions cancel each other."""
+    names = ("UP" if held.up else "DOWN") if held.up != held.down else ""
+    names += ("LEFT" if held.left else "RIGHT") if held.left != held.right else ""
+    names += "FIRE" if held.fire else ""
+    return ale_py.Action.__members__[names or "NOOP"]

@@ -1,0 +1,105 @@
+"""What a long session of a game takes: 5,500 answers about clips in colour, on disk and in memory.
+
+    python3 tests/benchmarks/picture_session.py --task enduro --labels 5500
+
+The clips are of random play, a thousand of them again and again under new numbers; the oracle answers. Then the
+session is gone on with for two batches and a round of the fit, from a fresh process. It prints one JSON object: MB of
+the store and of the whole folder, the process's greatest resident size, and what a segment is on average.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from core import oracle
+from core.config import Config, replaced
+from core.envs import make
+from core.envs.base import Film
+from core.headless import HeadlessRun
+from core.packing import from_arrays, to_arrays
+from core.preferences import Kept
+from core.records import Preference, Query, Segment
+from core.segments import SegmentCutter
+from core.session import Session
+from core.tasks import find
+
+_AT_ONCE, _CLIPS = 16, 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", default="enduro")
+    parser.add_argument("--labels", type=int, default=5500)
+    parser.add_argument("--go-on", metavar="DIR", help="used by itself: goes on with this session")
+    args = parser.parse_args()
+    if args.go_on:
+        print(_gone_on_with(Path(args.go_on)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        session = Path(folder) / "session"
+        size = _fill(session, args.task, args.labels)
+        command = [sys.executable, __file__, "--go-on", str(session)]
+        peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+        store = sum(path.stat().st_size for path in session.glob("preferences.sqlite*"))
+        whole = sum(path.stat().st_size for path in session.rglob("*") if path.is_file())
+    figures = {"store_mb": store / 1e6, "folder_mb": whole / 1e6, "peak_mb": peak / 1e3, "segment_kb": size / 1e3}
+    print(json.dumps({"task": args.task, "labels": args.labels, **{n: round(v, 1) for n, v in figures.items()}}))
+
+
+def _fill(folder: Path, name: str, labels: int) -> float:
+    """Makes the session; returns the mean bytes of a segment."""
+    task = find(name)
+    config = replaced(Config(task=name), **{**task.presets, "labels": labels, "rollout.filmed": _AT_ONCE})
+    batch = config.rollout.environments * config.rollout.steps
+    config = replaced(config, steps=2 * batch, **{"reward.epochs_first": 1})
+    session = Session.create(folder, config)
+    clips = list(itertools.islice(_random_play(config), min(_CLIPS, 2 * labels)))
+    numbered = (from_arrays(n, 0, to_arrays(clip)) for n, clip in enumerate(itertools.cycle(clips), 1))
+    answers = (_answer(number, Query(number, next(numbered), next(numbered), 0.5), config) for number in range(labels))
+    with closing(session.store()) as store:
+        while some := list(itertools.islice(answers, _AT_ONCE)):
+            store.restore(some)
+    session.close()
+    return float(np.mean([sum(array.nbytes for array in to_arrays(clip).values()) for clip in clips]))
+
+
+def _answer(number: int, query: Query, config: Config) -> Kept:
+    return Kept(Preference(number + 1, query, oracle.answer(query, config).choice, "oracle", 0.0), False)
+
+
+def _random_play(config: Config) -> Iterator[Segment]:
+    task, rng = find(config.task), np.random.default_rng(0)
+    env = make(task, _AT_ONCE, rng, film=Film(_AT_ONCE, task.segment_steps))
+    cutter = SegmentCutter(env, task.segment_steps, np.arange(_AT_ONCE) % task.segment_steps, task.pictures)
+    while True:
+        before, states = env.observations, env.states
+        actions = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1], size=_AT_ONCE)]
+        step = env.step(actions)
+        yield from cutter.add(before, actions, states, step.true_rewards, step.ended, env.askable, 0)
+
+
+def _gone_on_with(folder: Path) -> int:
+    """Returns the greatest resident size of this process in kB."""
+    import resource
+
+    session = Session.open(folder)
+    with closing(HeadlessRun(session, lambda event: None)) as run:
+        run.run()
+    session.close()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+if __name__ == "__main__":
+    main()
