@@ -36,7 +36,6 @@ from app.playback import Playback
 from app.playing import Playing, playable
 from app.review import Review
 from app.shows import Shows
-from app.teachers import keep_teacher
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
@@ -204,7 +203,6 @@ class MainWindow(QMainWindow):
         labelling.milestone_reached.connect(self._on_milestone_reached)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
-        labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
