@@ -222,8 +222,7 @@ class DemoWindow(QWidget):
         self._flash_end.stop()
         self.clips.show_pair(None)
         self.policy.halt()
-        if self._controller.state not in (State.STOPPING, State.STOPPED):
-            self._controller.labelling.set_teacher(self._teacher_before)
+        self._controller.labelling.set_teacher(self._teacher_before)
         event.accept()
         self.left.emit()
 

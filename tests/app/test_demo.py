@@ -121,6 +121,14 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, m
     assert face.labelling.teacher == HUMAN and face.controller.state == State.RUNNING
 
 
+def test_left_after_a_stop_too_the_oracle_teaches_no_longer(face: Face, qtbot: QtBot) -> None:
+    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.controller.stop()
+    QTest.keyClick(demo, Qt.Key.Key_Escape)
+    assert face.labelling.teacher == HUMAN and face.window.teacher_actions[HUMAN].isChecked()
+
+
 def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
     face.labelling._oracle.setInterval(60_000)
