@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app import theme
 from app.controller import State
@@ -57,6 +58,7 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, qtbot: Qt
     assert face.window.isVisible() and face.controller.state == State.RUNNING
     again = opened(face, qtbot)
     assert again is not demo
+    qtbot.waitUntil(lambda: not isValid(demo))  # or each that was ever opened would go on playing unseen
     again.close()
 
 
@@ -186,8 +188,9 @@ def foot(demo: DemoWindow) -> str:
 
 def test_closing_the_main_window_ends_it_too(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot)
+    assert demo.isVisible()
     face.close()
-    assert not demo.isVisible()
+    assert face.window.shows.demo is None
 
 
 @pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (1920, 1080, 63), (3840, 2160, 126)])
