@@ -249,14 +249,14 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
-            self.shows.leave_demo()
-            self.playing.close()
+            self._close_others()
             keep_place(self)
             self._controller.stop()
 
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
+            self._close_others()  # a key may have opened one while the last checkpoint was being written
             self.review.close()
             self.clips.show_pair(None)
             self.live.halt()
@@ -265,6 +265,10 @@ class MainWindow(QMainWindow):
             self._controller.close()
             self.close()
             self.closed.emit()
+
+    def _close_others(self) -> None:
+        self.shows.leave_demo()
+        self.playing.close()
 
     def _on_pair_shown(self, pair: Pair) -> None:
         self.clips.show_pair(pair)

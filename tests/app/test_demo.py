@@ -193,6 +193,14 @@ def test_closing_the_main_window_ends_it_too(face: Face, qtbot: QtBot) -> None:
     assert face.window.shows.demo is None
 
 
+def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
+        assert face.controller.state == State.STOPPING and face.window.shows.demo is not None
+    assert face.window.shows.demo is None and face.labelling.teacher == HUMAN
+
+
 @pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (1920, 1080, 63), (3840, 2160, 126)])
 def test_text_grows_with_the_screen(face: Face, demo: DemoWindow, width: int, height: int, pixels: int) -> None:
     demo.showNormal()
