@@ -257,7 +257,8 @@ class DemoWindow(QWidget):
             tile.setEnabled(asks)
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        self._foot.setText(self._hints)
+        if preference.labeller == HUMAN:  # as in the main window: what was told stays until a person goes on
+            self._foot.setText(self._hints)
         self.clips.flash(preference.choice)
         self._light_none()
         self.tiles[preference.choice].set_chosen(True)

@@ -295,7 +295,8 @@ class MainWindow(QMainWindow):
         self.empty.tell(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        self.banner.clear_notice()
+        if preference.labeller == HUMAN:  # nobody has read it while the oracle answers
+            self.banner.clear_notice()
         thoughts = preference.query.predicted if self.playback.tells_thoughts else ()
         self.clips.flash(preference.choice, thoughts)
         self.strip.refresh()

@@ -123,6 +123,15 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, m
     assert face.labelling.teacher == HUMAN and face.controller.state == State.RUNNING
 
 
+def test_what_is_told_at_the_foot_stays_while_the_oracle_answers(face: Face, qtbot: QtBot) -> None:
+    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
+    face.controller.trouble_arose.emit("The film was not written.")
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: demo.tiles[Choice.LEFT].chosen)
+    assert foot(demo) == "The film was not written."
+    demo.close()
+
+
 def test_left_after_a_stop_too_the_oracle_teaches_no_longer(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
     with qtbot.waitSignal(face.controller.stopped):
