@@ -328,8 +328,8 @@ class MainWindow(QMainWindow):
         icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
-        if state == State.RUNNING:
-            self.banner.hide()
+        if state in (State.RUNNING, State.STOPPED):
+            self.banner.clear_failure()
         self._settle()
 
     def _on_hidden_changed(self) -> None:
