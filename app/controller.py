@@ -296,6 +296,7 @@ class Controller(QObject):
             keep_start(self.task.name, seconds)
 
     def _on_job_ended(self, name: str, reason: str) -> None:
+        failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
         if self.state == State.RESTARTING:
             self._to_start |= set(TOGETHER[name])
             self.crew.dismiss(self._to_start)
@@ -307,7 +308,6 @@ class Controller(QObject):
             self.crew.pause(True)
             self.checkpoints.request()
             self._enter(State.FAILED)
-            failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
             self._remedy = remedy(failure.lack, self._remedy.config)
             self.job_failed.emit(self._account(failure), self._remedy.name)
 

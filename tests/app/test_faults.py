@@ -271,6 +271,18 @@ def test_the_button_says_and_does_it(face: Face, qtbot: QtBot) -> None:
     assert face.window.banner.restart.text() == "Restart"
 
 
+def test_why_a_stage_failed_while_all_was_stopped_is_no_reason_for_a_later_end(face: Face, qtbot: QtBot) -> None:
+    face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
+    with qtbot.waitSignal(face.controller.stopped):
+        face.controller.stop()
+    face.controller.start()
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    assert "its process ended unexpectedly" in face.window.banner.text.text()
+    assert face.window.banner.restart.text() == "Restart"
+
+
 def test_save_and_quit_closes_after_a_failure(face: Face, qtbot: QtBot) -> None:
     face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
