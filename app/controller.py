@@ -107,6 +107,8 @@ class Controller(QObject):
         self._failures: dict[str, Failed] = {}
         self._remedy = Remedy("Restart", _for_window(session.config))
         self._to_start: set[str] = set()
+        self._last_number = 0
+        """Of the checkpoint that stopping waits for."""
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
@@ -182,7 +184,8 @@ class Controller(QObject):
                 self.stopped.emit()
             return
         self._enter(State.STOPPING)
-        if self.checkpoints.request():
+        self._last_number = self.checkpoints.request()
+        if self._last_number:
             self._last_checkpoint.start()
         else:
             self._dismiss()
@@ -326,17 +329,21 @@ class Controller(QObject):
             kept = f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
         return f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}. {kept} The other stages are paused."
 
-    def _on_saved(self) -> None:
-        if self.state == State.STOPPING:
+    def _on_saved(self, number: int) -> None:
+        if self.state == State.STOPPING and number == self._last_number:
             self._dismiss()
 
-    def _on_checkpoint_refused(self, sentence: str) -> None:
-        self.trouble_arose.emit(sentence)
-        if self.state == State.STOPPING:
-            self._dismiss()
-        elif self.state in (State.STARTING, State.RESTARTING):
+    def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
+        """number: 0 where none could be loaded."""
+        waited = number == 0 and self.state in (State.STARTING, State.RESTARTING)
+        if waited:
             self._to_start = set(self._to_start or NAMES)
             self._enter(State.FAILED if self.crew.running else State.STOPPED)
+        if waited and self.state == State.FAILED:
+            self.job_failed.emit(sentence, self._remedy.name)
+        else:
+            self.trouble_arose.emit(sentence)
+        self._on_saved(number)
 
     def _dismiss(self) -> None:
         self._last_checkpoint.stop()
