@@ -132,7 +132,7 @@ class Controller(QObject):
         self.checkpoints.saved.connect(self._on_saved)
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
-        self.checkpoints.errand_ended.connect(self.trouble_arose)
+        self.checkpoints.errand_ended.connect(self._on_errand_ended)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(self._on_labels_changed)
@@ -178,10 +178,11 @@ class Controller(QObject):
             self._load_when_ended()
 
     def stop(self) -> None:
-        """Takes a last checkpoint and ends the children; `stopped` follows within three seconds."""
-        if self.state in (State.STOPPING, State.STOPPED):
-            if self.state == State.STOPPED:
-                self.stopped.emit()
+        """Takes a last checkpoint and ends the children; `stopped` follows within 3 s, or when the last errand ends."""
+        if self.state == State.STOPPING:
+            return
+        if self.state == State.STOPPED and not self.checkpoints.runs_errands:
+            self.stopped.emit()
             return
         self._enter(State.STOPPING)
         self._last_number = self.checkpoints.request()
@@ -349,7 +350,11 @@ class Controller(QObject):
         self._last_checkpoint.stop()
         self.crew.dismiss()
 
+    def _on_errand_ended(self, told: str) -> None:
+        self.trouble_arose.emit(told)
+        self._on_dismissed()
+
     def _on_dismissed(self) -> None:
-        if self.state == State.STOPPING:
+        if self.state == State.STOPPING and not (self.crew.running or self.checkpoints.runs_errands):
             self._enter(State.STOPPED)
             self.stopped.emit()
