@@ -129,7 +129,6 @@ class MainWindow(QMainWindow):
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
         self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
-        self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
