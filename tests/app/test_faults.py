@@ -346,7 +346,7 @@ def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbo
 
 
 def slow_file(gate: threading.Event) -> bytes:
-    assert gate.wait(5)
+    assert gate.wait(20)  # longer than any of the tests waits
     return b"all of it"
 
 
