@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.controller import State
+from app.labelling import HUMAN, ORACLE
 from app.remedies import remedy
 from core.config import Config, replaced
 from core.errors import Lack, UserError
@@ -202,6 +203,20 @@ def test_a_checkpoint_that_fails_stops_nothing_and_the_next_is_tried(
     assert "checkpoint" in face.window.banner.text.text()
     face.controller.checkpoints.request()
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
+
+
+def test_what_is_told_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(
+    face: Face, qtbot: QtBot
+) -> None:
+    face.controller.trouble_arose.emit("The film was not written.")
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: [answer.labeller for answer in face.answers()] == ["oracle"] * 2)
+    assert face.window.banner.isVisible()
+    face.labelling.set_teacher(HUMAN)
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: not face.window.banner.isVisible())
 
 
 def test_stopping_ends_even_when_the_last_checkpoint_fails(
