@@ -75,10 +75,16 @@ def test_left_and_right_are_swapped_half_of_the_time() -> None:
     assert repeats.again(first).repeats == 7
 
 
+def awaited(face: Face) -> Query:
+    """What is to be answered, once there is something: an answered pair too stays on screen while it flashes."""
+    face.qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
+    assert face.query is not None
+    return face.query
+
+
 def answered(face: Face, key: Qt.Key) -> Query:
-    """Answers what is on screen by a key, and waits until it is kept. Returns what was answered."""
-    query = face.query
-    assert query is not None
+    """Answers what is to be answered by a key, and waits until it is kept. Returns what was answered."""
+    query = awaited(face)
     with face.qtbot.waitSignal(face.labelling.answer_kept):
         face.press(key)
     return query
@@ -88,11 +94,8 @@ def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:  # noqa:
     """A window that shows a repeat of answer 1, 2 or 3."""
     face = opened(MIXED[:3] + [(Choice.LEFT, "human")] * 2, **{**SOON, **changes})
     face.offer(make_query(), make_query())
-    answered(face, Qt.Key.Key_Left)
-    face.qtbot.waitUntil(lambda: face.query is not None)
-    while face.query and face.query.repeats is None:
+    while awaited(face).repeats is None:
         answered(face, Qt.Key.Key_Left)
-        face.qtbot.waitUntil(lambda: face.query is not None)
     return face
 
 
@@ -101,7 +104,7 @@ def test_a_repeat_is_kept_but_is_no_label_and_no_job_hears_of_it(
     qtbot: QtBot,
 ) -> None:
     face = with_a_repeat(opened)
-    labels, heard = face.controller.progress.labels, len(face.engine["reward"].got(PreferenceAdded))
+    heard = labels = face.controller.progress.labels
     query = answered(face, Qt.Key.Key_Up)
     assert query.repeats in (1, 2, 3)
     assert face.controller.progress.labels == labels == len(face.answers())
@@ -110,10 +113,8 @@ def test_a_repeat_is_kept_but_is_no_label_and_no_job_hears_of_it(
     assert (newest.repeats, newest.choice, newest.labeller) == (query.repeats, Choice.TIE, "human")
     assert set(newest.sides) == {s.id for s in (query.left, query.right)}
     face.offer(make_query())
-    while face.query is None or face.query.repeats is not None:
-        if face.query:
-            answered(face, Qt.Key.Key_Up)
-        qtbot.waitUntil(lambda: face.query is not None)
+    while awaited(face).repeats is not None:
+        answered(face, Qt.Key.Key_Up)
     answered(face, Qt.Key.Key_Left)  # which the jobs hear of after whatever came before
     for name in ("reward", "rollout"):
         process = face.engine[name]
