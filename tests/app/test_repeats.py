@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +17,9 @@ from app.keys import Command
 from app.labelling import HUMAN, ORACLE
 from app.repeats import Repeats
 from core.config import QueryConfig
+from core.errors import UserError
 from core.events import PreferenceAdded, PreferenceWithdrawn
+from core.preferences import PreferenceStore
 from core.records import Choice, Preference, Query
 from core.reviewing import repeatable
 from core.rows import AnswerRow
@@ -156,6 +159,41 @@ def test_redo_gives_a_repeat_again_and_it_is_no_label_still(
     assert newest.repeats and not newest.withdrawn
     assert face.controller.progress.labels == labels == len(face.answers())
     assert len(face.engine["reward"].got(PreferenceAdded)) == heard
+
+
+@pytest.mark.parametrize("error", [UserError("The disk can't be read: look after it."), RuntimeError("unforeseen")])
+def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
+    opened: Callable[..., Face],  # noqa: F811
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    face = opened(MIXED, **SOON)
+    looking, reached, adding = threading.Event(), threading.Event(), threading.Event()
+    add = PreferenceStore.add
+
+    def spoiled(store: PreferenceStore) -> list[AnswerRow]:
+        looking.wait(5)
+        raise error
+
+    def slow(store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> Preference:
+        reached.set()
+        adding.wait(5)
+        return add(store, query, choice, labeller)
+
+    monkeypatch.setattr(PreferenceStore, "rows", spoiled)
+    monkeypatch.setattr(PreferenceStore, "add", slow)
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    face.press(Qt.Key.Key_Left)
+    looking.set()
+    qtbot.waitUntil(reached.is_set)
+    QCoreApplication.processEvents()  # whatever the failed search tells has come
+    face.press(Qt.Key.Key_Right)
+    adding.set()
+    qtbot.waitUntil(lambda: face.query is second)
+    assert [(a.query.id, a.choice) for a in face.answers()[6:]] == [(first.id, Choice.LEFT)]
 
 
 def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:  # noqa: F811
