@@ -116,7 +116,7 @@ TABLE: dict[Meaning, Entry] = {
     Command.LATER: Entry("A later p&olicy", ("]",), repeats=True),
     Command.LIVE: Entry("The policy as it is &now", ("\\",)),
     Command.DEMO: Entry("De&mo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
-    Command.DEMO_ALONE: Entry("Demo mode, self-&running", ("Shift+F11",), "The oracle answers until you leave"),
+    Command.DEMO_ALONE: Entry("Demo mode, se&lf-running", ("Shift+F11",), "The oracle answers until you leave"),
     Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
     Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
     Command.LEARNING: Entry("Plots: learnin&g", ("Ctrl+1",), "The task's own measure, returns and losses"),
@@ -132,7 +132,7 @@ TABLE: dict[Meaning, Entry] = {
     Command.LIGHT: Entry("Light &colours", (), checkable=True),
     Command.DARK: Entry("D&ark colours", (), checkable=True),
     Command.HISTORY: Entry(
-        "Answer histo&ry", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
+        "Ans&wer history", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
     ),
     Command.REPEATS: Entry(
         "Show some pairs &again",

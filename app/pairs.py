@@ -95,6 +95,9 @@ class PairQueue:
         if self.shown:
             self._ready.appendleft(self.shown)
         self.shown = None
+        if self._taken_back is not None:  # another is wanted before it: its clips would only fill the memory
+            self._offered.appendleft(self._drawing.pop(self._taken_back))
+            self._taken_back = None
         while len(self._ready) > _AHEAD:  # many answers taken back must not fill the memory: these are drawn again
             self._offered.appendleft(self._ready.pop().query)
 

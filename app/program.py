@@ -82,7 +82,7 @@ class Program(QObject):
         self.start: StartWindow | None = None
         self.open: _Open | None = None
         self._returns, self._quitting = False, False
-        self.crash = CrashReporter(parent=self)
+        self.crash = CrashReporter(parent=QApplication.instance())
         self.crash.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
         self._pulse.timeout.connect(lambda: None)
@@ -105,7 +105,7 @@ class Program(QObject):
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:
-            self.start.choose(last)
+            self.start.sessions.choose(last)
         self.start.show()
 
     def quit(self) -> None:

@@ -1,6 +1,6 @@
 """What the person chose about the program itself, kept between runs by QSettings. A session keeps its own config.
 
-Names are 'page/what', such as 'plots/true_return'. A value that can't be read counts as not set: an old or damaged file
+Names are 'page/what', such as 'window/appearance'. A value that can't be read counts as not set: an old or damaged file
 of preferences must not keep the window shut.
 """
 

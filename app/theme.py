@@ -67,9 +67,9 @@ def choose(chosen: Appearance) -> None:
 
 def apply(app: QApplication) -> None:
     """Calm, and the same on every system; light or dark as chosen, and from now on as the system says where it is."""
-    app.setStyle("Fusion")
     if not app.property(_FOLLOWS):
         app.setProperty(_FOLLOWS, True)
+        app.setStyle("Fusion")  # once: another style under open windows has crashed Qt
         app.styleHints().colorSchemeChanged.connect(lambda _: _show(_wanted()))
     _show(_wanted())
     _apply_chosen()

@@ -54,7 +54,7 @@ def notes(row: AnswerRow, against: float | None = None) -> list[str]:
     if row.repeats is not None:
         told.append(f"repeats {row.repeats}")
     if row.changes:
-        told.append(f"was {CHOICES[row.changes[-1].choice].lower()}")
+        told.append(f"was “{CHOICES[row.changes[-1].choice]}”")
     return told
 
 

@@ -17,13 +17,15 @@ from core import parallel
 from core.config import Config, RewardConfig, replaced
 from core.devices import device_for
 from core.envs import make
+from core.envs.base import Environment
+from core.envs.emulators import VectorEmulators
 from core.envs.mujoco import MujocoBatch
 from core.headless import HeadlessRun
 from core.jobs.acting import Actor
 from core.records import Choice, Preference, Query, Segment
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import RewardFit
-from core.rollout import collect
+from core.rollout import Act, collect
 from core.seeding import generator
 from core.segments import SegmentCutter
 from core.session import Session
@@ -44,6 +46,7 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     parallel.allow(os.cpu_count() or 1)
     raw, collecting = _raw(config), _collecting(config)
+    acting = _acting(config) if isinstance(task, AtariTask) else {}
     teaching = _teaching(config)
     frames = {"teaching_frames_per_second": round(FRAME_SKIP * teaching)} if isinstance(task, AtariTask) else {}
     return {
@@ -54,6 +57,7 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
         "teaching_steps_per_second": round(teaching),
         "collecting_of_raw": round(collecting / raw, 3),
         "teaching_of_raw": round(teaching / raw, 3),
+        **acting,
         **frames,
         "fit_epoch_milliseconds": round(1000 * _fit_epoch(), 1),
     }
@@ -72,6 +76,8 @@ def _rate(steps_each: int, act: Callable[[], object]) -> float:
 def _raw(config: Config) -> float:
     """The simulator alone: for a robot on all cores, one long open-loop rollout of every environment at random."""
     task = find(config.task)
+    if isinstance(task, AtariTask):
+        return _emulating(config, task)
     if not isinstance(task, RobotTask):
         return _stepping(config, task)
     env = MujocoBatch(task, config.rollout.environments, generator(0, "raw"), threads=1)
@@ -99,20 +105,45 @@ def _stepping(config: Config, task: Task) -> float:
     return rate
 
 
-def _collecting(config: Config) -> float:
-    """The untrained policy acting, segments cut."""
+def _emulating(config: Config, task: AtariTask) -> float:
+    """ale-py's emulators on all cores, with actions at random, and nothing done with what they show."""
+    count = config.rollout.environments
+    games = VectorEmulators(task.game, count, config.rollout.threads or os.cpu_count() or 1)
+    games.start(np.arange(count), np.arange(count))
+    rng = np.random.default_rng(0)
+    return _rate(count, lambda: games.step(rng.integers(games.actions, size=count)))
+
+
+def _acting(config: Config) -> dict[str, float]:
+    """With the policy's network, which sees pictures and so takes longer than the emulator does."""
+    acting = _collecting(config, Actor(config, generator(0, "bench actions")))
+    return {"acting_steps_per_second": round(acting)}
+
+
+def _collecting(config: Config, actor: Act | None = None) -> float:
+    """All that is done with a step while segments are gathered, in a robot's case with the untrained policy acting.
+
+    In a game's case actions are at random unless there is an `actor`: the emulator, its pictures, rewards and segments.
+    """
     task = find(config.task)
     env = make(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
-    cutter = SegmentCutter(env, task.segment_steps, np.zeros(env.count, np.int64))
-    actor = Actor(config, generator(0, "bench actions"))
+    cutter = SegmentCutter(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)
+    rng = generator(0, "bench actions")
+    drawn = actor or (_at_random(env, rng) if isinstance(task, AtariTask) else Actor(config, rng))
 
     def act() -> None:
-        for _ in collect(env, cutter, actor, config.rollout.steps, 0):
+        for _ in collect(env, cutter, drawn, config.rollout.steps, 0):
             pass
 
     rate = _rate(env.count * config.rollout.steps, act)
     env.close()
     return rate
+
+
+def _at_random(env: Environment, rng: np.random.Generator) -> Act:
+    choices = np.eye(env.sizes[1], dtype=np.float32)
+    nothing = np.zeros(env.count, np.float32)
+    return lambda observations: (choices[rng.integers(len(choices), size=env.count)], nothing)
 
 
 def _teaching(config: Config) -> float:

@@ -8,8 +8,8 @@ preferences.json: {"format": "somersault-preferences", "version": 2, "task", "se
     no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the choices that the answer
     had before, oldest first; newest is the id of the newest answer when it was changed. Version 1 had neither.
 segments.safetensors: for each segment N the arrays observations.N (k, o), actions.N (k, a), states.N (k, s) and, where
-    the task has one, true_rewards.N (k,), bit for bit as they were recorded. Those of a task with pictures would take
-    35 GB for 5,500 answers: its observations and states are packed, as core.packing describes, and version is 3.
+    the task has one, true_rewards.N (k,), bit for bit as they were recorded. Where a task is seen in pictures,
+    observations and states are packed, as core.packing describes: 5,500 answers would take 35 GB otherwise.
 config.json: the session's settings, from which a new session with these answers can be made.
 """
 
@@ -28,13 +28,13 @@ from safetensors.numpy import load, save
 
 from core import disk
 from core.errors import UserError
-from core.packing import PackedSegment, from_arrays, to_arrays
+from core.packing import from_arrays, to_arrays
 from core.preferences import Kept, PreferenceStore
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import Change
 from core.session import Session, read_config
 
-_FORMAT, _VERSION, _PACKED = "somersault-preferences", 2, 3
+_FORMAT, _VERSION = "somersault-preferences", 2
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
 _MAX_TABLE, _MAX_ARRAYS = 256 << 20, 4 << 30
 _DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
@@ -51,7 +51,7 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
     segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
     table = {
         "format": _FORMAT,
-        "version": _PACKED if any(isinstance(s, PackedSegment) for s in segments.values()) else _VERSION,
+        "version": _VERSION,
         "task": session.config.task,
         "segments": [{"id": segment.id, "env_steps": segment.env_steps} for segment in segments.values()],
         "preferences": [_row(entry) for entry in kept],
@@ -125,7 +125,7 @@ def _read(source: Path) -> list[Kept]:
     table = json.loads(disk.read_small(source / _TABLE, _MAX_TABLE))
     if table["format"] != _FORMAT:
         raise ValueError("it has another format")
-    if table["version"] not in (1, _VERSION, _PACKED):
+    if table["version"] not in (1, _VERSION):
         raise UserError(f"{source} was written by another version of Somersault: import it with that one.")
     arrays = load(disk.read_small(source / _ARRAYS, _MAX_ARRAYS))
     own: dict[str, dict[str, np.ndarray]] = {}

@@ -49,7 +49,7 @@ class _Delegate(QStyledItemDelegate):
         area: QRect = option.rect
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.save()
-        painter.fillRect(area, QColor("#24405c" if chosen else theme.PANEL))
+        painter.fillRect(area, QColor(theme.CHECKED if chosen else theme.PANEL))
         painter.fillRect(QRect(area.left(), area.bottom(), area.width(), 1), QColor(theme.LINE))
         inside = area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         trouble: str = index.data(TROUBLE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
@@ -107,7 +109,7 @@ class LiveView(QWidget):
         if self.shown and self.shown.moment == self._wanted:
             self._tell(self.shown)
         else:
-            self.figure.setText("" if moment is None else self._counted(moment.measure))
+            self._say(self.title.text(), moment.measure if moment else None)
 
     def go_live(self) -> None:
         self.slider.setValue(len(self._moments))
@@ -118,7 +120,7 @@ class LiveView(QWidget):
         self.slider.setValue(len(self._moments))
         self._settled.stop()
         self._asked = None
-        self.title.setText("The policy, live")
+        self._say("The policy, live", None)
         if self.live:
             self.policy.switch(self.live)
 
@@ -130,8 +132,7 @@ class LiveView(QWidget):
 
     def _on_moved(self) -> None:
         moment = self.moment
-        self.title.setText("Back to the present" if moment is None else _beginning(moment))
-        self.figure.setText("" if moment is None else self._counted(moment.measure))
+        self._say("Back to the present" if moment is None else _beginning(moment), moment.measure if moment else None)
         self._settled.start()
 
     def _on_settled(self) -> None:
@@ -149,14 +150,17 @@ class LiveView(QWidget):
         """Of what is on screen, unless something else has been asked for."""
         if shown.moment != self._wanted:
             return
-        if shown.moment is None:
-            self.title.setText(f"The policy now, after {shown.env_steps:,} steps")
-        else:
-            self.title.setText(_beginning(shown.moment))
-        self.figure.setText(self._counted(shown.figure))
+        now = f"The policy now, after {shown.env_steps:,} steps"
+        self._say(_beginning(shown.moment) if shown.moment else now, shown.figure)
 
-    def _counted(self, value: float) -> str:
-        return "" if value != value or self._hides_figures else f"{self._measure_title}: {figure(value)}"
+    def _say(self, title: str, value: float | None) -> None:
+        """value: of the measure; nan or None where it is not known."""
+        self.title.setText(title)
+        self.slider.setAccessibleDescription(title)
+        if value is None or math.isnan(value) or self._hides_figures:
+            self.figure.clear()
+        else:
+            self.figure.setText(f"{self._measure_title}: {figure(value)}")
 
 
 def _beginning(moment: Moment) -> str:

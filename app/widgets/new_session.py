@@ -9,7 +9,6 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QFileDialog,
     QFormLayout,
     QHBoxLayout,
     QLabel,
@@ -22,9 +21,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.draft import PLAIN, TEACHERS, Draft, setting
-from app.opening import fresh, plain_name
 from app.previews import Preview
 from app.widgets.advanced import AdvancedSettings
+from app.widgets.folder_field import FolderField
 from app.widgets.labels import label
 from app.widgets.number_box import ChoiceBox
 from app.widgets.preview_view import PreviewView
@@ -61,13 +60,13 @@ class NewSession(QWidget):
     def __init__(self, root: Path, given: Mapping[str, Any], parent: QWidget | None = None) -> None:
         """given: settings from the command line, for the first session that is made."""
         super().__init__(parent)
-        self._root, self._place = root, root
         self._given = {name: value for name, value in given.items() if value is not None}
         self.draft = Draft("hopper-backflip", self._given)
         self.refusal = ""
-        self._named = False
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._ask_for_picture)
+        self.place = FolderField(root)
+        self.place.edited.connect(self._show_draft)
         self._make_task()
         self._make_fields()
         self._make_fold()
@@ -88,13 +87,6 @@ class NewSession(QWidget):
         self.fields |= {"teacher": teacher, "device": device}
         for name in ("labels", "seed"):
             self.fields[name].edited.connect(lambda value, name=name: self._on_edited(name, value))  # type: ignore[union-attr]
-        self.name = QLineEdit()
-        self.name.setAccessibleName("Name of the session's folder")
-        self.name.textEdited.connect(self._on_named)
-        self.where = label("settingHelp", wrap=True)
-        self.elsewhere = QPushButton("Other folder…")
-        self.elsewhere.setObjectName("small")
-        self.elsewhere.clicked.connect(self._on_elsewhere_requested)
 
     def _worded(self, name: str, options: tuple[str, ...]) -> ChoiceBox:
         box = editor_for(setting(name))
@@ -167,11 +159,8 @@ class NewSession(QWidget):
         self.env_row = self._row("Gymnasium &id", self.env_id, "any environment that is installed here")
         for name, text in _LABELS.items():
             self._row(text, self.fields[name], setting(name).help)
-        self._row("&Name", self.name, "of the folder that keeps it")
-        place = QHBoxLayout()
-        place.addWidget(self.where, 1)
-        place.addWidget(self.elsewhere)
-        self.form.addRow("", place)
+        self._row("&Name", self.place.name, "of the folder that keeps it")
+        self.form.addRow("", self.place)
         return self.form
 
     def _row(self, text: str, editor: QWidget, about: str) -> QHBoxLayout:
@@ -191,7 +180,7 @@ class NewSession(QWidget):
     def begin(self, task: str) -> None:
         """A fresh form for this task; for one of Gymnasium's, PREFIX alone, whose id is still to be typed."""
         self.draft = Draft(task, self._given)
-        self._place, self._named, self.refusal = self._root, False, ""
+        self.place.begin()
         typed = task.startswith(PREFIX)
         self.form.setRowVisible(self.env_row, typed)
         self.env_id.setText(task.removeprefix(PREFIX))
@@ -217,18 +206,13 @@ class NewSession(QWidget):
     def let_go(self) -> None:
         self.picture.set_preview(None)
 
-    @property
-    def folder(self) -> Path:
-        return self._place / self.name.text().strip()
-
     def _show_task(self) -> None:
         task = find(self.draft.task)
         _tell(self.title, task.title or "Any environment of Gymnasium")
         _tell(self.instruction, task.instruction)
         self.refusal = ""
         self.picture.set_preview(None, "Drawing …" if task.title else "Type the id of an environment.")
-        if not self._named:
-            self.name.setText(fresh(self._place, plain_name(task.name)).name)
+        self.place.propose(task.name)
         self._show_draft()
 
     def _ask_for_picture(self) -> None:
@@ -244,7 +228,6 @@ class NewSession(QWidget):
                 show_value(editor, value)
         if self.advanced is not None:
             self.advanced.show_draft(self.draft)
-        self.where.setText(f"in {self._place}")
         sentence = self._sentence()
         self.problem.setText(sentence)
         self.make.setEnabled(not sentence)
@@ -253,11 +236,7 @@ class NewSession(QWidget):
         """What is to be mended first; '' where nothing is."""
         if self.draft.task == PREFIX:
             return "Type the id of an environment of Gymnasium, such as CartPole-v1."
-        if not self.name.text().strip() or self.name.text().strip() in (".", ".."):
-            return "Give the session a name."
-        if self.folder.exists():
-            return f"{self.name.text().strip()} is there already: give the session another name."
-        return self.draft.problem or self.refusal
+        return self.place.problem or self.draft.problem or self.refusal
 
     def _on_edited(self, name: str, value: Any) -> None:
         self.draft.set(name, value)
@@ -272,21 +251,6 @@ class NewSession(QWidget):
         self.draft.set_task(PREFIX + text.strip())
         self._typing.start()
         self._show_task()
-
-    def _on_named(self, text: str) -> None:
-        self._named = True
-        self._show_draft()
-
-    def _on_elsewhere_requested(self) -> None:
-        dialog = QFileDialog(self, "The folder to keep the session in", str(self._place))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._on_place_chosen)
-        dialog.open()
-
-    def _on_place_chosen(self, folder: str) -> None:
-        self._place = Path(folder)
-        self._show_draft()
 
     def _on_folded(self, on: bool) -> None:
         """Made when it is first wanted: sixty rows are more than most people need."""
@@ -303,7 +267,7 @@ class NewSession(QWidget):
 
     def _on_create_requested(self) -> None:
         if self.draft.config is not None and not self._sentence():
-            self.create_requested.emit(self.folder, self.draft.config)
+            self.create_requested.emit(self.place.folder, self.draft.config)
 
 
 def _tell(place: QLabel, text: str) -> None:

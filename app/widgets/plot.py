@@ -175,7 +175,9 @@ class Plot(QWidget):
         left = pointed is not None and self.canvas.is_right_of_middle(pointed)
         x = inside.left() + 4 if left else inside.right() - 4 - self.readout.width()
         place = self.canvas.mapTo(host, QPoint(x, inside.top() + 2))
-        self.readout.move(place.x(), max(0, min(place.y(), host.height() - self.readout.height())))
+        seen = host.visibleRegion().boundingRect()
+        lowest = seen.bottom() + 1 - self.readout.height()
+        self.readout.move(place.x(), max(seen.top(), min(place.y(), lowest)))
 
     def _step_reading(self, step: int) -> None:
         """To the next recorded point, or the one before; from the newest where there is no crosshair yet."""

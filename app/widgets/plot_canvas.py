@@ -19,8 +19,8 @@ from core.records import Float64
 _POINTER_MS = 30
 """How often the crosshair follows the pointer: each move draws the plot anew."""
 _BAND_ALPHA = 34
-_LEAST_HEIGHT = 76
-"""With which three plots fit below the live view in a window of 1280x720."""
+_LEAST_HEIGHT = 96
+"""Less can't be read: where there is no room for all, the column scrolls."""
 
 
 class _TimeView(pg.ViewBox):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
 
@@ -15,6 +15,13 @@ _HELP = (
     + "; ".join(f"{keys}: {words[0].lower()}{words[1:]}" for keys, words in WORDS)
     + "."
 )
+
+
+class _MenuButton(QToolButton):
+    """Narrow, as the plot may be."""
+
+    def sizeHint(self) -> QSize:
+        return QSize(24, 24)
 
 
 class PlotHead(QWidget):
@@ -32,10 +39,9 @@ class PlotHead(QWidget):
         self.key.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.key.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # the plot may be narrow
         self.setToolTip(_HELP)
-        self.menu_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu_button = _MenuButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setText("⋮")
         self.menu_button.setObjectName("plotMenu")
-        self.menu_button.setFixedWidth(24)
         self.menu_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.menu_button.setAccessibleName(f"What can be done with {title}")
         self.menu_button.setToolTip("Fit, enlarge, save")

@@ -11,15 +11,15 @@ between, and its actions. These are what is kept, and a resumed run goes on exac
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from typing import Any
 
-import cv2
 import numpy as np
 
 from core import pictures
 from core.envs.base import Film, Step
-from core.envs.emulators import HEIGHT, WIDTH, Emulators, Rows, Shot, emulators
+from core.envs.emulators import HEIGHT, WIDTH, Emulators, Rows, Shot, Views, emulators
 from core.errors import UserError
 from core.pictures import Pixels
 from core.records import Float32
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 _SEEDS = 2**31 - 1
 _GAMES_A_SEED = 32
 """Seeding takes as long as playing a few hundred steps; and many games since then would take long to begin again."""
-_KEPT = ("seeds", "games", "lengths", "scores", "sums")
+_KEPT = ("seeds", "games", "lengths", "scores", "returns", "sums")
 _FAILURES = 3
 """So often in a row an emulator may fail before it is no accident."""
 
@@ -55,14 +55,15 @@ class AtariBatch:
         self._time = self._failed = 0
         self._seeds, self._games, self._lengths = np.zeros((3, environments), np.int64)
         self._played = np.zeros((environments, GAME_STEPS), np.uint8)
-        self._scores = np.zeros(environments)
+        self._scores, self._returns = np.zeros((2, environments))
         self._sums = np.zeros((environments, len(task.figures)))
         self.states = np.zeros((environments, pictures.ROW if film else 0), np.uint8)
         self.askable = np.ones(environments, np.bool_)
         self._begin()
 
     def _new_emulators(self) -> Emulators:
-        return emulators(self.task, self.count, self._threads)
+        in_colour = min(self._film.environments, self.count) if self._film else 0
+        return emulators(self.task, self.count, self._threads, in_colour)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -75,24 +76,25 @@ class AtariBatch:
     def _begin(self) -> None:
         """New games in all, and stacks of their first picture."""
         self._games[:] = _GAMES_A_SEED
-        pixels = self._start(np.arange(self.count))
-        first = seen(pixels)
+        views = self._start(np.arange(self.count))
+        first = self._blanked(views.gray)
         self.observations = np.repeat(first[:, None], STACK, axis=1).reshape(self.count, -1)
-        self._take_pictures(pixels)
+        self._take_pictures(views)
 
-    def _start(self, rows: Rows) -> Pixels:
-        """New games in these; (N, 210, 160, 3) of all, without the score."""
+    def _start(self, rows: Rows) -> Views:
+        """New games in these."""
         self._games[rows] += 1
-        self._lengths[rows], self._scores[rows], self._sums[rows] = 0, 0, 0
+        self._lengths[rows], self._scores[rows], self._returns[rows], self._sums[rows] = 0, 0, 0, 0
         seeded = rows[self._games[rows] >= _GAMES_A_SEED]
         others = rows[self._games[rows] < _GAMES_A_SEED]
         if others.size:
-            pixels, self._lives = self._emulators.start(others)
+            views = self._emulators.start(others)
         if seeded.size:
             self._games[seeded] = 0
             self._seeds[seeded] = self._rng.integers(_SEEDS, size=len(seeded))
-            pixels, self._lives = self._emulators.start(seeded, self._seeds[seeded])
-        return self._blanked(pixels)
+            views = self._emulators.start(seeded, self._seeds[seeded])
+        self._lives = views.lives
+        return views
 
     def step(self, actions: Float32) -> Step:
         """actions (N, a): the largest is taken. No step ever ends an episode."""
@@ -104,13 +106,12 @@ class AtariBatch:
         self._played[np.arange(self.count), self._lengths] = chosen
         self._lengths += 1
         rewards = self._rewards(shot)
-        self._lives = shot.lives
-        pixels = self._blanked(shot.pixels)
+        views, self._lives = shot.views, shot.views.lives
         ended = np.flatnonzero(shot.over | shot.cut)
         finished = [self._finish(int(row)) for row in ended]
         if ended.size:
-            pixels[ended] = self._start(ended)[ended]
-        self._look(pixels)
+            views = self._start(ended)
+        self._look(views)
         return self._step(rewards, finished, ended)
 
     def _step(self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows) -> Step:
@@ -139,9 +140,10 @@ class AtariBatch:
         return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64))
 
     def _rewards(self, shot: Shot) -> Float32:
-        lost = shot.over | (shot.lives < self._lives)
+        lost = shot.over | (shot.views.lives < self._lives)
         moment = Moment(shot.points, lost, shot.memory)
         self._scores += shot.points
+        self._returns += self.task.counted(moment)
         for column, figure in enumerate(self.task.figures.values()):
             self._sums[:, column] += figure(moment)
         return (self.task.reward(moment) - self.task.penalty * lost).astype(np.float32)
@@ -149,28 +151,35 @@ class AtariBatch:
     def _finish(self, row: int) -> tuple[float, dict[str, float]]:
         score, steps = float(self._scores[row]), int(self._lengths[row])
         means = dict(zip(self.task.figures, (self._sums[row] / steps).tolist(), strict=True))
-        return score, {"score_per_game": score, **means, "seconds_per_game": steps * self.task.step_seconds}
+        return float(self._returns[row]), {
+            "score_per_game": score,
+            **means,
+            "seconds_per_game": steps * self.task.step_seconds,
+        }
 
     def _blanked(self, pixels: Pixels) -> Pixels:
-        """In place."""
+        """(N, h, w) or (N, h, w, 3) of any size; all that a box touches is black, in place."""
+        down, across = pixels.shape[1] / HEIGHT, pixels.shape[2] / WIDTH
         for box in self.task.blanked:
-            pixels[:, box.top : box.bottom, box.left : box.right] = 0
+            rows = slice(int(box.top * down), math.ceil(box.bottom * down))
+            pixels[:, rows, int(box.left * across) : math.ceil(box.right * across)] = 0
         return pixels
 
-    def _look(self, pixels: Pixels) -> None:
-        """pixels (N, 210, 160, 3) become the newest of each stack."""
+    def _look(self, views: Views) -> None:
+        """They become the newest of each stack."""
         stacks = self.observations.reshape(self.count, STACK, SIDE, SIDE)
-        self.observations = np.concatenate([stacks[:, 1:], seen(pixels)[:, None]], axis=1).reshape(self.count, -1)
-        self._take_pictures(pixels)
+        newest = self._blanked(views.gray)[:, None]
+        self.observations = np.concatenate([stacks[:, 1:], newest], axis=1).reshape(self.count, -1)
+        self._take_pictures(views)
 
-    def _take_pictures(self, pixels: Pixels) -> None:
+    def _take_pictures(self, views: Views) -> None:
         """In colour, of each that is filmed now; those that are not lose theirs."""
         if self._film is None:
             return
         self.askable = self._film.rows(self._time, self.count)
         self.states = np.zeros_like(self.states)
         for row in np.flatnonzero(self.askable):
-            self.states[row] = pictures.encoded(pixels[row])
+            self.states[row] = pictures.encoded(self._blanked(views.colour[row : row + 1].copy())[0])
 
     def get_state(self) -> dict[str, Any]:
         """Of each game its seed and actions, and what was added up and seen of it."""
@@ -186,32 +195,20 @@ class AtariBatch:
         played = arrays["played"]
         steps = played.shape[1]
         self._played[:, :steps] = played
-        pixels = np.zeros((self.count, HEIGHT, WIDTH, 3), np.uint8)
         for step in range(steps + 1):
             begun = step - steps + self._lengths
             if (fresh := np.flatnonzero(begun == 0)).size:
-                pixels, self._lives = self._begun_again(fresh)
+                views = self._begun_again(fresh)
             if step < steps:
                 actions = np.where(begun < 0, 0, played[np.arange(self.count), begun.clip(0)]).astype(np.int64)
-                shot = self._emulators.step(actions)
-                pixels, self._lives = shot.pixels, shot.lives
+                views = self._emulators.step(actions).views
+        self._lives = views.lives
         self.observations = arrays["stacks"].copy()
-        self._take_pictures(self._blanked(pixels))
+        self._take_pictures(views)
 
-    def _begun_again(self, rows: Rows) -> tuple[Pixels, Rows]:
+    def _begun_again(self, rows: Rows) -> Views:
         """The present games of these, at their start."""
         begun = self._emulators.start(rows, self._seeds[rows])
         for game in range(1, int(self._games[rows].max()) + 1):
             begun = self._emulators.start(rows[self._games[rows] >= game])
         return begun
-
-
-def seen(pixels: Pixels) -> Pixels:
-    """(N, 210, 160, 3) -> (N, 84, 84): the luminance, made smaller (Mnih et al. 2015).
-
-    All at once, one above the other, which OpenCV shares between its threads: 210 lines make 84 exactly, so that no
-    picture reaches into the next.
-    """
-    gray = cv2.cvtColor(pixels.reshape(-1, WIDTH, 3), cv2.COLOR_RGB2GRAY)
-    small = cv2.resize(gray, (SIDE, SIDE * len(pixels)), interpolation=cv2.INTER_AREA)
-    return np.asarray(small, np.uint8).reshape(-1, SIDE, SIDE)

@@ -1,13 +1,14 @@
-"""Many Atari emulators stepped side by side: colour pictures and points, nothing of what a learner is shown of them."""
+"""Many Atari emulators stepped side by side: what their screens show, and points."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import ale_py
+import cv2
 import numpy as np
 import numpy.typing as npt
 from ale_py import roms
@@ -15,25 +16,35 @@ from gymnasium.vector import AutoresetMode
 
 from core.errors import UserError
 from core.pictures import Pixels
-from core.tasks.atari import FRAME_SKIP, GAME_STEPS, NO_OPS, AtariTask
+from core.tasks.atari import FRAME_SKIP, GAME_STEPS, NO_OPS, SIDE, AtariTask
 
 Rows = npt.NDArray[np.int64]
 HEIGHT, WIDTH = 210, 160
 
 
 @dataclass(frozen=True)
+class Views:
+    """What the screens show: of each pixel the brighter of the step's last two frames, as the console draws some things
+    in every other frame only (Mnih et al. 2015).
+
+    gray (N, 84, 84): luminance, made smaller; colour (F, 210, 160, 3) RGB, of the first F emulators
+    """
+
+    gray: Pixels
+    colour: Pixels
+    lives: Rows
+
+
+@dataclass(frozen=True)
 class Shot:
     """What one step of N emulators gave.
 
-    pixels (N, 210, 160, 3) RGB: of each pixel and colour the greater of the step's last two frames, as the console
-    draws some things in every other frame only (Mnih et al. 2015)
-    points (N,) int64; lives (N,) int64; over (N,) bool: the game has ended; cut (N,) bool: its time was up
+    points (N,) int64; over (N,) bool: the game has ended; cut (N,) bool: its time was up
     memory (N, 128), or (N, 0) where it is not read
     """
 
-    pixels: Pixels
+    views: Views
     points: Rows
-    lives: Rows
     over: npt.NDArray[np.bool_]
     cut: npt.NDArray[np.bool_]
     memory: npt.NDArray[np.uint8]
@@ -44,8 +55,8 @@ class Emulators(Protocol):
     actions: int
     """How many the game has: its smallest set."""
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> tuple[Pixels, Rows]:
-        """New games in these: (N, 210, 160, 3) pictures and (N,) lives of all.
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
+        """New games in these; the views are of all.
 
         A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
         between. It takes long: the emulator loads its game anew.
@@ -57,13 +68,13 @@ class Emulators(Protocol):
         ...
 
 
-def emulators(task: AtariTask, count: int, threads: int) -> Emulators:
-    """UserError where the game's file is missing. threads: 0 for one a core."""
+def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> Emulators:
+    """UserError where the game's file is missing. threads: 0 for one a core; in_colour: how many are seen in colour."""
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     path = rom(task)
     if task.needs_memory:
-        return InterfaceEmulators(path, count)
-    return VectorEmulators(task.game, count, min(threads or os.cpu_count() or 1, count))
+        return InterfaceEmulators(path, count, in_colour)
+    return VectorEmulators(task.game, count, min(threads or os.cpu_count() or 1, count), in_colour)
 
 
 def rom(task: AtariTask) -> Path:
@@ -81,54 +92,71 @@ def rom(task: AtariTask) -> Path:
 
 
 class VectorEmulators:
-    """ale-py's own, in C++ threads."""
+    """ale-py's own, in C++ threads. They give gray or colour: those that are seen in colour are played twice, alike."""
 
-    def __init__(self, game: str, count: int, threads: int) -> None:
+    def __init__(self, game: str, count: int, threads: int, in_colour: int = 0) -> None:
         self.count = count
-        self._games = ale_py.AtariVectorEnv(
-            game,
-            count,
-            num_threads=threads,
-            max_num_frames_per_episode=GAME_STEPS * FRAME_SKIP,
-            autoreset_mode=AutoresetMode.NEXT_STEP,
-            img_height=HEIGHT,
-            img_width=WIDTH,
-            grayscale=False,
-            stack_num=1,
-            frameskip=FRAME_SKIP,
-            noop_max=NO_OPS + 1,  # it draws from 0 to one less
-            reward_clipping=False,
-            use_fire_reset=False,
-        )
+        self._games = _vector(game, count, threads, SIDE, SIDE, grayscale=True)
+        self._in_colour = in_colour
+        self._colour = _vector(game, in_colour, threads, HEIGHT, WIDTH, grayscale=False) if in_colour else None
+        self._pictures = np.zeros((0, HEIGHT, WIDTH, 3), np.uint8)
         self.actions = len(self._games.ale.get_action_set())
         self._memory = np.zeros((count, 0), np.uint8)
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> tuple[Pixels, Rows]:
-        chosen = np.zeros(self.count, np.bool_)
-        chosen[rows] = True
-        ordered = None if seeds is None else seeds[np.argsort(rows)].astype(np.int32)
-        pixels, told = self._games.reset(seed=ordered, options={"reset_mask": chosen})
-        return pixels[:, 0], told["lives"].astype(np.int64)
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
+        if self._colour is not None and (rows < self._in_colour).any():
+            seen = rows < self._in_colour
+            pictures, _ = _restart(self._colour, rows[seen], None if seeds is None else seeds[seen])
+            self._pictures = pictures[:, 0]
+        gray, told = _restart(self._games, rows, seeds)
+        return Views(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
 
     def step(self, actions: Rows) -> Shot:
-        pixels, points, over, cut, told = self._games.step(actions)
-        lives = told["lives"].astype(np.int64)
-        return Shot(pixels[:, 0], points.astype(np.int64), lives, over, cut, self._memory)
+        if self._colour is not None:
+            self._pictures = self._colour.step(actions[: self._in_colour])[0][:, 0]
+        gray, points, over, cut, told = self._games.step(actions)
+        views = Views(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
+        return Shot(views, points.astype(np.int64), over, cut, self._memory)
+
+
+def _vector(game: str, count: int, threads: int, height: int, width: int, grayscale: bool) -> ale_py.AtariVectorEnv:
+    return ale_py.AtariVectorEnv(
+        game,
+        count,
+        num_threads=min(threads, count),
+        max_num_frames_per_episode=GAME_STEPS * FRAME_SKIP,
+        autoreset_mode=AutoresetMode.NEXT_STEP,
+        img_height=height,
+        img_width=width,
+        grayscale=grayscale,
+        stack_num=1,
+        frameskip=FRAME_SKIP,
+        noop_max=NO_OPS + 1,  # it draws from 0 to one less
+        reward_clipping=False,
+        use_fire_reset=False,
+    )
+
+
+def _restart(games: ale_py.AtariVectorEnv, rows: Rows, seeds: Rows | None) -> Any:
+    chosen = np.zeros(games.num_envs, np.bool_)
+    chosen[rows] = True
+    ordered = None if seeds is None else seeds[np.argsort(rows)].astype(np.int32)
+    return games.reset(seed=ordered, options={"reset_mask": chosen})
 
 
 class InterfaceEmulators:
     """One after the other, for the console's memory, which the vector environment doesn't give. They use one core."""
 
-    def __init__(self, path: Path, count: int) -> None:
+    def __init__(self, path: Path, count: int, in_colour: int = 0) -> None:
         self.count = count
         self._games = [interface(path) for _ in range(count)]
         self._waits = [np.random.default_rng() for _ in range(count)]
         self._set = self._games[0].getMinimalActionSet()
         self.actions = len(self._set)
-        self._pixels = np.zeros((count, HEIGHT, WIDTH, 3), np.uint8)
-        self._before = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+        self._gray = np.zeros((count, SIDE, SIDE), np.uint8)
+        self._pictures = np.zeros((in_colour, HEIGHT, WIDTH, 3), np.uint8)
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> tuple[Pixels, Rows]:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
         for number, row in enumerate(rows):
             game = self._games[row]
             if seeds is not None:
@@ -136,28 +164,37 @@ class InterfaceEmulators:
             game.reset_game()
             for _ in range(self._waits[row].integers(NO_OPS + 1)):
                 game.act(ale_py.Action.NOOP)
-            game.getScreenRGB(self._pixels[row])
-        return self._pixels.copy(), self._lives()
+            self._look(row, [game.getScreenGrayscale()], [game.getScreenRGB()])
+        return self._views()
 
     def step(self, actions: Rows) -> Shot:
         points = np.array([self._advance(row, self._set[action]) for row, action in enumerate(actions)], np.int64)
         over = np.array([game.game_over(with_truncation=False) for game in self._games])
         cut = np.array([game.game_truncated() for game in self._games])
         memory = np.stack([game.getRAM() for game in self._games])
-        return Shot(self._pixels.copy(), points, self._lives(), over, cut, memory)
+        return Shot(self._views(), points, over, cut, memory)
 
     def _advance(self, row: int, action: ale_py.Action) -> int:
         game, points = self._games[row], 0
-        for _ in range(FRAME_SKIP - 1):
+        gray, colour = [], []
+        for frame in range(FRAME_SKIP):
             points += game.act(action)
-        game.getScreenRGB(self._before)
-        points += game.act(action)
-        game.getScreenRGB(self._pixels[row])
-        np.maximum(self._pixels[row], self._before, out=self._pixels[row])
+            if frame >= FRAME_SKIP - 2:
+                gray.append(game.getScreenGrayscale())
+                if row < len(self._pictures):
+                    colour.append(game.getScreenRGB())
+        self._look(row, gray, colour)
         return points
 
-    def _lives(self) -> Rows:
-        return np.array([game.lives() for game in self._games], np.int64)
+    def _look(self, row: int, gray: list[Pixels], colour: list[Pixels]) -> None:
+        self._gray[row] = cv2.resize(np.maximum(gray[0], gray[-1]), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
+        if row < len(self._pictures):
+            self._pictures[row] = np.maximum(colour[0], colour[-1])
+
+    def _views(self) -> Views:
+        return Views(
+            self._gray.copy(), self._pictures.copy(), np.array([game.lives() for game in self._games], np.int64)
+        )
 
 
 def interface(path: Path) -> ale_py.ALEInterface:

@@ -76,13 +76,13 @@ class RewardFit:
         self.l2 = torch.full((config.members,), config.l2)
 
     @property
-    def chunk(self) -> int:
-        """Preferences judged at once: some tens of milliseconds, in which nothing else is heard."""
-        return self._pairs.chunk
-
-    @property
     def count(self) -> int:
         return len(self._ids)
+
+    @property
+    def chunk(self) -> int:
+        """Preferences that are judged at once."""
+        return self._pairs.chunk
 
     def add(self, preference: Preference) -> None:
         """Takes in an answer, or the other choice of one that was changed; 'can't tell' is not trained on (2.2.2).
@@ -104,8 +104,8 @@ class RewardFit:
         """At its place in the order of their numbers, which is the one that a resumed session gives them in."""
         if self._on_returns and preference.returns is None:
             raise ValueError(f"answer {preference.id} tells no returns to fit to")
-        self._make_room(index)
         self._pairs.insert(index, preference)
+        self._make_room(index)
         self._mu[index], self._returns[index] = mu, torch.tensor(preference.returns or (0.0, 0.0))
         self._ids.insert(index, preference.id)
         self.resampling.add(index)
@@ -113,7 +113,7 @@ class RewardFit:
             self.remove(self._ids[0])
 
     def _make_room(self, index: int) -> None:
-        """For one more, in arrays that grow by doubling; those after it move down."""
+        """For one more at this place, in arrays that grow by doubling; those after it move down."""
         if self.count == self._room:
             self._room = max(64, 2 * self._room)
             self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))

@@ -20,7 +20,7 @@ from core.reward.picture_ensemble import PictureEnsemble
 P = TypeVar("P")
 """What training adds to a pass of the ensemble."""
 E = TypeVar("E")
-"""The ensembles that sum over such segments."""
+"""The kind of ensemble."""
 
 
 class Pairs(ABC, Generic[P, E]):
@@ -31,7 +31,7 @@ class Pairs(ABC, Generic[P, E]):
 
     @abstractmethod
     def insert(self, index: int, preference: Preference) -> None:
-        """Keeps one more; those after it move down."""
+        """Takes one in; those after it move down."""
 
     @abstractmethod
     def remove(self, index: int) -> None:
@@ -54,8 +54,8 @@ class Pairs(ABC, Generic[P, E]):
         """(M, B) preferences, each member its own -> (M, B, 2): its sums over the left segments and the right ones."""
 
     @abstractmethod
-    def judged(self, indices: list[int], ensemble: E) -> Tensor:
-        """(M, B, 2): the sums of any ensemble of this kind over the same preferences for all its members."""
+    def judged(self, rows: list[int], ensemble: E) -> Tensor:
+        """Any ensemble's sums over these preferences, (M, B, 2), outside of training."""
 
 
 class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
@@ -129,8 +129,8 @@ class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
         inputs = self._normal[indices].reshape(members, batch * 2, steps, size)
         return self._ensemble.network.totals(inputs, practice).reshape(members, batch, 2)
 
-    def judged(self, indices: list[int], ensemble: RewardEnsemble) -> Tensor:
-        return ensemble.totals(self._inputs[indices].flatten(0, 1)).reshape(ensemble.members, -1, 2)
+    def judged(self, rows: list[int], ensemble: RewardEnsemble) -> Tensor:
+        return ensemble.totals(self._inputs[rows].flatten(0, 1)).reshape(ensemble.members, -1, 2)
 
 
 class PicturePairs(Pairs[Practice, PictureEnsemble]):
@@ -178,10 +178,10 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
         rows = [self._members_own(chosen, side) for chosen in indices.t().tolist() for side in (0, 1)]
         return network.totals(torch.stack(rows), practice).reshape(members, batch, 2)
 
-    def judged(self, indices: list[int], ensemble: PictureEnsemble) -> Tensor:
-        if not indices:
+    def judged(self, rows: list[int], ensemble: PictureEnsemble) -> Tensor:
+        if not rows:
             return torch.zeros(ensemble.members, 0, 2)
-        clips = [clip for index in indices for clip in self._clips[index]]
+        clips = [self._clips[row][side] for row in rows for side in (0, 1)]
         sums = [ensemble.network(clip.stacked()).sum(1) for clip in clips]
         return torch.stack(sums, dim=1).reshape(ensemble.members, -1, 2)
 

@@ -63,9 +63,13 @@ class Box:
     right: int
 
 
+def points(moment: Moment) -> Float64:
+    return moment.points.astype(np.float64)
+
+
 def clipped_points(moment: Moment) -> Float64:
     """At most 1 a step, whatever was scored (A.2)."""
-    return np.clip(moment.points, -1, 1).astype(np.float64)
+    return np.clip(points(moment), -1, 1)
 
 
 def pace(moment: Moment) -> Float64:
@@ -100,6 +104,8 @@ class AtariTask(Task):
     """The true reward, without the penalty."""
     figures: Mapping[str, Figure] = field(default_factory=dict)
     """Of the measure, besides the score: name -> its value in one step, of which the game's mean is reported."""
+    counted: Figure = points
+    """What a game's true return is the sum of: what it is judged by, unclipped and without the penalty."""
     needs_memory: bool = False
     """Whether reward or figures read the console's memory."""
 
@@ -226,6 +232,7 @@ ENDURO_EVEN = AtariTask(
     game="enduro",
     blanked=ENDURO.blanked,
     reward=pace,
+    counted=pace,
     figures={"share_level": level},
     needs_memory=True,
     measure_name="share_level",

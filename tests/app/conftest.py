@@ -19,6 +19,7 @@ from app import theme
 from core.config import Config, replaced
 from core.session import Session
 from tests.app.fakes import Face
+from tests.app.start_page import Page
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +90,22 @@ def open_face(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Face]]:
 @pytest.fixture
 def face(open_face: Callable[..., Face]) -> Face:
     return open_face()
+
+
+@pytest.fixture
+def make_page(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Start windows over one folder of sessions, all closed at the end. Arguments are the drawers' whims."""
+    pages: list[Page] = []
+
+    def made(**whims: object) -> Page:
+        pages.append(Page(qtbot, tmp_path, **whims))
+        return pages[-1]
+
+    yield made
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture
+def page(make_page: Callable[..., Page]) -> Page:
+    return make_page()

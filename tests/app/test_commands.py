@@ -80,6 +80,8 @@ EFFECTS: dict[Meaning, Happened] = {
     Command.LIGHT: lambda face: theme.scheme() is LIGHT,
     Command.DARK: lambda face: theme.scheme() is DARK,
     Command.BIND_KEYS: shows(KeyDialog),
+    Command.HISTORY: shows(HistoryPage),
+    Command.REPEATS: lambda face: face.labelling.repeats.on,
     Command.KEY_LIST: shows(KeyList),
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.ABOUT: shows(QMessageBox),

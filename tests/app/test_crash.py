@@ -165,12 +165,20 @@ import app.program as p, tests.app.fakes as f
 p.JobProcess = f.FakeProcess
 from PySide6.QtCore import QTimer
 start = p.Controller.start
+made = []
+class Reporter(p.CrashReporter):
+    def install(self):
+        super().install()
+        made.append(self)
+p.CrashReporter = Reporter
 def fail():
     raise ZeroDivisionError("in a slot")
 def press_quit():
-    reporter = f.QTest and [c for c in p.QApplication.instance().children() if isinstance(c, p.CrashReporter)][0]
-    print(reporter.dialog.sentence.text(), flush=True)
-    reporter.dialog.quit.click()
+    if made[0].dialog is None:
+        QTimer.singleShot(50, press_quit)
+        return
+    print(made[0].dialog.sentence.text(), flush=True)
+    made[0].dialog.quit.click()
 p.Controller.start = lambda c: (start(c), QTimer.singleShot(200, fail), QTimer.singleShot(800, press_quit))
 raise SystemExit(p.run(["--session", {folder!r}]))
 """

@@ -110,12 +110,12 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     qtbot.waitUntil(lambda: session.controller.progress.labels == 1)
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_start()
-    qtbot.waitUntil(lambda: start.list.current is not None)
-    listed = start.list.current
+    qtbot.waitUntil(lambda: start.sessions.list.current is not None)
+    listed = start.sessions.list.current
     assert listed and listed.folder.name == "hopper-backflip-1" and listed.summary
     assert (listed.summary.labels, listed.summary.planned) == (1, 100)
     assert all(process.stopped for process in flow.engine.made)
-    start.list.setFocus()
+    start.sessions.list.setFocus()
     flow.press(Qt.Key.Key_Return)
     flow.wait_for_session()
     again = flow.program.open
@@ -190,7 +190,7 @@ def test_a_session_that_no_window_can_teach_is_told_of_on_the_start_page(begin: 
     flow.wait_for_start()
     start = flow.program.start
     assert start
-    qtbot.waitUntil(lambda: start.list.current is not None)
+    qtbot.waitUntil(lambda: start.sessions.list.current is not None)
     flow.press(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: "Only the oracle can tell true returns" in start.banner.text())
     assert start.isVisible() and flow.program.open is None

@@ -201,6 +201,7 @@ def test_the_slider_asks_for_a_policy_and_shows_it(face: Face, qtbot: QtBot) -> 
     assert live.shown and live.shown.moment == face.controller.past.moments[0] and live.shown.figure == 2.0
     assert live.policy.ribbon.predicted.tolist() == [1, 2, 3]
     assert live.figure.text() == "Backflips an episode (8 s): 2.0"
+    assert live.slider.accessibleDescription() == "Untrained"
 
 
 def test_a_policy_seen_before_is_shown_at_once_and_the_present_one_is_never_far(face: Face, qtbot: QtBot) -> None:

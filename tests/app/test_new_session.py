@@ -90,7 +90,7 @@ def form(qtbot: QtBot, tmp_path: Path) -> Iterator[Form]:
 def test_a_fresh_form_can_be_made_as_it_is(form: Form, tmp_path: Path, picture: Picture) -> None:
     form.page.set_preview("reacher", of_frames(make_preview()))
     picture(form.page, "new-session")
-    assert form.problem == "" and form.page.name.text() == "reacher-1"
+    assert form.problem == "" and form.page.place.name.text() == "reacher-1"
     QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
     assert form.made == [(tmp_path / "sessions" / "reacher-1", _FRESH)]
     assert form.wanted == ["reacher"]
@@ -211,30 +211,30 @@ def test_settings_are_searched(form: Form, qtbot: QtBot, picture: Picture) -> No
 
 @pytest.mark.parametrize("name", ["", "  ", ".."])
 def test_a_session_needs_a_name(form: Form, name: str) -> None:
-    form.page.name.selectAll()
-    QTest.keyClick(form.page.name, Qt.Key.Key_Delete)
-    QTest.keyClicks(form.page.name, name)
+    form.page.place.name.selectAll()
+    QTest.keyClick(form.page.place.name, Qt.Key.Key_Delete)
+    QTest.keyClicks(form.page.place.name, name)
     assert form.problem == "Give the session a name."
 
 
 def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path: Path) -> None:
     (tmp_path / "sessions" / "reacher-1").mkdir(parents=True)
     form.page.begin("reacher")
-    assert form.page.name.text() == "reacher-2"
-    QTest.keyClick(form.page.name, Qt.Key.Key_Backspace)
-    QTest.keyClicks(form.page.name, "1")
+    assert form.page.place.name.text() == "reacher-2"
+    QTest.keyClick(form.page.place.name, Qt.Key.Key_Backspace)
+    QTest.keyClicks(form.page.place.name, "1")
     assert form.problem == "reacher-1 is there already: give the session another name."
 
 
 def test_another_folder(form: Form, tmp_path: Path) -> None:
-    QTest.mouseClick(form.page.elsewhere, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(form.page.place.other, Qt.MouseButton.LeftButton)
     dialog = form.page.findChild(QFileDialog)
     assert isinstance(dialog, QFileDialog)
     dialog.fileSelected.emit(str(tmp_path / "usb"))
     dialog.close()
     QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
     assert form.made[0][0] == tmp_path / "usb" / "reacher-1"
-    assert str(tmp_path / "usb") in form.page.where.text()
+    assert str(tmp_path / "usb") in form.page.place.where.text()
 
 
 def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: QtBot, picture: Picture) -> None:
@@ -250,7 +250,7 @@ def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: 
     form.page.env_id.selectAll()
     QTest.keyClicks(form.page.env_id, "CartPole-v1")
     form.page.set_refusal("gym:Cart-v1", "It comes too late.")
-    assert form.problem == "" and form.page.name.text() == "gym-CartPole-v1-1"
+    assert form.problem == "" and form.page.place.name.text() == "gym-CartPole-v1-1"
     QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
     assert form.made[0][1].task == "gym:CartPole-v1"
 

@@ -82,3 +82,27 @@ def test_what_was_being_drawn_can_be_asked_for_again() -> None:
     pairs.offer(make_query())
     asked = pairs.to_draw()
     assert pairs.redraw() == asked
+
+
+def test_answers_taken_back_in_a_row_do_not_fill_the_memory() -> None:
+    pairs, _ = filled(1)
+    queries = [make_query() for _ in range(50)]
+    asked = [pairs.draw_first(query) for query in queries]
+    assert pairs.drawing == 1 and pairs.waits_for_taken_back
+    assert [pairs.drawn(token, CLIPS) for token, _ in asked] == [False] * 49 + [True]
+    shown = pairs.advance()
+    assert shown is not None and shown.query is queries[-1]
+    again = [query for _, query in pairs.to_draw()]
+    assert [query is wanted for query, wanted in zip(again, queries[-2::-1], strict=False)] == [True] * len(again)
+
+
+def test_what_was_answered_otherwise_is_dropped_wherever_it_waits() -> None:
+    pairs, (first, second) = filled(2)
+    third, fourth = make_query(), make_query()
+    pairs.offer(third)
+    pairs.draw_first(fourth)
+    for query in (fourth, third, first):
+        pairs.drop(query)
+    assert not pairs.waits_for_taken_back and pairs.drawing == 0 and pairs.to_draw() == []
+    shown = pairs.advance()
+    assert shown is not None and shown.query is second and pairs.advance() is None

@@ -11,9 +11,8 @@ import pytest
 from core.envs import atari as atari_module
 from core.envs.atari import AtariBatch
 from core.envs.base import Step
-from core.envs.emulators import Rows, Shot
+from core.envs.emulators import Rows, Shot, Views
 from core.errors import UserError
-from core.pictures import Pixels
 from core.tasks import find
 from core.tasks.atari import AtariTask
 
@@ -29,18 +28,21 @@ class Scripted:
         self.started: list[tuple[int, ...]] = []
         self._script = script
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> tuple[Pixels, Rows]:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
         self.started.append(tuple(rows.tolist()))
-        return np.full((2, 210, 160, 3), 200, np.uint8), np.array([3, 3])
+        return views(200, [3, 3])
 
     def step(self, actions: Rows) -> Shot:
         told = next(self._script)
         if isinstance(told, Exception):
             raise told
         points, lives, over = told
-        pixels = np.full((2, 210, 160, 3), 100, np.uint8)
         nothing = np.zeros(2, np.bool_)
-        return Shot(pixels, np.array(points), np.array(lives), np.array(over), nothing, np.zeros((2, 0), np.uint8))
+        return Shot(views(100, lives), np.array(points), np.array(over), nothing, np.zeros((2, 0), np.uint8))
+
+
+def views(shade: int, lives: list[int]) -> Views:
+    return Views(np.full((2, 84, 84), shade, np.uint8), np.zeros((0, 210, 160, 3), np.uint8), np.array(lives))
 
 
 def played(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -152,6 +153,16 @@ def test_a_task_that_draws_no_pictures_is_told_of(tmp_path: Path, monkeypatch: p
     session.close()
     assert "draws no pictures" in refused(tmp_path / "s", tmp_path / "film.mp4")
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_where_no_episode_ends_within_a_scene_the_measure_is_the_one_known_then(
+    taught: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_episodes = film.run_episodes
+    monkeypatch.setattr(film, "run_episodes", lambda *arguments: ([], run_episodes(*arguments)[1]))
+    known, weights = Snapshots(taught).load(0)
+    scene = FilmJob(read_config(taught))._scene(dataclasses.replace(known, measure=4.25), weights)
+    assert scene.figure == 4.25 and scene.caption.figure == "4.2"
 
 
 def test_the_command_makes_one_and_tells_what_is_wrong_in_a_sentence(taught: Path, tmp_path: Path) -> None:

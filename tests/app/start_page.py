@@ -1,0 +1,116 @@
+"""A shown start window over a folder of sessions, with stand-ins for what draws and for the trash."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.previews import Previews
+from app.shelf import Shelf
+from app.widgets.session_list import SessionList
+from app.windows.start import StartWindow
+from core import summary
+from core.config import Config
+from core.session import Session
+from core.summary import Summary
+from core.tasks import CATALOGUE, find
+from tests.app.clipping import clipped
+from tests.app.drawers import Drawers
+
+Picture = Callable[[QWidget, str], None]
+
+
+class Page:
+    """A shown start window over a folder of sessions; what was opened is in `opened`, what was thrown away in `trash`.
+
+    trashes: whether there is a trash at all
+    """
+
+    def __init__(self, qtbot: QtBot, folder: Path, **whims: object) -> None:
+        self.qtbot, self.root = qtbot, folder / "sessions"
+        self.drawers = Drawers(**whims)
+        self.opened: list[Session] = []
+        self.trash: list[Path] = []
+        self.trashes, self.closed = True, False
+        self.window = StartWindow(Shelf(self.root, self._throw), Previews(self.drawers, folder / "cache"))
+        self.window.opened.connect(self.opened.append)
+
+    def _throw(self, path: str) -> bool:
+        if self.trashes:
+            Path(path).rename(self.root.parent / "trash")
+            self.trash.append(Path(path))
+        return self.trashes
+
+    def show(self, width: int = 1280, height: int = 720) -> Page:
+        self.window.resize(width, height)
+        self.window.show()
+        self.window.activateWindow()
+        self.qtbot.waitUntil(self.window.isActiveWindow)
+        self.qtbot.waitUntil(lambda: len(self.entries) == len([*self.root.glob("*")]))
+        return self
+
+    @property
+    def rows(self) -> SessionList:
+        return self.window.sessions.list
+
+    @property
+    def entries(self) -> list[str]:
+        return [entry.folder.name for entry in self.rows.entries.entries]
+
+    @property
+    def told(self) -> str:
+        return self.window.banner.text() if self.window.banner.isVisible() else ""
+
+    @property
+    def chosen(self) -> str:
+        current = self.rows.current
+        return current.folder.name if current else ""
+
+    def clipped(self) -> list[str]:
+        """Texts that are cut off, but those of cards that are still to be scrolled to."""
+        cards = tuple(repr(task.title) for task in CATALOGUE.values())
+        return [text for text in clipped(self.window) if not text.startswith(cards)]
+
+    def wait_for_pictures(self) -> None:
+        self.qtbot.waitUntil(lambda: not self.window.grid.missing(), timeout=20_000)
+
+    def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        QTest.keyClick(QApplication.focusWidget() or self.window, key, modifier)
+
+    def click(self, text: str) -> None:
+        (button,) = [b for b in self.window.front.findChildren(QPushButton) if b.text() == text]
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def click_row(self, row: int, twice: bool = False) -> None:
+        place = self.rows.visualRect(self.rows.entries.index(row)).center()
+        for click in (QTest.mouseClick, QTest.mouseDClick)[: 1 + twice]:
+            click(self.rows.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        self.window.close()
+        self.window.close_down()
+        for session in self.opened:
+            session.close()
+        self.window.deleteLater()
+
+
+def make_session(root: Path, name: str, task: str = "reacher", labels: int = 0, ago: float = 100.0) -> Path:
+    """Written plainly: two hundred that are synced to the disk take seconds."""
+    config = Config(task=task, teacher="human", labels=40)
+    best = None if labels == 0 else labels / 8
+    told = Summary(task, "human", labels, 40, 1000 * labels, find(task).measure_title, best, time.time() - ago)
+    (root / name).mkdir(parents=True)
+    (root / name / "config.json").write_text(json.dumps(config.to_dict()))
+    (root / name / summary.NAME).write_text(json.dumps(asdict(told)))
+    return root / name
