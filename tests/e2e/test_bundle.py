@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +55,14 @@ TEACH = ["--task", "hopper-backflip", "--teacher", "oracle"]
 def display() -> Iterator[str]:
     with screen() as name:
         yield name
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that others than the tests' own user can get to; pytest keeps tmp_path from them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 def assert_quiet(done: subprocess.CompletedProcess[str], folder: Path) -> None:
@@ -122,11 +131,9 @@ def _libraries(process: psutil.Process) -> set[str]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_a_user_who_may_not_write_its_folder(display: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
+def test_a_user_who_may_not_write_its_folder(display: str, public: Path) -> None:
+    home = public / "home"
     environ = environment(home, display)
-    for path in (home, tmp_path, *list(tmp_path.parents)[:2]):
-        path.chmod(0o755)
     os.chown(home, NOBODY, NOBODY)
     before = _everything(BUNDLE)
     probe = started(["sh", "-c", f"touch '{BUNDLE}/x' || touch '{BUNDLE}/lib/x'"], environ, user=NOBODY)
