@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -50,10 +50,11 @@ def picture() -> Callable[[QWidget, str], None]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
-    """No test may leave a thread or a child process."""
+    """No test may leave a thread or a child process, nor windows: Qt deletes what is to go in a loop of events only."""
     threads = set(threading.enumerate())
     children = {child.pid for child in psutil.Process().children(recursive=True)}
     yield
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     deadline = time.monotonic() + 5
     while (left := _left(threads, children)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -85,6 +86,7 @@ def open_face(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Face]]:
     for face in faces:
         face.close()
         face.window.deleteLater()
+        face.controller.deleteLater()
 
 
 @pytest.fixture
