@@ -106,7 +106,7 @@ class FilmJob:
         rng, film = generator(self._config.seed, "film"), Film(1, task.episode_steps)
         env = make(task, _EPISODES, rng, threads=1, staggered=False, film=film)
         try:
-            finished, states = run_episodes(env, actor, 1, task.episode_steps)
+            finished, states = run_episodes(env, actor, 1, task.episode_steps, task.episode_steps)
         finally:
             env.close()
         figures = [measure[task.measure_name] for _, measure in finished]
