@@ -203,9 +203,9 @@ def evaluate(
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
     each = -(-episodes // count)
-    finished, states = run_episodes(env, actor, each, each * task.longest_episode)
+    finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
     env.close()
     finished = finished[:episodes]
     returns = [total for total, _ in finished]
     figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
-    return {**figures, "measure": mean_measure(finished), "states": states[: task.episode_steps]}
+    return {**figures, "measure": mean_measure(finished), "states": states}
