@@ -71,7 +71,6 @@ class PreferenceStore:
         if not read_only and not seals.prepared(self._db):
             with self._transaction():
                 seals.prepare(self._db)
-        self._columns = schema.columns(self._db)
 
     def _tune(self, ours: bool) -> None:
         """Makes what is missing; to write otherwise too would keep a full disk's answers from being read."""
@@ -252,7 +251,8 @@ class PreferenceStore:
 
     def _read(self, condition: str, *values: int) -> list[Preference]:
         with self._plain_errors():
-            found = self._db.execute(f"SELECT id, {self._columns} FROM preferences {condition}", values).fetchall()
+            columns = schema.columns(self._db)  # anew each time: another connection may bring the store up to date
+            found = self._db.execute(f"SELECT id, {columns} FROM preferences {condition}", values).fetchall()
             return [self._checked(row[0], self._preference(row)) for row in found]
 
     def _checked(self, key: int, preference: Preference) -> Preference:
