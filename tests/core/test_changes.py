@@ -200,6 +200,18 @@ def test_rows_are_read_without_segments(store: PreferenceStore) -> None:
         assert sum(f"FROM {table}" in statement for statement in asked) == times
 
 
+def test_labels_are_read_one_at_a_time(store: PreferenceStore) -> None:
+    store.add(again(store, 1), Choice.LEFT, "human")  # no label
+    store.add(query(9), Choice.LEFT, "human")
+    store.withdraw_last()
+    asked: list[str] = []
+    store._db.set_trace_callback(asked.append)
+    reading = store.each()
+    assert next(reading).id == 1
+    assert sum("arrays FROM segments" in statement for statement in asked) == 4  # both sides, and for the checksum
+    assert [p.id for p in reading] == [2, 3]
+
+
 def test_a_row_that_can_not_be_read_says_so_in_its_place(store: PreferenceStore, path: Path) -> None:
     with closing(sqlite3.connect(path)) as vandal:
         vandal.execute("UPDATE preferences SET choice = 'perhaps' WHERE id = 2")
