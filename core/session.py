@@ -37,6 +37,7 @@ from core.events import (
 from core.preferences import PreferenceStore
 from core.records import Segment
 from core.snapshots import Snapshots, snapshots_of
+from core.tasks import find
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
@@ -111,7 +112,7 @@ class Session:
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
-        machine.require_room(folder)
+        machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
