@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import queue
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, Signal, SignalInstance
 
 from app.repeats import Repeats
 from core.errors import UserError
@@ -17,7 +18,16 @@ from core.records import Choice, Query
 from core.session import Port, deliver
 
 log = logging.getLogger(__name__)
-_Request = Callable[[PreferenceStore], None]
+
+
+@dataclass(frozen=True)
+class _Request:
+    carry_out: Callable[[PreferenceStore], None]
+    refused: SignalInstance
+    """Told one sentence where it can't be carried out. Each kind has its own: who waits for one must not go on because
+    of another."""
+    failure: str
+    """The sentence's beginning where the reason was not foreseen."""
 
 
 class AnswerWorker(QThread):
@@ -29,9 +39,10 @@ class AnswerWorker(QThread):
         answer_kept(object): an answer is on disk; the Preference.
         answer_withdrawn(object): the last answer was taken back; the Preference, or None where there was none.
         answer_given_again(object): what was taken back last stands again; the Preference, or None where nothing can.
-        answer_refused(str): the store could not do what was asked; nothing was changed. One sentence.
+        answer_refused(str): an answer could not be added, withdrawn or given again; nothing was changed. One sentence.
         answer_changed(object): an answer has another choice; the Preference.
         change_refused(str): an answer could not be changed. One sentence.
+        trouble_arose(str): something that no answer waits for could not be done. One sentence.
         repeat_found(object): the Query of a pair that is to be put to the person again.
         answers_counted(int): the jobs have been given every answer of the session; how many there are.
     """
@@ -42,6 +53,7 @@ class AnswerWorker(QThread):
     answer_refused = Signal(str)
     answer_changed = Signal(object)
     change_refused = Signal(str)
+    trouble_arose = Signal(str)
     repeat_found = Signal(object)
     answers_counted = Signal(int)
 
@@ -53,24 +65,31 @@ class AnswerWorker(QThread):
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
-        self._requests.put(lambda store: self._add(store, query, choice, labeller))
+        """answer_kept or answer_refused answers."""
+        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused, "kept")
 
     def withdraw_last(self) -> None:
-        self._requests.put(self._withdraw_last)
+        """answer_withdrawn or answer_refused answers."""
+        self._ask(self._withdraw_last, self.answer_refused, "taken back")
 
     def give_again(self) -> None:
-        self._requests.put(self._give_again)
+        """answer_given_again or answer_refused answers."""
+        self._ask(self._give_again, self.answer_refused, "given again")
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
-        self._requests.put(lambda store: self._change(store, key, choice, labeller))
+        """answer_changed or change_refused answers."""
+        self._ask(lambda store: self._change(store, key, choice, labeller), self.change_refused, "changed")
 
     def find_repeat(self, repeats: Repeats) -> None:
         """Looks for an answer whose pair may be shown again; `repeat_found` follows where there is one."""
-        self._requests.put(lambda store: self._find_repeat(store, repeats))
+        self._ask(lambda store: self._find_repeat(store, repeats), self.trouble_arose, "looked up to be shown again")
 
     def replay(self, names: tuple[str, ...]) -> None:
         """Gives every answer so far to these jobs, which have just been started."""
-        self._requests.put(lambda store: self._replay(store, names))
+        self._ask(lambda store: self._replay(store, names), self.trouble_arose, "given to the jobs")
+
+    def _ask(self, carry_out: Callable[[PreferenceStore], None], refused: SignalInstance, done: str) -> None:
+        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}"))
 
     def end(self) -> None:
         """Ends the thread after what was asked so far."""
@@ -81,13 +100,14 @@ class AnswerWorker(QThread):
         while (request := self._requests.get()) is not None:
             try:
                 store = store or self._open_store()  # anew at each request until it opens: the disk may be mended
-                request(store)
+                request.carry_out(store)
             except UserError as error:
                 log.warning("%s", error)
-                self.answer_refused.emit(str(error))
+                request.refused.emit(str(error))
             except Exception as error:  # the boundary of the thread
-                log.exception("An answer could not be kept.")
-                self.answer_refused.emit(f"The answer could not be kept ({type(error).__name__}: {error}): try again.")
+                log.exception("%s.", request.failure)
+                reason = f"{type(error).__name__}: {error}"
+                request.refused.emit(f"{request.failure} ({reason}): try again, or stop and start the session.")
         if store:
             store.close()
 
@@ -97,20 +117,15 @@ class AnswerWorker(QThread):
         deliver(PreferenceAdded(preference), self._ports)
 
     def _change(self, store: PreferenceStore, key: int, choice: Choice, labeller: str) -> None:
-        try:
-            preference = store.change(key, choice, labeller)
-        except UserError as error:
-            log.warning("%s", error)
-            self.change_refused.emit(str(error))
-            return
+        preference = store.change(key, choice, labeller)
         self.answer_changed.emit(preference)
         deliver(PreferenceChanged(preference), self._ports)
 
     def _find_repeat(self, store: PreferenceStore, repeats: Repeats) -> None:
-        key = repeats.pick(store.rows())
-        if key is None:
-            return
         try:
+            key = repeats.pick(store.rows())
+            if key is None:
+                return
             (kept,) = store.answers(key)
         except UserError as error:  # nobody has asked for it, and another will do
             log.warning("A pair can't be shown again: %s", error)

@@ -107,6 +107,8 @@ class Controller(QObject):
         self._failures: dict[str, Failed] = {}
         self._remedy = Remedy("Restart", _for_window(session.config))
         self._to_start: set[str] = set()
+        self._last_number = 0
+        """Of the checkpoint that stopping waits for."""
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
@@ -182,7 +184,8 @@ class Controller(QObject):
                 self.stopped.emit()
             return
         self._enter(State.STOPPING)
-        if self.checkpoints.request():
+        self._last_number = self.checkpoints.request()
+        if self._last_number:
             self._last_checkpoint.start()
         else:
             self._dismiss()
@@ -296,6 +299,7 @@ class Controller(QObject):
             keep_start(self.task.name, seconds)
 
     def _on_job_ended(self, name: str, reason: str) -> None:
+        failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
         if self.state == State.RESTARTING:
             self._to_start |= set(TOGETHER[name])
             self.crew.dismiss(self._to_start)
@@ -307,7 +311,6 @@ class Controller(QObject):
             self.crew.pause(True)
             self.checkpoints.request()
             self._enter(State.FAILED)
-            failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
             self._remedy = remedy(failure.lack, self._remedy.config)
             self.job_failed.emit(self._account(failure), self._remedy.name)
 
@@ -326,17 +329,21 @@ class Controller(QObject):
             kept = f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
         return f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}. {kept} The other stages are paused."
 
-    def _on_saved(self) -> None:
-        if self.state == State.STOPPING:
+    def _on_saved(self, number: int) -> None:
+        if self.state == State.STOPPING and number == self._last_number:
             self._dismiss()
 
-    def _on_checkpoint_refused(self, sentence: str) -> None:
-        self.trouble_arose.emit(sentence)
-        if self.state == State.STOPPING:
-            self._dismiss()
-        elif self.state in (State.STARTING, State.RESTARTING):
+    def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
+        """number: 0 where none could be loaded."""
+        waited = number == 0 and self.state in (State.STARTING, State.RESTARTING)
+        if waited:
             self._to_start = set(self._to_start or NAMES)
             self._enter(State.FAILED if self.crew.running else State.STOPPED)
+        if waited and self.state == State.FAILED:
+            self.job_failed.emit(sentence, self._remedy.name)
+        else:
+            self.trouble_arose.emit(sentence)
+        self._on_saved(number)
 
     def _dismiss(self) -> None:
         self._last_checkpoint.stop()

@@ -41,7 +41,7 @@ class Labelling(QObject):
         milestone_reached(object): the session has as many labels as this Milestone wants, for the first time.
         answer_changed(object): an answer has another choice; the Preference.
         change_refused(str): an answer could not be changed. One sentence.
-        trouble_arose(str): an answer or an undo was refused; nothing was lost. One sentence.
+        trouble_arose(str): something that was asked of the store was refused; nothing was lost. One sentence.
         teacher_changed(str): 'human' or 'oracle' answers from now on.
         clips_requested(object): a ClipsRequested for the clips job.
     """
@@ -85,6 +85,7 @@ class Labelling(QObject):
         self._answers.answer_given_again.connect(self._on_given_again)
         self._answers.answer_withdrawn.connect(self._on_withdrawn)
         self._answers.answer_refused.connect(self._on_refused)
+        self._answers.trouble_arose.connect(self.trouble_arose)
         self._answers.answers_counted.connect(self._on_counted)
         self._answers.answer_changed.connect(self.answer_changed)
         self._answers.change_refused.connect(self.change_refused)
@@ -201,16 +202,22 @@ class Labelling(QObject):
 
     def _on_kept(self, preference: Preference) -> None:
         self._returned.clear()  # as in the store: a new answer ends what could be given again
-        self._on_given(preference, self.pairs.shown)
+        self._on_given(preference, self._shown_of(preference.query))
 
     def _on_given_again(self, preference: Preference | None) -> None:
         if preference is None:
             self._refuse("There is no answer to give again.")
             return
-        query, shown = self._returned.pop(preference.id, None), self.pairs.shown
-        if query and (shown is None or shown.query is not query):
+        query = self._returned.pop(preference.id, preference.query)
+        pair = self._shown_of(query)
+        if pair is None:
             self.pairs.drop(query)
-        self._on_given(preference, shown if shown and shown.query is query else None)
+        self._on_given(preference, pair)
+
+    def _shown_of(self, query: Query) -> Pair | None:
+        """The pair on screen, if it is this query's and not another's, or the same put again."""
+        shown = self.pairs.shown
+        return shown if shown and shown.query is query else None
 
     def _on_given(self, preference: Preference, pair: Pair | None) -> None:
         """pair: the one on screen that it answers, which gives way to the next."""

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from core import checkpoint, disk, snapshots
 from core.errors import UserError
+from core.packing import require_unpackable
 from core.preferences import PreferenceStore
 from core.session import Session, learned, read_config
 
@@ -179,10 +180,12 @@ def _examine(folder: Path, source: Path) -> None:
     try:
         read_config(folder)
         with closing(PreferenceStore(folder / _STORE)) as store:
-            store.all()
+            for kept in store.history():
+                for segment in (kept.preference.query.left, kept.preference.query.right):
+                    require_unpackable(segment)
         checkpoint.load_newest(folder / "checkpoints")
         snapshots.Snapshots(folder).moments()  # one that is damaged is left out, here as later
-    except UserError as error:
+    except (UserError, ValueError) as error:
         inner = str(error).replace(str(folder), "what is in it").rstrip(".")
         raise UserError(f"{source} was not imported: {inner}.") from error
 

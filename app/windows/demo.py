@@ -222,8 +222,7 @@ class DemoWindow(QWidget):
         self._flash_end.stop()
         self.clips.show_pair(None)
         self.policy.halt()
-        if self._controller.state not in (State.STOPPING, State.STOPPED):
-            self._controller.labelling.set_teacher(self._teacher_before)
+        self._controller.labelling.set_teacher(self._teacher_before)
         event.accept()
         self.left.emit()
 
@@ -258,7 +257,8 @@ class DemoWindow(QWidget):
             tile.setEnabled(asks)
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        self._foot.setText(self._hints)
+        if preference.labeller == HUMAN:  # as in the main window: what was told stays until a person goes on
+            self._foot.setText(self._hints)
         self.clips.flash(preference.choice)
         self._light_none()
         self.tiles[preference.choice].set_chosen(True)

@@ -36,7 +36,6 @@ from app.playback import Playback
 from app.playing import Playing, playable
 from app.review import Review
 from app.shows import Shows
-from app.teachers import keep_teacher
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
@@ -204,7 +203,6 @@ class MainWindow(QMainWindow):
         labelling.milestone_reached.connect(self._on_milestone_reached)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
-        labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
@@ -251,14 +249,14 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
-            self.shows.leave_demo()
-            self.playing.close()
+            self._close_others()
             keep_place(self)
             self._controller.stop()
 
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
+            self._close_others()  # a key may have opened one while the last checkpoint was being written
             self.review.close()
             self.clips.show_pair(None)
             self.live.halt()
@@ -267,6 +265,10 @@ class MainWindow(QMainWindow):
             self._controller.close()
             self.close()
             self.closed.emit()
+
+    def _close_others(self) -> None:
+        self.shows.leave_demo()
+        self.playing.close()
 
     def _on_pair_shown(self, pair: Pair) -> None:
         self.clips.show_pair(pair)
@@ -293,7 +295,8 @@ class MainWindow(QMainWindow):
         self.empty.tell(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        self.banner.clear_notice()
+        if preference.labeller == HUMAN:  # nobody has read it while the oracle answers
+            self.banner.clear_notice()
         thoughts = preference.query.predicted if self.playback.tells_thoughts else ()
         self.clips.flash(preference.choice, thoughts)
         self.strip.refresh()
@@ -325,8 +328,8 @@ class MainWindow(QMainWindow):
         icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
-        if state == State.RUNNING:
-            self.banner.hide()
+        if state in (State.RUNNING, State.STOPPED):
+            self.banner.clear_failure()
         self._settle()
 
     def _on_hidden_changed(self) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +17,9 @@ from app.keys import Command
 from app.labelling import HUMAN, ORACLE
 from app.repeats import Repeats
 from core.config import QueryConfig
+from core.errors import UserError
 from core.events import PreferenceAdded, PreferenceWithdrawn
+from core.preferences import PreferenceStore
 from core.records import Choice, Preference, Query
 from core.reviewing import repeatable
 from core.rows import AnswerRow
@@ -75,10 +78,16 @@ def test_left_and_right_are_swapped_half_of_the_time() -> None:
     assert repeats.again(first).repeats == 7
 
 
+def awaited(face: Face) -> Query:
+    """What is to be answered, once there is something: an answered pair too stays on screen while it flashes."""
+    face.qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
+    assert face.query is not None
+    return face.query
+
+
 def answered(face: Face, key: Qt.Key) -> Query:
-    """Answers what is on screen by a key, and waits until it is kept. Returns what was answered."""
-    query = face.query
-    assert query is not None
+    """Answers what is to be answered by a key, and waits until it is kept. Returns what was answered."""
+    query = awaited(face)
     with face.qtbot.waitSignal(face.labelling.answer_kept):
         face.press(key)
     return query
@@ -88,11 +97,8 @@ def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:  # noqa:
     """A window that shows a repeat of answer 1, 2 or 3."""
     face = opened(MIXED[:3] + [(Choice.LEFT, "human")] * 2, **{**SOON, **changes})
     face.offer(make_query(), make_query())
-    answered(face, Qt.Key.Key_Left)
-    face.qtbot.waitUntil(lambda: face.query is not None)
-    while face.query and face.query.repeats is None:
+    while awaited(face).repeats is None:
         answered(face, Qt.Key.Key_Left)
-        face.qtbot.waitUntil(lambda: face.query is not None)
     return face
 
 
@@ -101,7 +107,7 @@ def test_a_repeat_is_kept_but_is_no_label_and_no_job_hears_of_it(
     qtbot: QtBot,
 ) -> None:
     face = with_a_repeat(opened)
-    labels, heard = face.controller.progress.labels, len(face.engine["reward"].got(PreferenceAdded))
+    heard = labels = face.controller.progress.labels
     query = answered(face, Qt.Key.Key_Up)
     assert query.repeats in (1, 2, 3)
     assert face.controller.progress.labels == labels == len(face.answers())
@@ -110,10 +116,8 @@ def test_a_repeat_is_kept_but_is_no_label_and_no_job_hears_of_it(
     assert (newest.repeats, newest.choice, newest.labeller) == (query.repeats, Choice.TIE, "human")
     assert set(newest.sides) == {s.id for s in (query.left, query.right)}
     face.offer(make_query())
-    while face.query is None or face.query.repeats is not None:
-        if face.query:
-            answered(face, Qt.Key.Key_Up)
-        qtbot.waitUntil(lambda: face.query is not None)
+    while awaited(face).repeats is not None:
+        answered(face, Qt.Key.Key_Up)
     answered(face, Qt.Key.Key_Left)  # which the jobs hear of after whatever came before
     for name in ("reward", "rollout"):
         process = face.engine[name]
@@ -155,6 +159,41 @@ def test_redo_gives_a_repeat_again_and_it_is_no_label_still(
     assert newest.repeats and not newest.withdrawn
     assert face.controller.progress.labels == labels == len(face.answers())
     assert len(face.engine["reward"].got(PreferenceAdded)) == heard
+
+
+@pytest.mark.parametrize("error", [UserError("The disk can't be read: look after it."), RuntimeError("unforeseen")])
+def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
+    opened: Callable[..., Face],  # noqa: F811
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    face = opened(MIXED, **SOON)
+    looking, reached, adding = threading.Event(), threading.Event(), threading.Event()
+    add = PreferenceStore.add
+
+    def spoiled(store: PreferenceStore) -> list[AnswerRow]:
+        looking.wait(5)
+        raise error
+
+    def slow(store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> Preference:
+        reached.set()
+        adding.wait(5)
+        return add(store, query, choice, labeller)
+
+    monkeypatch.setattr(PreferenceStore, "rows", spoiled)
+    monkeypatch.setattr(PreferenceStore, "add", slow)
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    face.press(Qt.Key.Key_Left)
+    looking.set()
+    qtbot.waitUntil(reached.is_set)
+    QCoreApplication.processEvents()  # whatever the failed search tells has come
+    face.press(Qt.Key.Key_Right)
+    adding.set()
+    qtbot.waitUntil(lambda: face.query is second)
+    assert [(a.query.id, a.choice) for a in face.answers()[6:]] == [(first.id, Choice.LEFT)]
 
 
 def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:  # noqa: F811
