@@ -91,7 +91,7 @@ class HeadlessRun:
         self._snapshot_due = 0
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
-        for preference in self._store.all():
+        for preference in self._store.each():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)
         self._turn("policy")  # it publishes at once, so that a resumed rollout acts as it did before

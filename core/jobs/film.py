@@ -132,14 +132,14 @@ class FilmJob:
         yield from _held(cards.title_card(height, task.title, task.instruction, _taught(last.moment)))
         for at, scene in enumerate(scenes):
             steps = self._steps(_LAST_SECONDS if scene is last else _SCENE_SECONDS)
-            for clip in renderer.render(scene.states[:steps], height, _FPS).pixels:
+            for clip in renderer.pictures(scene.states[:steps], height, _FPS):
                 yield cards.learning(clip, task.title, scene.caption, curve, at)
         facts = f"{task.title} · {last.moment.env_steps:,} steps of simulation · Somersault"
         yield from _held(cards.end_card(height, scenes[0].caption, last.caption, facts, curve))
 
     def _pair(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
         steps, side = self._steps(_LAST_SECONDS), height * 8 // 9
-        clips = [renderer.render(scene.states[:steps], side, _FPS).pixels for scene in scenes]
+        clips = [renderer.pictures(scene.states[:steps], side, _FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
             yield cards.side_by_side((before, after), [scene.caption for scene in scenes])
 
