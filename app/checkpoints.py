@@ -21,9 +21,7 @@ from core.session import JOBS, Session
 
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
-_LOAD, _SAVE, _ERRAND = "load", "save", "errand"
-_OURS = (_LOAD, _SAVE, _ERRAND)
-_DONE = {_LOAD: "loaded", _SAVE: "saved"}
+_LOAD, _SAVE, _ERRAND = "load checkpoint", "save checkpoint", "errand"
 
 
 class Checkpointer(QObject):
@@ -31,15 +29,15 @@ class Checkpointer(QObject):
 
     Signals:
         loaded(object): the newest states by job's name; empty where there are none.
-        saved(): a checkpoint is on disk.
-        refused(str): loading or saving failed; one sentence.
+        saved(int): a checkpoint is on disk; the number of its request.
+        refused(str, int): loading failed, or saving; one sentence, and the number of the request, 0 for loading.
         damage_found(str): the newest checkpoint was damaged and gave way to the one before; one sentence.
         errand_ended(str): what `run` was given is done, or could not be; one sentence.
     """
 
     loaded = Signal(object)
-    saved = Signal()
-    refused = Signal(str)
+    saved = Signal(int)
+    refused = Signal(str, int)
     damage_found = Signal(str)
     errand_ended = Signal(str)
 
@@ -76,19 +74,20 @@ class Checkpointer(QObject):
         else:
             self._timer.stop()
 
-    def request(self) -> bool:
+    def request(self) -> int:
         """Asks for a checkpoint; of a job that has failed, and what goes back with it, the last saved state stays.
 
-        False where nobody is left to ask, or a job has failed before anything was saved.
+        Returns the number of the request, with which `saved` or `refused` answers unless a job ends before; 0 where
+        nobody is left to ask, or a job has failed before anything was saved.
         """
         missing = set(JOBS) - set(self._crew.running)
         asked = set(JOBS) - {name for lost in missing for name in TOGETHER[lost]}
         if not asked or missing and not self._any_saved:
-            return False
+            return 0
         self._number += 1
         self._asked, self._states = asked, {}
         self._crew.send(StateRequested(self._number), asked)
-        return True
+        return self._number
 
     def take(self, event: StateSaved) -> None:
         """Takes a job's answer in; an answer to an older request comes too late and is dropped."""
@@ -98,7 +97,7 @@ class Checkpointer(QObject):
         if set(self._states) == self._asked:
             number, states = self._number, self._states
             self._states = {}
-            self._disk.do(lambda: self._save(number, states), _SAVE)
+            self._disk.do(lambda: self._save(number, states), f"{_SAVE} {number}")
 
     def _save(self, number: int, states: dict[str, JobState]) -> None:
         """In the disk's thread."""
@@ -116,32 +115,41 @@ class Checkpointer(QObject):
         self._disk.do(carry_out, _ERRAND)
 
     def _on_done(self, name: str, result: Any) -> None:
-        if name not in _OURS:
-            return
-        if name == _ERRAND:
+        number = _number(name)
+        if number:
+            self._on_saved(number)
+        elif number == 0:
+            self._on_loaded(*(result or (0, {})))
+        elif name == _ERRAND:
             self.errand_ended.emit(result)
-            return
-        if name == _SAVE:
-            self.saved_at, self._any_saved = time.time(), True
-            log.info("checkpoint %d", self._number)
-            self.saved.emit()
-            return
-        number, states = result or (0, {})
+
+    def _on_loaded(self, number: int, states: dict[str, JobState]) -> None:
         self._number = max(self._number, number)
         self._any_saved = number > 0
         self.loaded.emit(states)
 
+    def _on_saved(self, number: int) -> None:
+        self.saved_at, self._any_saved = time.time(), True
+        log.info("checkpoint %d", number)
+        self.saved.emit(number)
+
     def _on_refused(self, name: str, sentence: str) -> None:
-        if name not in _OURS:
-            return
+        number = _number(name)
         if name == _ERRAND:
             self.errand_ended.emit(sentence)
-            return
-        if "checkpoint" not in sentence:  # what was not foreseen says only what, not of what
-            sentence = f"The checkpoint could not be {_DONE[name]}: {sentence.rstrip('.')}."
-        self.refused.emit(sentence)
+        elif number is not None:
+            if "checkpoint" not in sentence:  # what was not foreseen says only what, not of what
+                done = "saved" if number else "loaded"
+                sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
+            self.refused.emit(sentence, number)
 
     def close(self) -> None:
         self._timer.stop()
         self._disk.end()
         self._disk.wait()
+
+
+def _number(name: str) -> int | None:
+    """Of the request whose states the task saves; 0 where it loads, None where the task is another's."""
+    kind, _, number = name.rpartition(" ")
+    return 0 if name == _LOAD else int(number) if kind == _SAVE else None

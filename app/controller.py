@@ -107,6 +107,7 @@ class Controller(QObject):
         self._failures: dict[str, Failed] = {}
         self._remedy = Remedy("Restart", _for_window(session.config))
         self._to_start: set[str] = set()
+        self._last_asked = 0
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
@@ -182,7 +183,8 @@ class Controller(QObject):
                 self.stopped.emit()
             return
         self._enter(State.STOPPING)
-        if self.checkpoints.request():
+        self._last_asked = self.checkpoints.request()
+        if self._last_asked:
             self._last_checkpoint.start()
         else:
             self._dismiss()
@@ -326,13 +328,14 @@ class Controller(QObject):
             kept = f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
         return f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}. {kept} The other stages are paused."
 
-    def _on_saved(self) -> None:
-        if self.state == State.STOPPING:
+    def _on_saved(self, number: int) -> None:
+        """One that was asked for earlier ends nothing: the last is still to come."""
+        if self.state == State.STOPPING and number == self._last_asked:
             self._dismiss()
 
-    def _on_checkpoint_refused(self, sentence: str) -> None:
+    def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
         self.trouble_arose.emit(sentence)
-        if self.state == State.STOPPING:
+        if self.state == State.STOPPING and number == self._last_asked:
             self._dismiss()
         elif self.state in (State.STARTING, State.RESTARTING):
             self._to_start = set(self._to_start or NAMES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from core.events import (
     DemonstrationRecorded,
     Event,
     Failed,
+    JobState,
     Paused,
     PolicyPublished,
     PolicyUpdated,
@@ -38,7 +40,7 @@ from core.events import (
     Waited,
 )
 from core.preferences import PreferenceStore
-from core.session import Session
+from core.session import JOBS, Session
 from tests.app.fakes import Face, FakeProcess, make_frames, make_query, make_segment
 
 EMPTY = np.zeros((0,), np.float32)
@@ -267,6 +269,33 @@ def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbo
     face.engine["policy"].play(StateSaved("policy", 77, None))  # type: ignore[arg-type]
     face.controller.checkpoints.request()
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
+
+
+def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    checkpoints, policy = face.controller.checkpoints, face.engine["policy"]
+    face.controller._last_checkpoint.setInterval(60_000)
+    writing, written, save = threading.Event(), threading.Event(), Session.save
+
+    def slow(session: Session, number: int, states: dict[str, JobState]) -> None:
+        writing.set()
+        written.wait(5)
+        save(session, number, states)
+
+    monkeypatch.setattr(Session, "save", slow)
+    checkpoints.request()
+    qtbot.waitUntil(writing.is_set)
+    monkeypatch.setattr(policy, "send", policy.sent.append)  # it is busy
+    face.window.stop_action.trigger()
+    with qtbot.waitSignal(checkpoints.saved) as saved:
+        written.set()
+    assert saved.args == [1] and face.controller.state == State.STOPPING
+    with qtbot.waitSignal(face.controller.stopped):
+        policy.play(StateSaved("policy", 2, JobState({"x": np.ones(3)}, {"n": 2})))
+    assert numbers(face) == dict.fromkeys(JOBS, 2)
+    assert [line for line in caplog.messages if line.startswith("checkpoint")] == ["checkpoint 1", "checkpoint 2"]
 
 
 def numbers(face: Face) -> dict[str, int]:
