@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -21,7 +20,7 @@ from core.session import JOBS, Session
 
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
-_LOAD, _SAVE, _ERRAND = "load checkpoint", "save checkpoint", "errand"
+_LOAD, _SAVE = "load checkpoint", "save checkpoint"
 
 
 class Checkpointer(QObject):
@@ -32,14 +31,12 @@ class Checkpointer(QObject):
         saved(int): a checkpoint is on disk; the number of its request.
         refused(str, int): loading failed, or saving; one sentence, and the number of the request, 0 for loading.
         damage_found(str): the newest checkpoint was damaged and gave way to the one before; one sentence.
-        errand_ended(str): what `run` was given is done, or could not be; one sentence.
     """
 
     loaded = Signal(object)
     saved = Signal(int)
     refused = Signal(str, int)
     damage_found = Signal(str)
-    errand_ended = Signal(str)
 
     def __init__(self, session: Session, crew: Crew, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -105,23 +102,12 @@ class Checkpointer(QObject):
         self._session.save(number, {**(before[1] if before else {}), **states})
         curves.keep(self._session.folder, self._metrics)
 
-    def run(self, errand: Callable[[], None], done: str) -> None:
-        """Does something else with the session's files, while no checkpoint is being written; then tells `done`."""
-
-        def carry_out() -> str:
-            errand()
-            return done
-
-        self._disk.do(carry_out, _ERRAND)
-
     def _on_done(self, name: str, result: Any) -> None:
         number = _number(name)
         if number:
             self._on_saved(number)
         elif number == 0:
             self._on_loaded(*(result or (0, {})))
-        elif name == _ERRAND:
-            self.errand_ended.emit(result)
 
     def _on_loaded(self, number: int, states: dict[str, JobState]) -> None:
         self._number = max(self._number, number)
@@ -135,9 +121,7 @@ class Checkpointer(QObject):
 
     def _on_refused(self, name: str, sentence: str) -> None:
         number = _number(name)
-        if name == _ERRAND:
-            self.errand_ended.emit(sentence)
-        elif number is not None:
+        if number is not None:
             if "checkpoint" not in sentence:  # what was not foreseen says only what, not of what
                 done = "saved" if number else "loaded"
                 sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."

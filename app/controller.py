@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
 from app.crew import NAMES, TOGETHER, Crew
+from app.errands import Errands
 from app.films import Films
 from app.history import History
 from app.labelling import Labelling
@@ -111,6 +112,7 @@ class Controller(QObject):
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
+        self.errands = Errands(self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         measure = self.task.measure_name
         self.true_reward = TrueReward(self.labelling.teacher, self)
@@ -131,7 +133,7 @@ class Controller(QObject):
         self.checkpoints.saved.connect(self._on_saved)
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
-        self.checkpoints.errand_ended.connect(self.trouble_arose)
+        self.errands.errand_ended.connect(self.trouble_arose)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(self._on_labels_changed)
@@ -177,10 +179,9 @@ class Controller(QObject):
             self._load_when_ended()
 
     def stop(self) -> None:
-        """Takes a last checkpoint and ends the children; `stopped` follows within three seconds."""
-        if self.state in (State.STOPPING, State.STOPPED):
-            if self.state == State.STOPPED:
-                self.stopped.emit()
+        """Takes a last checkpoint and ends the children; `stopped` follows within three seconds, or as soon as the last
+        errand is done."""
+        if self.state == State.STOPPING:
             return
         self._enter(State.STOPPING)
         self._last_asked = self.checkpoints.request()
@@ -196,18 +197,19 @@ class Controller(QObject):
         self.labelling.close()
         self.crew.close()
         self.checkpoints.close()
+        self.errands.close()
         self.session.close()
 
     def export(self, target: Path) -> None:
         """Writes the session as one file, as it is on disk."""
-        self.checkpoints.run(lambda: export_session(self.session, target), f"{target.name} is written.")
+        self.errands.run(lambda: export_session(self.session, target), f"{target.name} is written.")
 
     def collect_diagnostics(self, target: Path) -> None:
-        self.checkpoints.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
+        self.errands.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
 
     def write(self, target: Path, content: Callable[[], bytes]) -> None:
         """Writes a file that the person asked for; what is in it is made in the thread that writes it."""
-        self.checkpoints.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
+        self.errands.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
 
     def show_pairs_again(self, on: bool) -> None:
         """Whether some pairs are put to the person a second time, in this session from now on."""
@@ -215,7 +217,7 @@ class Controller(QObject):
         value, told = (
             ("on", "Some pairs come again from now on.") if on else ("off", "No pair comes again from now on.")
         )
-        self.checkpoints.run(lambda: self.session.reconfigure(query__repeats=value), told)
+        self.errands.run(lambda: self.session.reconfigure(query__repeats=value), told)
 
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
@@ -347,5 +349,8 @@ class Controller(QObject):
 
     def _on_dismissed(self) -> None:
         if self.state == State.STOPPING:
-            self._enter(State.STOPPED)
-            self.stopped.emit()
+            self.errands.when_done(self._end_stop)
+
+    def _end_stop(self) -> None:
+        self._enter(State.STOPPED)
+        self.stopped.emit()

@@ -21,7 +21,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from core import checkpoint, disk, snapshots
@@ -84,7 +84,8 @@ def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
         archive.write(folder / _CONFIG, _CONFIG)
         archive.write(store, _STORE)
         for path in learned(folder):
-            archive.write(path, path.relative_to(folder).as_posix())
+            with suppress(FileNotFoundError):  # a session that is open has dropped it meanwhile for a newer one
+                archive.write(path, path.relative_to(folder).as_posix())
 
 
 def import_session(source: Path, folder: Path) -> None:

@@ -146,9 +146,12 @@ class Session:
 
 
 def learned(folder: Path) -> list[Path]:
-    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
+    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some.
+
+    The newest checkpoint first: where the session is open, whoever copies must have it before it gives way to others.
+    """
     curve = folder / curves.NAME
-    paths = [*checkpoint.kept(folder / "checkpoints"), *Snapshots(folder).paths()]
+    paths = [*reversed(checkpoint.kept(folder / "checkpoints")), *Snapshots(folder).paths()]
     return [*paths, curve] if curve.is_file() else paths
 
 

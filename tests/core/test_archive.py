@@ -70,6 +70,17 @@ def test_what_was_exported_comes_back_whole(session: Session, packed: Path, tmp_
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["back"]
 
 
+def test_an_open_session_may_drop_a_checkpoint_while_it_is_exported(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = archive.learned(session.folder)
+    session.save(3, {"policy": JobState({"x": np.full(5, 3, np.float32)}, {"n": 3})})  # which drops the first
+    monkeypatch.setattr(archive, "learned", lambda folder: listed)
+    export_session(session, tmp_path / "shared.somersault")
+    with zipfile.ZipFile(tmp_path / "shared.somersault") as opened:
+        assert sorted(opened.namelist()) == MEMBERS[1:]
+
+
 def test_changed_answers_and_repeats_come_back_too(session: Session, tmp_path: Path) -> None:
     with closing(session.store()) as store:
         first = store.change(2, Choice.TIE, "human").query
