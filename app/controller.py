@@ -223,7 +223,8 @@ class Controller(QObject):
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         if state == State.STARTING:
-            self.progress.first_pair.begin()
+            if self.labelling.pairs.shown is None:  # else the first pair waits for the person
+                self.progress.first_pair.begin()
         elif state != State.RUNNING:
             self.progress.first_pair.drop()
         self.checkpoints.keep_saving(state == State.RUNNING)
