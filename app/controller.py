@@ -118,7 +118,7 @@ class Controller(QObject):
         self.true_reward = TrueReward(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, tokens, self)
         self.past = PastPolicies(session, self.checkpoints.disk, self._known, self)
-        self.replays = Replays(self.past, measure, tokens, self)
+        self.replays = Replays(self.past, measure, tokens, lambda: "clips" in self.crew.running, self)
         self.films = Films(session.folder, self._remedy.config, make_process, self)
         self.crew.ports["snapshots"] = self.past
         self.history = History(session, self.labelling, tokens, self)
