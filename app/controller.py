@@ -117,7 +117,7 @@ class Controller(QObject):
         self.true_reward = TrueReward(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, tokens, self)
         self.past = PastPolicies(session, self.checkpoints.disk, self._known, self)
-        self.replays = Replays(self.past, measure, tokens, self)
+        self.replays = Replays(self.past, measure, tokens, lambda: "clips" in self.crew.running, self)
         self.films = Films(session.folder, self._remedy.config, make_process, self)
         self.crew.ports["snapshots"] = self.past
         self.history = History(session, self.labelling, tokens, self)
@@ -223,7 +223,8 @@ class Controller(QObject):
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         if state == State.STARTING:
-            self.progress.first_pair.begin()
+            if self.labelling.pairs.shown is None:  # else the first pair waits for the person
+                self.progress.first_pair.begin()
         elif state != State.RUNNING:
             self.progress.first_pair.drop()
         self.checkpoints.keep_saving(state == State.RUNNING)
