@@ -275,6 +275,7 @@ class Labelling(QObject):
         self._busy = False
         self._asked.clear()
         self.trouble_arose.emit(sentence)
+        self.wake_oracle()
 
     def _on_repeat_found(self, query: Query) -> None:
         self.pairs.offer(query)
