@@ -146,8 +146,9 @@ class AnswerWorker(QThread):
 
     def _replay(self, store: PreferenceStore, names: tuple[str, ...]) -> None:
         ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
-        answers = store.all()
-        for preference in answers:
+        count = 0
+        for preference in store.each():
             deliver(PreferenceAdded(preference), ports)
+            count += 1
         deliver(AnswersReplayed(), ports)
-        self.answers_counted.emit(len(answers))
+        self.answers_counted.emit(count)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -20,7 +21,7 @@ from core.session import JOBS, Session
 
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000
-_LOAD, _SAVE = "load checkpoint", "save checkpoint"
+_LOAD, _SAVE, _ERRAND = "load", "save ", "errand"
 
 
 class Checkpointer(QObject):
@@ -28,15 +29,17 @@ class Checkpointer(QObject):
 
     Signals:
         loaded(object): the newest states by job's name; empty where there are none.
-        saved(int): a checkpoint is on disk; the number of its request.
-        refused(str, int): loading failed, or saving; one sentence, and the number of the request, 0 for loading.
+        saved(int): the checkpoint of this number is on disk.
+        refused(str, int): loading failed, or saving; one sentence, and the number that was to be saved or 0.
         damage_found(str): the newest checkpoint was damaged and gave way to the one before; one sentence.
+        errand_ended(str): what `run` was given is done, or could not be; one sentence.
     """
 
     loaded = Signal(object)
     saved = Signal(int)
     refused = Signal(str, int)
     damage_found = Signal(str)
+    errand_ended = Signal(str)
 
     def __init__(self, session: Session, crew: Crew, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -51,6 +54,10 @@ class Checkpointer(QObject):
         self._disk.task_done.connect(self._on_done)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
+        self._errands, self._under_way = Background(self), 0
+        self._errands.task_done.connect(lambda _, told: self._on_errand_ended(told))
+        self._errands.task_refused.connect(lambda _, told: self._on_errand_ended(told))
+        self._errands.start()
         self._timer = QTimer(self, interval=_EVERY_MS)
         self._timer.timeout.connect(self.request)
 
@@ -74,8 +81,7 @@ class Checkpointer(QObject):
     def request(self) -> int:
         """Asks for a checkpoint; of a job that has failed, and what goes back with it, the last saved state stays.
 
-        Returns the number of the request, with which `saved` or `refused` answers unless a job ends before; 0 where
-        nobody is left to ask, or a job has failed before anything was saved.
+        Its number; 0 where nobody is left to ask, or a job has failed before anything was saved.
         """
         missing = set(JOBS) - set(self._crew.running)
         asked = set(JOBS) - {name for lost in missing for name in TOGETHER[lost]}
@@ -94,7 +100,7 @@ class Checkpointer(QObject):
         if set(self._states) == self._asked:
             number, states = self._number, self._states
             self._states = {}
-            self._disk.do(lambda: self._save(number, states), f"{_SAVE} {number}")
+            self._disk.do(lambda: self._save(number, states), f"{_SAVE}{number}")
 
     def _save(self, number: int, states: dict[str, JobState]) -> None:
         """In the disk's thread."""
@@ -102,38 +108,54 @@ class Checkpointer(QObject):
         self._session.save(number, {**(before[1] if before else {}), **states})
         curves.keep(self._session.folder, self._metrics)
 
+    def run(self, errand: Callable[[], None], done: str) -> None:
+        """Does something else with the session's files, in a thread of its own: the last checkpoint must not wait for
+        an export. `errand_ended` then tells `done`.
+        """
+
+        def carry_out() -> str:
+            errand()
+            return done
+
+        self._under_way += 1
+        self._errands.do(carry_out, _ERRAND)
+
+    @property
+    def runs_errands(self) -> bool:
+        return self._under_way > 0
+
+    def _on_errand_ended(self, told: str) -> None:
+        self._under_way -= 1
+        self.errand_ended.emit(told)
+
     def _on_done(self, name: str, result: Any) -> None:
-        number = _number(name)
-        if number:
-            self._on_saved(number)
-        elif number == 0:
+        if name == _LOAD:
             self._on_loaded(*(result or (0, {})))
+        elif name.startswith(_SAVE):
+            number = int(name.removeprefix(_SAVE))
+            self.saved_at, self._any_saved = time.time(), True
+            log.info("checkpoint %d", number)
+            self.saved.emit(number)
 
     def _on_loaded(self, number: int, states: dict[str, JobState]) -> None:
         self._number = max(self._number, number)
         self._any_saved = number > 0
         self.loaded.emit(states)
 
-    def _on_saved(self, number: int) -> None:
-        self.saved_at, self._any_saved = time.time(), True
-        log.info("checkpoint %d", number)
-        self.saved.emit(number)
-
     def _on_refused(self, name: str, sentence: str) -> None:
-        number = _number(name)
-        if number is not None:
-            if "checkpoint" not in sentence:  # what was not foreseen says only what, not of what
-                done = "saved" if number else "loaded"
-                sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
-            self.refused.emit(sentence, number)
+        if name == _LOAD:
+            self.refused.emit(_told(sentence, "loaded"), 0)
+        elif name.startswith(_SAVE):
+            self.refused.emit(_told(sentence, "saved"), int(name.removeprefix(_SAVE)))
 
     def close(self) -> None:
+        """Blocks until all is done; of errands there is none left then, if the session was stopped."""
         self._timer.stop()
-        self._disk.end()
-        self._disk.wait()
+        for thread in (self._errands, self._disk):
+            thread.end()
+            thread.wait()
 
 
-def _number(name: str) -> int | None:
-    """Of the request whose states the task saves; 0 where it loads, None where the task is another's."""
-    kind, _, number = name.rpartition(" ")
-    return 0 if name == _LOAD else int(number) if kind == _SAVE else None
+def _told(sentence: str, done: str) -> str:
+    """What was not foreseen says only what, not of what."""
+    return sentence if "checkpoint" in sentence else f"The checkpoint could not be {done}: {sentence.rstrip('.')}."

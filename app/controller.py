@@ -13,7 +13,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
 from app.crew import NAMES, TOGETHER, Crew
-from app.errands import Errands
 from app.films import Films
 from app.history import History
 from app.labelling import Labelling
@@ -108,11 +107,11 @@ class Controller(QObject):
         self._failures: dict[str, Failed] = {}
         self._remedy = Remedy("Restart", _for_window(session.config))
         self._to_start: set[str] = set()
-        self._last_asked = 0
+        self._last_number = 0
+        """Of the checkpoint that stopping waits for."""
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
-        self.errands = Errands(self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         measure = self.task.measure_name
         self.true_reward = TrueReward(self.labelling.teacher, self)
@@ -133,7 +132,7 @@ class Controller(QObject):
         self.checkpoints.saved.connect(self._on_saved)
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
-        self.errands.errand_ended.connect(self.trouble_arose)
+        self.checkpoints.errand_ended.connect(self._on_errand_ended)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(self._on_labels_changed)
@@ -179,13 +178,15 @@ class Controller(QObject):
             self._load_when_ended()
 
     def stop(self) -> None:
-        """Takes a last checkpoint and ends the children; `stopped` follows within three seconds, or as soon as the last
-        errand is done."""
+        """Takes a last checkpoint and ends the children; `stopped` follows within 3 s, or when the last errand ends."""
         if self.state == State.STOPPING:
             return
+        if self.state == State.STOPPED and not self.checkpoints.runs_errands:
+            self.stopped.emit()
+            return
         self._enter(State.STOPPING)
-        self._last_asked = self.checkpoints.request()
-        if self._last_asked:
+        self._last_number = self.checkpoints.request()
+        if self._last_number:
             self._last_checkpoint.start()
         else:
             self._dismiss()
@@ -197,19 +198,18 @@ class Controller(QObject):
         self.labelling.close()
         self.crew.close()
         self.checkpoints.close()
-        self.errands.close()
         self.session.close()
 
     def export(self, target: Path) -> None:
         """Writes the session as one file, as it is on disk."""
-        self.errands.run(lambda: export_session(self.session, target), f"{target.name} is written.")
+        self.checkpoints.run(lambda: export_session(self.session, target), f"{target.name} is written.")
 
     def collect_diagnostics(self, target: Path) -> None:
-        self.errands.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
+        self.checkpoints.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
 
     def write(self, target: Path, content: Callable[[], bytes]) -> None:
         """Writes a file that the person asked for; what is in it is made in the thread that writes it."""
-        self.errands.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
+        self.checkpoints.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
 
     def show_pairs_again(self, on: bool) -> None:
         """Whether some pairs are put to the person a second time, in this session from now on."""
@@ -217,7 +217,7 @@ class Controller(QObject):
         value, told = (
             ("on", "Some pairs come again from now on.") if on else ("off", "No pair comes again from now on.")
         )
-        self.errands.run(lambda: self.session.reconfigure(query__repeats=value), told)
+        self.checkpoints.run(lambda: self.session.reconfigure(query__repeats=value), told)
 
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
@@ -301,6 +301,7 @@ class Controller(QObject):
             keep_start(self.task.name, seconds)
 
     def _on_job_ended(self, name: str, reason: str) -> None:
+        failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
         if self.state == State.RESTARTING:
             self._to_start |= set(TOGETHER[name])
             self.crew.dismiss(self._to_start)
@@ -312,7 +313,6 @@ class Controller(QObject):
             self.crew.pause(True)
             self.checkpoints.request()
             self._enter(State.FAILED)
-            failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
             self._remedy = remedy(failure.lack, self._remedy.config)
             self.job_failed.emit(self._account(failure), self._remedy.name)
 
@@ -332,26 +332,30 @@ class Controller(QObject):
         return f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}. {kept} The other stages are paused."
 
     def _on_saved(self, number: int) -> None:
-        """One that was asked for earlier ends nothing: the last is still to come."""
-        if self.state == State.STOPPING and number == self._last_asked:
+        if self.state == State.STOPPING and number == self._last_number:
             self._dismiss()
 
     def _on_checkpoint_refused(self, sentence: str, number: int) -> None:
-        self.trouble_arose.emit(sentence)
-        if self.state == State.STOPPING and number == self._last_asked:
-            self._dismiss()
-        elif self.state in (State.STARTING, State.RESTARTING):
+        """number: 0 where none could be loaded."""
+        waited = number == 0 and self.state in (State.STARTING, State.RESTARTING)
+        if waited:
             self._to_start = set(self._to_start or NAMES)
             self._enter(State.FAILED if self.crew.running else State.STOPPED)
+        if waited and self.state == State.FAILED:
+            self.job_failed.emit(sentence, self._remedy.name)
+        else:
+            self.trouble_arose.emit(sentence)
+        self._on_saved(number)
 
     def _dismiss(self) -> None:
         self._last_checkpoint.stop()
         self.crew.dismiss()
 
-    def _on_dismissed(self) -> None:
-        if self.state == State.STOPPING:
-            self.errands.when_done(self._end_stop)
+    def _on_errand_ended(self, told: str) -> None:
+        self.trouble_arose.emit(told)
+        self._on_dismissed()
 
-    def _end_stop(self) -> None:
-        self._enter(State.STOPPED)
-        self.stopped.emit()
+    def _on_dismissed(self) -> None:
+        if self.state == State.STOPPING and not (self.crew.running or self.checkpoints.runs_errands):
+            self._enter(State.STOPPED)
+            self.stopped.emit()

@@ -26,7 +26,7 @@ _SIDE = 192
 
 
 class SummaryKeeper(QObject):
-    """Writes when the session is opened, with each checkpoint, and when it is paused or stopped.
+    """Writes when the session is opened, with each checkpoint, when it is paused or stopped, and when another teaches.
 
     What fails is logged and stops nothing: a session is whole without its summary.
     """
@@ -44,6 +44,7 @@ class SummaryKeeper(QObject):
         controller.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.checkpoints.saved.connect(self.write)
         controller.state_changed.connect(self._on_state_changed)
+        controller.labelling.teacher_changed.connect(self._on_teacher_changed)
         self.write()
 
     def write(self) -> None:
@@ -80,6 +81,9 @@ class SummaryKeeper(QObject):
     def _on_state_changed(self, state: str) -> None:
         if state in (State.PAUSED, State.STOPPED):
             self.write()
+
+    def _on_teacher_changed(self, teacher: str) -> None:
+        self.write()
 
     def _on_refused(self, name: str, sentence: str) -> None:
         log.warning("The session's %s was not kept: %s", name, sentence)

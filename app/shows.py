@@ -68,7 +68,10 @@ class Shows(QObject):
         self._live.halt()
 
     def _on_left(self) -> None:
-        self.demo = None
+        """A window that has only gone would go on drawing what the policy does."""
+        gone, self.demo = self.demo, None
+        if gone is not None:
+            gone.deleteLater()
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
             shown.disconnect(self._rest)
         if self._clips.shown and self._clips_played:

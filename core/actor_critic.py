@@ -35,6 +35,9 @@ class ActorCritic(ABC):
     by `mean` and `std` (o,), which travel with the weights; pictures are not, and those are empty then.
     """
 
+    shares = False
+    """Whether distributions and values share work, which `judged` then does once."""
+
     def __init__(
         self, observations: int, actor: list[Tensor], extra: list[Tensor], critic: list[Tensor], device: torch.device
     ) -> None:
@@ -75,7 +78,7 @@ class ActorCritic(ABC):
         return _tanh_network(normalised, self._critic).squeeze(-1)
 
     def judged(self, normalised: Tensor) -> tuple[Parameters, Tensor]:
-        """parameters_of and values at once, for networks in which they share work."""
+        """parameters_of and values at once, for networks in which they share work (`shares`)."""
         return self.parameters_of(normalised), self.values(normalised)
 
     @torch.no_grad()

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from core import checkpoint, disk, snapshots
 from core.errors import UserError
+from core.packing import require_unpackable
 from core.preferences import PreferenceStore
 from core.session import Session, learned, read_config
 
@@ -60,13 +61,17 @@ _DAMAGE = (
 
 
 def export_session(session: Session, target: Path) -> None:
-    """Writes the session as one file; one that was there is replaced. UserError where it can't be written."""
+    """Writes the session as one file; one that was there is replaced. UserError where it can't be written.
+
+    The session may go on meanwhile: what gives way to something newer before its turn is left out.
+    """
     part, copy = (target.with_name(f"{target.name}.{kind}.part") for kind in ("zip", "sqlite"))
+    paths = learned(session.folder)  # before the answers are copied: none that they build on may be missing
     try:
         with closing(session.store()) as store:
             store.copy_to(copy)
         with open(part, "wb") as file:
-            _pack(session.folder, copy, file)
+            _pack(session.folder, paths, copy, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, target)
@@ -78,13 +83,13 @@ def export_session(session: Session, target: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
+def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr(_MANIFEST, json.dumps({"format": _FORMAT}))
         archive.write(folder / _CONFIG, _CONFIG)
         archive.write(store, _STORE)
-        for path in learned(folder):
-            with suppress(FileNotFoundError):  # a session that is open has dropped it meanwhile for a newer one
+        for path in paths:
+            with suppress(FileNotFoundError):  # of two checkpoints the newer one is listed too
                 archive.write(path, path.relative_to(folder).as_posix())
 
 
@@ -180,10 +185,12 @@ def _examine(folder: Path, source: Path) -> None:
     try:
         read_config(folder)
         with closing(PreferenceStore(folder / _STORE)) as store:
-            store.all()
+            for kept in store.history():
+                for segment in (kept.preference.query.left, kept.preference.query.right):
+                    require_unpackable(segment)
         checkpoint.load_newest(folder / "checkpoints")
         snapshots.Snapshots(folder).moments()  # one that is damaged is left out, here as later
-    except UserError as error:
+    except (UserError, ValueError) as error:
         inner = str(error).replace(str(folder), "what is in it").rstrip(".")
         raise UserError(f"{source} was not imported: {inner}.") from error
 

@@ -21,7 +21,7 @@ _MAX_HEADER = 16 << 20
 """Bytes of names and JSON values. Real ones have some 100 kB; a liar's would fill the memory."""
 
 
-def packed(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
+def as_file(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
     """The file's content; `values` as JSON."""
     text = json.dumps(values)
     whole = {name: _contiguous(array) for name, array in arrays.items()}

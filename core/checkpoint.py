@@ -29,7 +29,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
     arrays = {f"{job}/{name}": a for job, state in states.items() for name, a in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
     path = folder / f"{number:08d}.safetensors"
-    write_atomically(path, files.packed({"version": _VERSION, "number": number, "values": values}, arrays))
+    write_atomically(path, files.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
     _prune(folder, path)
     return path
 

@@ -23,7 +23,7 @@ from core.events import Event, PreferenceAdded, RolloutReported
 from core.journal import session_log, warnings_to_stderr
 from core.policy.presets import presets
 from core.programs import WINDOW
-from core.session import Session
+from core.session import Session, read_config
 from core.tasks import CATALOGUE, find
 from core.tasks.base import Task
 
@@ -67,7 +67,7 @@ def _tasks(args: argparse.Namespace) -> None:
 
 def _teach(args: argparse.Namespace) -> None:
     started = time.monotonic()  # before the imports: they take seconds, and whoever waits waits for them too
-    machine.require_memory(machine.HEADLESS_MEMORY)
+    machine.require_memory(machine.headless_memory(_shows_pictures(args)))
     from core.headless import HeadlessRun, random_return
 
     _check_video_path(args.video)
@@ -100,6 +100,12 @@ def _teach(args: argparse.Namespace) -> None:
         _show(result, args.json)
     finally:
         session.close()
+
+
+def _shows_pictures(args: argparse.Namespace) -> bool:
+    """Whether the task that was named, or that of the session to be gone on with, shows the networks pictures."""
+    name = read_config(Path(args.resume)).task if args.resume else args.task
+    return name is not None and find(name).pictures is not None
 
 
 def _resumed(args: argparse.Namespace) -> Session:

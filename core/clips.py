@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import mujoco
 import numpy as np
@@ -11,7 +13,7 @@ import numpy.typing as npt
 
 from core.envs.models import CAMERA, load_model
 from core.errors import UserError, lack
-from core.pictures import decoded, fitted
+from core.pictures import Pixels, decoded, fitted
 from core.records import Float64, Frames
 from core.tasks.base import RobotTask, Task
 
@@ -20,59 +22,13 @@ _NO_OPENGL = "Clips can't be drawn, as OpenGL is missing here: sudo apt-get inst
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
-class Renderer(Protocol):
+class Renderer(ABC):
     """Draws the states of one task's segments. Use in one thread, as a context; close it when done."""
-
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-    def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
-        """states (k, S), one a step -> k steps of real time at `fps`, size x size pixels."""
-        ...
-
-
-def renderer_for(task: Task) -> Renderer:
-    """What draws the task's clips: a simulator, or else the pictures that were taken."""
-    return ClipRenderer(task) if isinstance(task, RobotTask) else PictureShow(task)
-
-
-class PictureShow:
-    """Shows the pictures that were taken while the task went on."""
 
     def __init__(self, task: Task) -> None:
         self._step_seconds = task.step_seconds
 
-    def __enter__(self) -> PictureShow:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """There is nothing to close."""
-
-    def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
-        """states (k, bytes) pictures, one a step -> k steps at `fps`; grey where no picture was kept."""
-        images = np.full((len(states), size, size, 3), _NO_PICTURE, np.uint8)
-        for image, row in zip(images, states, strict=True):
-            picture = decoded(row)
-            if picture is not None:
-                image[:] = fitted(picture, size)
-        times = np.arange(0, len(states) * self._step_seconds - 1e-9, 1 / fps)
-        return Frames(images[(times / self._step_seconds + 1e-9).astype(int)], fps)
-
-
-class ClipRenderer:
-    """Draws the states of one task. Use in one thread; close it when done."""
-
-    def __init__(self, task: RobotTask) -> None:
-        self._task = task
-        self._model = load_model(task)
-        self._model.vis.quality.offsamples = 0  # with shadows, this is what costs most without a GPU: 43 ms to 7
-        self._data = mujoco.MjData(self._model)
-        self._renderer: mujoco.Renderer | None = None
-
-    def __enter__(self) -> ClipRenderer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -80,25 +36,70 @@ class ClipRenderer:
     ) -> None:
         self.close()
 
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
+        """states (k, S), one a step -> k steps of real time at `fps`, size x size pixels."""
+        pixels = np.empty((len(self._moments(len(states), fps)), size, size, 3), np.uint8)
+        for image, picture in zip(pixels, self.pictures(states, size, fps), strict=True):
+            image[:] = picture
+        return Frames(pixels, fps)
+
+    @abstractmethod
+    def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
+        """Those of `render`, each (size, size, 3) and drawn only when it is asked for: a long film fits no memory."""
+
+    def _moments(self, steps: int, fps: float) -> Float64:
+        """When each picture is, counted in steps."""
+        moments: Float64 = np.arange(0, steps * self._step_seconds - 1e-9, 1 / fps) / self._step_seconds
+        return moments
+
+
+def renderer_for(task: Task) -> Renderer:
+    """What draws the task's clips: a simulator, or else the pictures that were taken."""
+    return ClipRenderer(task) if isinstance(task, RobotTask) else PictureShow(task)
+
+
+class PictureShow(Renderer):
+    """Shows the pictures that were taken while the task went on."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
+        """states (k, bytes) pictures, one a step; grey where no picture was kept."""
+        shown = -1
+        for step in (self._moments(len(states), fps) + 1e-9).astype(int):
+            if step != shown:
+                shown, picture = step, decoded(states[step])
+                image = np.full((size, size, 3), _NO_PICTURE, np.uint8) if picture is None else fitted(picture, size)
+            yield image
+
+
+class ClipRenderer(Renderer):
+    """Draws the states of one task. Use in one thread; close it when done."""
+
+    def __init__(self, task: RobotTask) -> None:
+        super().__init__(task)
+        self._model = load_model(task)
+        self._model.vis.quality.offsamples = 0  # with shadows, this is what costs most without a GPU: 43 ms to 7
+        self._data = mujoco.MjData(self._model)
+        self._renderer: mujoco.Renderer | None = None
+
     def close(self) -> None:
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
 
-    def render(self, states: Float64, size: int, fps: float) -> Frames:
-        """states (k, S), one a step -> k steps of real time at `fps`, size x size pixels, following the robot.
-
-        Between two states the pose is interpolated, so that motion is even at any frame rate.
-        """
-        times = np.arange(0, len(states) * self._task.step_seconds - 1e-9, 1 / fps) / self._task.step_seconds
-        pixels = np.empty((len(times), size, size, 3), np.uint8)
-        renderer = self._sized(size)
-        for image, time in zip(pixels, np.minimum(times, len(states) - 1), strict=True):
-            self._pose(states, time)
+    def pictures(self, states: Float64, size: int, fps: float) -> Iterator[Pixels]:
+        """They follow the robot. Between two states the pose is interpolated: motion is even at any frame rate."""
+        for moment in np.minimum(self._moments(len(states), fps), len(states) - 1):
+            renderer = self._sized(size)
+            self._pose(states, moment)
             renderer.update_scene(self._data, camera=CAMERA)
             self._plain(renderer)
-            renderer.render(out=image)
-        return Frames(pixels, fps)
+            yield renderer.render()
 
     def _sized(self, size: int) -> mujoco.Renderer:
         if self._renderer is None or self._renderer.height != size:

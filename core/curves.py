@@ -30,7 +30,7 @@ def keep(folder: Path, metrics: Metrics) -> None:
     """Writes them into the session's folder. What can't be written is logged: the session itself is not in danger."""
     named = [(name, one) for name, one in metrics.series().items() if len(name) <= _MAX_NAME][:_MAX_SERIES]
     strides = {name: one.stride for name, one in named}
-    content = files.packed({"version": _VERSION, "strides": strides}, {name: one.points() for name, one in named})
+    content = files.as_file({"version": _VERSION, "strides": strides}, {name: one.points() for name, one in named})
     try:
         disk.write_atomically(folder / NAME, content)
     except UserError as error:

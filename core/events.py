@@ -37,7 +37,7 @@ class JobState:
 class JobSpec:
     """What a child needs to build its job.
 
-    name: one of core.session.JOBS, 'clips' or 'previews'; config: Config.to_dict()
+    name: one of core.session.JOBS, 'clips', 'previews', 'film' or 'play'; config: Config.to_dict()
     """
 
     name: str

@@ -91,7 +91,7 @@ class HeadlessRun:
         self._snapshot_due = 0
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
-        for preference in self._store.all():
+        for preference in self._store.each():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)
         self._turn("policy")  # it publishes at once, so that a resumed rollout acts as it did before
@@ -203,9 +203,9 @@ def evaluate(
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
     each = -(-episodes // count)
-    finished, states = run_episodes(env, actor, each, each * task.longest_episode)
+    finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
     env.close()
     finished = finished[:episodes]
     returns = [total for total, _ in finished]
     figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
-    return {**figures, "measure": mean_measure(finished), "states": states[: task.episode_steps]}
+    return {**figures, "measure": mean_measure(finished), "states": states}

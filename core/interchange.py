@@ -28,7 +28,7 @@ from safetensors.numpy import load, save
 
 from core import disk
 from core.errors import UserError
-from core.packing import from_arrays, to_arrays
+from core.packing import from_arrays, require_unpackable, to_arrays
 from core.preferences import Kept, PreferenceStore
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import Change
@@ -133,6 +133,8 @@ def _read(source: Path) -> list[Kept]:
         name, _, key = full.rpartition(".")
         own.setdefault(key, {})[name] = array
     segments = {entry["id"]: _segment(entry, own) for entry in table["segments"]}
+    for segment in segments.values():
+        require_unpackable(segment)
     kept = [_entry(row, segments) for row in table["preferences"]]
     if len({entry.preference.id for entry in kept}) < len(kept):
         raise ValueError("an answer is there twice")

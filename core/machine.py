@@ -9,11 +9,25 @@ from core.errors import UserError
 
 WINDOW_MEMORY = 1_500_000_000
 """Bytes that the window and its four children take after some minutes."""
-HEADLESS_MEMORY = 600_000_000
-"""Bytes that a headless run takes, all in one process."""
-SESSION_ROOM = 100_000_000
-"""Bytes on disk: a few thousand answers, three checkpoints and the log."""
+_ROBOT_MEMORY, _GAME_MEMORY = 600_000_000, 1_100_000_000
+_ROBOT_ROOM, _GAME_ROOM = 100_000_000, 600_000_000
 _MEMINFO = Path("/proc/meminfo")
+
+
+def headless_memory(pictures: bool) -> int:
+    """Bytes that a headless run takes, all in one process; `pictures`: of a task with some, such as a game.
+
+    A game takes 650 MB with its first answers, and the 3,300 that it is to have come to 100 to 360 MB.
+    """
+    return _GAME_MEMORY if pictures else _ROBOT_MEMORY
+
+
+def session_room(pictures: bool) -> int:
+    """Bytes on disk: a few thousand answers, three checkpoints, the policies of the past and the log.
+
+    A game's answers come to as much as in memory, three of its checkpoints to 70 MB and its policies to 100.
+    """
+    return _GAME_ROOM if pictures else _ROBOT_ROOM
 
 
 def require_memory(least: int, meminfo: Path = _MEMINFO) -> None:
@@ -35,13 +49,13 @@ def free_memory(meminfo: Path = _MEMINFO) -> int | None:
     return 1024 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
 
 
-def require_room(folder: Path) -> None:
-    """UserError where the disk that `folder` is on, or will be made on, is nearly full."""
+def require_room(folder: Path, least: int) -> None:
+    """UserError where the disk that `folder` is on, or will be made on, has fewer bytes free."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
-    if free < SESSION_ROOM:
+    if free < least:
         raise UserError(
-            f"Only {free / 1e6:.0f} MB are free on the disk of {folder} and a session needs {SESSION_ROOM / 1e6:.0f}:"
+            f"Only {free / 1e6:.0f} MB are free on the disk of {folder} and a session needs {least / 1e6:.0f}:"
             " make room there, or name another folder with --session."
         )
 

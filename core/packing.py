@@ -165,11 +165,26 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
             raise ValueError(f"segment {id} is not whole: it has not as many actions as observations")
         return Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
     reel = Reel(_read(arrays, "pictures", "pictures"), arrays["stacks"])
-    in_range = not reel.stacks.size or 0 <= reel.stacks.min() <= reel.stacks.max() < reel.pictures.shape[0]
-    if len(reel.stacks) != len(actions) or len(reel.pictures.shape) != 3 or not in_range:
+    if not _is_whole(reel) or len(reel.stacks) != len(actions):
         raise ValueError(f"segment {id} is not whole: it has not as many actions as observations")
     states = arrays["states"] if "states" in arrays else _read(arrays, "states", "states_packed")
     return PackedSegment(id, reel, actions, states, rewards, env_steps)
+
+
+def _is_whole(reel: Reel) -> bool:
+    """Whether its pictures, as they claim to be, can be stacked, and in a believable size."""
+    stacks, shape = reel.stacks, reel.pictures.shape
+    if not np.issubdtype(stacks.dtype, np.integer) or stacks.ndim != 2 or len(shape) != 3:
+        return False
+    in_range = not stacks.size or 0 <= stacks.min() <= stacks.max() < shape[0]
+    return in_range and stacks.size * shape[1] * shape[2] <= _LARGEST
+
+
+def require_unpackable(segment: Segment) -> None:
+    """ValueError where what is packed in it is not what it claims to be."""
+    if isinstance(segment, PackedSegment):
+        segment.reel.pictures.array()
+        _ = segment.states
 
 
 def _read(arrays: Mapping[str, npt.NDArray[Any]], name: str, payload: str) -> Packed:

@@ -31,6 +31,8 @@ _CHUNK = 512
 class PictureActorCritic(Categorical):
     """Discrete actions from pictures. What the value shares with the policy counts as the policy's."""
 
+    shares = True
+
     def __init__(
         self,
         pictures: tuple[int, int, int],

@@ -71,7 +71,6 @@ class PreferenceStore:
         if not read_only and not seals.prepared(self._db):
             with self._transaction():
                 seals.prepare(self._db)
-        self._columns = schema.columns(self._db)
 
     def _tune(self, ours: bool) -> None:
         """Makes what is missing; to write otherwise too would keep a full disk's answers from being read."""
@@ -160,6 +159,18 @@ class PreferenceStore:
         """Every label: the answers that stand, in the order given, without those that only repeat another."""
         found = [kept.preference for kept in self.history() if not kept.withdrawn]
         return [preference for preference in found if preference.query.repeats is None]
+
+    def each(self) -> Iterator[Preference]:
+        """The labels as `all` gives them, each read when it is its turn: thousands with pictures would fill the memory.
+
+        UserError at one that can't be read.
+        """
+        with self._plain_errors():
+            repeats = schema.columns(self._db, ("repeats",))
+            standing = f"SELECT id FROM preferences WHERE withdrawn = 0 AND {repeats} IS NULL ORDER BY id"
+            keys = self._db.execute(standing).fetchall()
+        for (key,) in keys:
+            yield from self._read("WHERE id = ?", key)
 
     def history(self) -> list[Kept]:
         """Every answer, those taken back too, in the order given."""
@@ -252,7 +263,8 @@ class PreferenceStore:
 
     def _read(self, condition: str, *values: int) -> list[Preference]:
         with self._plain_errors():
-            found = self._db.execute(f"SELECT id, {self._columns} FROM preferences {condition}", values).fetchall()
+            columns = schema.columns(self._db)  # anew each time: another connection may bring the store up to date
+            found = self._db.execute(f"SELECT id, {columns} FROM preferences {condition}", values).fetchall()
             return [self._checked(row[0], self._preference(row)) for row in found]
 
     def _checked(self, key: int, preference: Preference) -> Preference:

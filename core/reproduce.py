@@ -98,7 +98,7 @@ def _result(run: Run, config: Config, out: Path, title: str, progress: Progress)
     path = out / "runs" / f"{run.name}.json"
     if path.exists():
         result: dict[str, Any] = json.loads(path.read_bytes())
-        _require_same(config.to_dict(), result["config"], path)
+        _require_same(config, Config.from_dict(result["config"]), path)
         return result
     session = _session(run, config, out)
     with progress(title, config) as show:
@@ -114,14 +114,14 @@ def _session(run: Run, config: Config, out: Path) -> Session:
         return Session.create(folder, config)
     session = Session.open(folder)
     try:
-        _require_same(config.to_dict(), session.config.to_dict(), folder)
+        _require_same(config, session.config, folder)
     except UserError:
         session.close()
         raise
     return session
 
 
-def _require_same(asked: dict[str, Any], there: dict[str, Any], path: Path) -> None:
+def _require_same(asked: Config, there: Config, path: Path) -> None:
     if asked != there:
         raise UserError(f"{path} was made with other settings: give the same ones, or another folder.")
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from core.envs.base import Environment
 from core.records import Float32, Observations, Segment
@@ -85,19 +84,23 @@ def collect(
     )
 
 
-def run_episodes(env: Environment, act: Act, each: int, limit: int) -> tuple[list[Episode], Any]:
-    """Acts until every environment has ended `each` episodes, or for `limit` steps.
+def run_episodes(env: Environment, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[Episode], Any]:
+    """Acts until every environment has ended `each` episodes and `keep` steps are taken, or for `limit` steps.
 
-    Returns those episodes, the first of all environments before their second, and environment 0's states (steps, S).
-    Later ones of environments that were done sooner don't count: short episodes would be counted too often.
+    Returns those episodes, the first of all environments before their second, and environment 0's states (steps, S) at
+    the first `keep` of the steps. Later episodes of environments that were done sooner don't count: short ones would
+    be counted too often.
     """
     episodes: list[list[Episode]] = [[] for _ in range(env.count)]
-    states: list[npt.NDArray[Any]] = []
-    while len(states) < limit and min(map(len, episodes)) < each:
-        states.append(env.states[0])
+    states = np.zeros((min(keep, limit), env.states.shape[1]), env.states.dtype)
+    steps = 0
+    while steps < limit and (steps < keep or min(map(len, episodes)) < each):
+        if steps < len(states):
+            states[steps] = env.states[0]  # a copy: a view would keep the states of all environments alive
+        steps += 1
         actions, _ = act(env.observations)
         step = env.step(actions)
         for row, episode in zip(step.finished_rows, step.finished, strict=True):
             episodes[row].append(episode)
     rounds = [[own[number] for own in episodes if len(own) > number] for number in range(each)]
-    return [episode for counted in rounds for episode in counted], np.stack(states)
+    return [episode for counted in rounds for episode in counted], states

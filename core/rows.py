@@ -10,7 +10,7 @@ from core import schema
 from core.programs import COMMAND_LINE
 from core.records import Choice
 
-_LIGHT = "id, left_segment, right_segment, choice, labeller, answered_at, withdrawn, repeats"
+_LIGHT = ("id", "left_segment", "right_segment", "choice", "labeller", "answered_at", "withdrawn", "repeats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,19 @@ def read_rows(db: sqlite3.Connection, key: int | None = None) -> list[AnswerRow]
 
     One that can't be read is there too, with the sentence that says so.
     """
-    changes: dict[int, list[Any]] = {}
-    for row in db.execute("SELECT preference, choice, labeller, changed_at, newest FROM changes ORDER BY id"):
-        changes.setdefault(row[0], []).append(row[1:])
+    changes = _all_changes(db)
     condition, values = ("", ()) if key is None else (" WHERE id = ?", (key,))
-    found = db.execute(f"SELECT {_LIGHT} FROM preferences{condition} ORDER BY id", values)
+    found = db.execute(f"SELECT {schema.columns(db, _LIGHT)} FROM preferences{condition} ORDER BY id", values)
     return [_row(row, changes.get(row[0], [])) for row in found]
+
+
+def _all_changes(db: sqlite3.Connection) -> dict[int, list[Any]]:
+    """By answer, oldest first; none in a store of a version that kept none."""
+    changes: dict[int, list[Any]] = {}
+    if schema.has_changes(db):
+        for row in db.execute("SELECT preference, choice, labeller, changed_at, newest FROM changes ORDER BY id"):
+            changes.setdefault(row[0], []).append(row[1:])
+    return changes
 
 
 def changes_of(db: sqlite3.Connection, key: int) -> list[tuple[Any, ...]]:

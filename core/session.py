@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from core import checkpoint, curves, disk, machine
@@ -33,12 +35,16 @@ from core.events import (
     RewardPublished,
 )
 from core.preferences import PreferenceStore
+from core.records import Segment
 from core.snapshots import Snapshots, snapshots_of
+from core.tasks import find
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
 REWARD = "reward_"
 """What the names of its reward snapshot's weights begin with in the rollout's state."""
+_NOTHING = np.zeros((0, 0), np.float32)
+_NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
 _MAX_CONFIG = 1 << 20
 """Bytes; real ones have two thousand."""
 
@@ -67,12 +73,21 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     """Hands the event to the jobs that it concerns, as far as they run here.
 
     No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
+    The rollout only counts answers, and is sent none of their segments.
     """
     if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
         return
     for name in ROUTES.get(type(event), ()):
         if name in ports:
-            ports[name].send(event)
+            ports[name].send(_counted(event) if name == "rollout" else event)
+
+
+def _counted(event: Event) -> Event:
+    """Of an answer what is left without its segments."""
+    if not isinstance(event, PreferenceAdded | PreferenceChanged):
+        return event
+    pair = replace(event.preference.query, left=_NO_SEGMENT, right=_NO_SEGMENT)
+    return replace(event, preference=replace(event.preference, query=pair))
 
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
@@ -97,7 +112,7 @@ class Session:
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
-        machine.require_room(folder)
+        machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -146,12 +161,9 @@ class Session:
 
 
 def learned(folder: Path) -> list[Path]:
-    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some.
-
-    The newest checkpoint first: where the session is open, whoever copies must have it before it gives way to others.
-    """
+    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
     curve = folder / curves.NAME
-    paths = [*reversed(checkpoint.kept(folder / "checkpoints")), *Snapshots(folder).paths()]
+    paths = [*checkpoint.kept(folder / "checkpoints"), *Snapshots(folder).paths()]
     return [*paths, curve] if curve.is_file() else paths
 
 

@@ -103,7 +103,7 @@ class Snapshots:
             return False
         values = {"version": _VERSION, **asdict(moment)}
         values["measure"] = moment.measure if math.isfinite(moment.measure) else None
-        content = files.packed(values, weights)
+        content = files.as_file(values, weights)
         write_atomically(self._path(moment.env_steps), content)
         self._thin(max(_FEWEST, min(self._limit, _BYTES // len(content))))
         return True

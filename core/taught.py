@@ -59,7 +59,8 @@ def environment(folder: str | Path, seed: int = 0) -> TaskEnvironment:
 class TaskEnvironment(gymnasium.Env[Observations, Any]):
     """One environment of a task. Its reward is the task's true one, and 0 where it has none.
 
-    An episode has the task's fixed length, and is truncated then; none is terminated, as Appendix A asks.
+    An episode has the task's fixed length, and is truncated then; none is terminated, as Appendix A asks. A game, of
+    which the learner sees no end, goes on where it is over with the next one.
     """
 
     def __init__(self, config: Config, seed: int = 0) -> None:
@@ -71,6 +72,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         self.action_space = _action_space(self._kinds)
         self._rng = generator(seed, "environment")
         self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
+        self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Observations, dict[str, Any]]:
         super().reset(seed=seed)
@@ -78,13 +80,16 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
             self._rng = generator(seed, "environment")
         self._env.close()
         self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
+        self._steps = 0
         return self._env.observations[0].copy(), {}
 
     def step(self, action: Action) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         step = self._env.step(_row(action, self._kinds)[None])
         ended = bool(step.ended[0])
         observation = step.end_observations[0] if ended else step.observations[0]
-        return observation.copy(), float(np.nan_to_num(step.true_rewards[0])), False, ended, {}
+        self._steps += 1
+        truncated = ended or self._steps == self._task.episode_steps
+        return observation.copy(), float(np.nan_to_num(step.true_rewards[0])), False, truncated, {}
 
     def close(self) -> None:
         self._env.close()

@@ -44,7 +44,15 @@ _UNWANTED = (
     *("PySide6/Qt/plugins/imageformats/libqwebp*", "*libQt6Network*"),
     # headers, stubs, static libraries, tests and sources wherever they are
     *("*.pyi", "*.a", "*.lib", "*.h", "*.hpp", "*.c", "*.pyx", "*.pxd", "*/tests/*", "*/testing/*", "*.md5"),
-    *("pyqtgraph/examples/*", "pygame/docs/*", "pygame/examples/*", "_tcl_data/*", "_tk_data/*", "tcl8/*"),
+    *(
+        "*/__pycache__/*",
+        "pyqtgraph/examples/*",
+        "pygame/docs/*",
+        "pygame/examples/*",
+        "_tcl_data/*",
+        "_tk_data/*",
+        "tcl8/*",
+    ),
 )
 
 _TORCH_SOURCE = re.compile(r"torch/(?!(nn|jit|utils|optim|distributions)/)\w+/.*(?<!config)\.py")

@@ -60,6 +60,11 @@ class Banner(QFrame):
         if not self.shows_failure:
             self.hide()
 
+    def clear_failure(self) -> None:
+        """It is dealt with; what a notice tells is not."""
+        if self.property("kind") == "failure":
+            self.hide()
+
     def _tell(self, text: str, kind: str) -> None:
         self.text.setText(text)
         self.setAccessibleDescription(text)

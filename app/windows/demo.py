@@ -178,6 +178,7 @@ class DemoWindow(QWidget):
         labelling.pair_shown.connect(self._on_pair_shown)
         labelling.pair_awaited.connect(self._on_pair_awaited)
         labelling.answer_kept.connect(self._on_answer_kept)
+        labelling.answer_withdrawn.connect(self._on_answer_withdrawn)
         labelling.teacher_changed.connect(self._ask)
         labelling.trouble_arose.connect(self._tell)
         controller.trouble_arose.connect(self._tell)
@@ -222,8 +223,7 @@ class DemoWindow(QWidget):
         self._flash_end.stop()
         self.clips.show_pair(None)
         self.policy.halt()
-        if self._controller.state not in (State.STOPPING, State.STOPPED):
-            self._controller.labelling.set_teacher(self._teacher_before)
+        self._controller.labelling.set_teacher(self._teacher_before)
         event.accept()
         self.left.emit()
 
@@ -258,11 +258,17 @@ class DemoWindow(QWidget):
             tile.setEnabled(asks)
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        self._foot.setText(self._hints)
+        if preference.labeller == HUMAN:  # as in the main window: what was told stays until a person goes on
+            self._foot.setText(self._hints)
         self.clips.flash(preference.choice)
         self._light_none()
         self.tiles[preference.choice].set_chosen(True)
         self._flash_end.start()
+
+    def _on_answer_withdrawn(self) -> None:
+        self.clips.end_flash()
+        self._flash_end.stop()
+        self._light_none()
 
     def _ask(self) -> None:
         progress = self._controller.progress

@@ -36,7 +36,6 @@ from app.playback import Playback
 from app.playing import Playing, playable
 from app.review import Review
 from app.shows import Shows
-from app.teachers import keep_teacher
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
@@ -60,10 +59,12 @@ class MainWindow(QMainWindow):
     Signals:
         closed(): every child and thread has ended and the window is gone.
         start_page_requested(): the person wants another session; the window closes.
+        quit_requested(): the person wants to leave the program; the window closes.
     """
 
     closed = Signal()
     start_page_requested = Signal()
+    quit_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -128,7 +129,6 @@ class MainWindow(QMainWindow):
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
         self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
-        self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
@@ -177,7 +177,7 @@ class MainWindow(QMainWindow):
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
             Command.START_PAGE: self._on_start_page_requested,
-            Command.QUIT: self.close,
+            Command.QUIT: self._on_quit_requested,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             Command.PLAY: self.playing.open,
             **self.playback.handlers,
@@ -204,7 +204,6 @@ class MainWindow(QMainWindow):
         labelling.milestone_reached.connect(self._on_milestone_reached)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
-        labelling.teacher_changed.connect(lambda teacher: keep_teacher(controller.session, teacher))
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
@@ -214,7 +213,7 @@ class MainWindow(QMainWindow):
         self.commands.meaning_requested.connect(self.carry_out)
         self.playing.refused.connect(self.banner.tell_notice)
         self.banner.restart_requested.connect(controller.restart)
-        self.banner.quit_requested.connect(self.close)
+        self.banner.quit_requested.connect(self._on_quit_requested)
 
     def carry_out(self, meaning: Meaning) -> None:
         """What a key, a menu or a hint asks for."""
@@ -251,14 +250,14 @@ class MainWindow(QMainWindow):
         event.ignore()
         if not self._closing:
             self._closing = True
-            self.shows.leave_demo()
-            self.playing.close()
+            self._close_others()
             keep_place(self)
             self._controller.stop()
 
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
+            self._close_others()  # a key may have opened one while the last checkpoint was being written
             self.review.close()
             self.clips.show_pair(None)
             self.live.halt()
@@ -267,6 +266,10 @@ class MainWindow(QMainWindow):
             self._controller.close()
             self.close()
             self.closed.emit()
+
+    def _close_others(self) -> None:
+        self.shows.leave_demo()
+        self.playing.close()
 
     def _on_pair_shown(self, pair: Pair) -> None:
         self.clips.show_pair(pair)
@@ -293,7 +296,8 @@ class MainWindow(QMainWindow):
         self.empty.tell(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        self.banner.clear_notice()
+        if preference.labeller == HUMAN:  # nobody has read it while the oracle answers
+            self.banner.clear_notice()
         thoughts = preference.query.predicted if self.playback.tells_thoughts else ()
         self.clips.flash(preference.choice, thoughts)
         self.strip.refresh()
@@ -325,8 +329,8 @@ class MainWindow(QMainWindow):
         icons.give(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
-        if state == State.RUNNING:
-            self.banner.hide()
+        if state in (State.RUNNING, State.STOPPED):
+            self.banner.clear_failure()
         self._settle()
 
     def _on_hidden_changed(self) -> None:
@@ -337,6 +341,10 @@ class MainWindow(QMainWindow):
 
     def _on_start_page_requested(self) -> None:
         self.start_page_requested.emit()
+        self.close()
+
+    def _on_quit_requested(self) -> None:
+        self.quit_requested.emit()
         self.close()
 
     def _on_pause_requested(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ _SCENES = 8
 _SCENE_SECONDS, _LAST_SECONDS, _CARD_SECONDS = 4.0, 8.0, 4.0
 _MAX_HEIGHT = 2160
 _EPISODES = 8
-"""The measure in a caption is the mean of so many."""
+"""The measure in a caption is the mean of so many, or what it was known to be in training where some never ended."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +104,17 @@ class FilmJob:
         actor, task = Actor(self._config, None), self._task
         with weights_must_fit():
             actor.load(weights)
-        rng, film = generator(self._config.seed, "film"), Film(1, task.episode_steps)
-        env = make(task, _EPISODES, rng, threads=1, staggered=False, film=film)
+        # What a game is worth shows only once it is over, long after the scene: the training's own figure does, then.
+        measured = not task.pictures or math.isnan(moment.measure)
+        count, limit = (_EPISODES, task.longest_episode) if measured else (1, task.episode_steps)
+        film = Film(1, task.episode_steps, one_in=limit)  # the first stretch alone
+        env = make(task, count, generator(self._config.seed, "film"), threads=1, staggered=False, film=film)
         try:
-            finished, states = run_episodes(env, actor, 1, task.episode_steps)
+            finished, states = run_episodes(env, actor, 1, limit, task.episode_steps)
         finally:
             env.close()
         figures = [measure[task.measure_name] for _, measure in finished]
-        mean = float(np.mean(figures)) if figures else moment.measure  # a game may be longer than its scene
+        mean = float(np.mean(figures)) if measured and len(figures) == _EPISODES else moment.measure
         return Scene(moment, Caption(moment.told, figure(mean), task.measure_title), mean, states)
 
     def _steps(self, seconds: float) -> int:
@@ -128,14 +132,14 @@ class FilmJob:
         yield from _held(cards.title_card(height, task.title, task.instruction, _taught(last.moment)))
         for at, scene in enumerate(scenes):
             steps = self._steps(_LAST_SECONDS if scene is last else _SCENE_SECONDS)
-            for clip in renderer.render(scene.states[:steps], height, _FPS).pixels:
+            for clip in renderer.pictures(scene.states[:steps], height, _FPS):
                 yield cards.learning(clip, task.title, scene.caption, curve, at)
         facts = f"{task.title} · {last.moment.env_steps:,} steps of simulation · Somersault"
         yield from _held(cards.end_card(height, scenes[0].caption, last.caption, facts, curve))
 
     def _pair(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
         steps, side = self._steps(_LAST_SECONDS), height * 8 // 9
-        clips = [renderer.render(scene.states[:steps], side, _FPS).pixels for scene in scenes]
+        clips = [renderer.pictures(scene.states[:steps], side, _FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
             yield cards.side_by_side((before, after), [scene.caption for scene in scenes])
 

@@ -56,7 +56,7 @@ class RewardJob:
         )
         self._first = max(1, min(first_labels(config.labels, config.query), config.reward.latest or config.labels))
         self._generation = 0
-        self._owed = self._under_way = False
+        self._owed = self._under_way = self._unfitted = False
         self._batch = config.rollout.environments * config.rollout.steps
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
@@ -70,16 +70,21 @@ class RewardJob:
                 self._take_up()
             case PreferenceAdded(preference) | PreferenceChanged(preference):
                 self._fit.add(preference)
-                self._owed |= not (self._config.reward.pace and self._generation)
+                self._note_change()
             case PreferenceWithdrawn(preference_id):
                 self._fit.remove(preference_id)
-                self._owed = True
+                self._note_change()
             case PolicyPublished(version):
                 self._version = version
                 if abs(version - self._fitted_for) * self._batch >= self._steps_between:
                     self._owed = True
             case JudgementRequested(token):
                 self._asked = token
+
+    def _note_change(self) -> None:
+        """Of the answers: reason enough for a round, but where rounds are so long that they keep a pace."""
+        self._unfitted = True
+        self._owed |= not (self._config.reward.pace and self._generation)
 
     @property
     def _steps_between(self) -> float:
@@ -96,9 +101,11 @@ class RewardJob:
             elif missing > 0:
                 yield Waited("reward", f"the first reward fit waits for {missing} more answers")
             elif not self._owed:
-                yield Waited("reward", "the reward is fitted to all answers")
+                new = "new answers wait for the next reward fit"
+                yield Waited("reward", new if self._unfitted else "the reward is fitted to all answers")
             else:
-                self._owed, self._fitted_for = False, self._version
+                self._owed = self._unfitted = False
+                self._fitted_for = self._version
                 self._under_way = True
                 yield from self._round()
                 self._under_way = False

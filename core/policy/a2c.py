@@ -30,7 +30,7 @@ class A2C(OnPolicyOptimiser):
 
     def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
         network = self.network
-        parameters = network.parameters_of(batch.inputs)
+        parameters = batch.parameters or network.parameters_of(batch.inputs)
         change = network.log_probs(parameters, batch.actions) - batch.log_probs
         ratio = change.exp()
         entropy = network.entropy(parameters)

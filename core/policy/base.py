@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.actor_critic import ActorCritic
+from core.actor_critic import ActorCritic, Parameters
 from core.config import Config
 from core.errors import NotFiniteError
 from core.events import BatchCollected
@@ -39,6 +39,7 @@ class Prepared:
 
     inputs (B, o) normalised observations, or pixels as they came; actions (B, a); log_probs (B,) under the policy that
     acted; advantages (B,) to mean 0 and std 1; values (B,) of the inputs; returns (B,): what they should have been
+    parameters: the distributions of the inputs, where they came with the values at no cost, with gradients as those
     """
 
     inputs: Tensor
@@ -47,6 +48,7 @@ class Prepared:
     advantages: Tensor
     values: Tensor
     returns: Tensor
+    parameters: Parameters | None = None
 
 
 class OnPolicyOptimiser(ABC):
@@ -112,7 +114,7 @@ class OnPolicyOptimiser(ABC):
         )
         inputs = self.network.normalise(torch.as_tensor(stacked, device=device))
         rewards = self._scaled(batch)
-        values, now, following = self._judged(batch, inputs, rewards)
+        parameters, values, now, following = self._judged(batch, inputs, rewards)
         gains = advantages(rewards, now, following, batch.ends, self._config.discount, self._config.gae_lambda)
         taken = steps * count
         return Prepared(
@@ -122,6 +124,7 @@ class OnPolicyOptimiser(ABC):
             torch.as_tensor(((gains - gains.mean()) / (gains.std() + 1e-8)).reshape(-1), device=device),
             values[:taken],
             torch.as_tensor((gains + now).reshape(-1), device=device),
+            None if parameters is None else tuple(rows[:taken] for rows in parameters),
         )
 
     def _scaled(self, batch: BatchCollected) -> Float32:
@@ -131,16 +134,26 @@ class OnPolicyOptimiser(ABC):
         self.network.rescale_values(before / self._scale.value, 0.0)
         return batch.rewards / np.float32(self._scale.value)
 
-    def _judged(self, batch: BatchCollected, inputs: Tensor, rewards: Float32) -> tuple[Tensor, Float32, Float32]:
-        """Values of all inputs, once corrected where they no longer fit; those in time, and of what followed."""
-        values = self.network.values(inputs)
+    def _judged(
+        self, batch: BatchCollected, inputs: Tensor, rewards: Float32
+    ) -> tuple[Parameters | None, Tensor, Float32, Float32]:
+        """Values of all inputs, once corrected where they no longer fit; those in time, and of what followed.
+
+        Before them the distributions, where the optimiser wants gradients of both and the network shares work.
+        """
+        parameters, values = self._looked(inputs)
         now, following = _in_time(values, batch)
         correction = self._calibration.judge(rewards, now, following)
         if correction is None:
-            return values, now, following
+            return parameters, values, now, following
         self.network.rescale_values(correction.factor, correction.offset)
-        values = self.network.values(inputs)
-        return values, *_in_time(values, batch)
+        parameters, values = self._looked(inputs)
+        return parameters, values, *_in_time(values, batch)
+
+    def _looked(self, inputs: Tensor) -> tuple[Parameters | None, Tensor]:
+        if self.values_join and self.network.shares:
+            return self.network.judged(inputs)
+        return None, self.network.values(inputs)
 
     def _descend(self, loss: Tensor) -> None:
         """One step of the optimiser, with the gradient's norm clipped."""

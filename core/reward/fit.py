@@ -68,6 +68,8 @@ class RewardFit:
         self._mu = torch.zeros(0)
         self._returns = torch.zeros(0)
         self._room = 0
+        self._evicted = -1
+        """Number of the newest answer that had to give way where only the latest are kept: none up to it comes back."""
         self._in_epoch = False
         self._later: list[Callable[[], None]] = []
         for parameter in ensemble.network.parameters:
@@ -92,6 +94,8 @@ class RewardFit:
         if self._in_epoch:
             self._later.append(lambda: self.add(preference))
             return
+        if preference.id <= self._evicted:
+            return
         mu, index = preference.choice.mu, bisect_left(self._ids, preference.id)
         if mu is None:
             self.remove(preference.id)
@@ -110,7 +114,8 @@ class RewardFit:
         self._ids.insert(index, preference.id)
         self.resampling.add(index)
         if self._config.latest and self.count > self._config.latest:
-            self.remove(self._ids[0])
+            self._evicted = self._ids[0]
+            self.remove(self._evicted)
 
     def _make_room(self, index: int) -> None:
         """For one more at this place, in arrays that grow by doubling; those after it move down."""
@@ -298,6 +303,7 @@ class RewardFit:
         arrays |= {f"ensemble_{n}": a for n, a in self.ensemble.to_arrays().items()}
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64)}
         arrays["mu"] = self._mu[: self.count].cpu().numpy().copy()
+        arrays["evicted"] = np.array(self._evicted)
         return arrays | optimiser_arrays(self.optimiser)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -310,9 +316,9 @@ class RewardFit:
         self.l2 = torch.as_tensor(arrays["l2"])
         kept = [int(i) for i in arrays["ids"]]
         known = set(kept)
-        for gone in sorted(set(self._ids) - known) if self._config.latest else ():
-            if gone < min(kept, default=0):
-                self.remove(gone)
+        self._evicted = max(self._evicted, int(arrays["evicted"]))
+        for gone in [key for key in self._ids if key <= self._evicted]:
+            self.remove(gone)
         self.resampling.set_state({n.removeprefix("resampling_"): a for n, a in arrays.items()})
         for index in reversed(range(len(kept))):
             if kept[index] not in self._ids:

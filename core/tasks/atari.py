@@ -7,6 +7,8 @@ lost life ends an episode. Here both hold, each for whom it is meant: policy and
 while for the oracle an episode ends with a life and with a game, and each such end costs it `penalty`, except in Pong
 (A). The paper doesn't say how much: here as much as the best step brings. As in A.2 rewards are clipped to -1 and 1, so
 the oracle counts what was scored, not how much it was worth; games are reported by their own score, unclipped.
+Learning from the true reward (`--teacher none`) is learning from just what the oracle judges by, penalty and all, so
+that the two can be compared.
 """
 
 from __future__ import annotations
@@ -142,7 +144,7 @@ PRESETS: dict[str, Any] = {
     "reward.epochs": 1,
     "reward.pace": 40,  # A.2 has 10, on a machine of 16 cores and a GPU; so it is a quarter of the work on 2 cores
     "reward.minibatch": 8,
-    "query.first_share": 0.15,  # A.2's 500 of 3,300
+    "query.first_share": 0.15,  # A.2's 500 of 3,300; a share, or with fewer labels none would follow the policy
     "query.half_life": 1.25e6,  # 5 million frames
     "query.pool": 256,
     "rollout.environments": 16,

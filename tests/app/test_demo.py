@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from app import theme
 from app.controller import State
@@ -57,6 +58,7 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, qtbot: Qt
     assert face.window.isVisible() and face.controller.state == State.RUNNING
     again = opened(face, qtbot)
     assert again is not demo
+    qtbot.waitUntil(lambda: not isValid(demo))  # or each that was ever opened would go on playing unseen
     again.close()
 
 
@@ -83,10 +85,14 @@ def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow, qtbot: QtBot
 
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
     face.offer(make_query(), make_query())
+    demo.clips._flash_end.setInterval(60_000)
+    demo._flash_end.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    qtbot.waitUntil(lambda: demo.tiles[Choice.TIE].chosen)
+    assert demo.clips.flashed == Choice.TIE and len(face.answers()) == 1
     QTest.keyClick(demo, Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: face.answers() == [])
+    qtbot.waitUntil(lambda: not demo.tiles[Choice.TIE].chosen)  # what was confirmed no longer holds
+    assert demo.clips.flashed is None and face.answers() == []
 
 
 def test_the_keys_are_those_that_the_person_has_chosen(face: Face, qtbot: QtBot) -> None:
@@ -119,6 +125,23 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, m
     assert demo.tiles[Choice.RIGHT].chosen
     QTest.keyClick(demo, Qt.Key.Key_Escape)
     assert face.labelling.teacher == HUMAN and face.controller.state == State.RUNNING
+
+
+def test_what_is_told_at_the_foot_stays_while_the_oracle_answers(face: Face, qtbot: QtBot) -> None:
+    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
+    face.controller.trouble_arose.emit("The film was not written.")
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: demo.tiles[Choice.LEFT].chosen)
+    assert foot(demo) == "The film was not written."
+    demo.close()
+
+
+def test_left_after_a_stop_too_the_oracle_teaches_no_longer(face: Face, qtbot: QtBot) -> None:
+    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.controller.stop()
+    QTest.keyClick(demo, Qt.Key.Key_Escape)
+    assert face.labelling.teacher == HUMAN and face.window.teacher_actions[HUMAN].isChecked()
 
 
 def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face, qtbot: QtBot) -> None:
@@ -178,8 +201,17 @@ def foot(demo: DemoWindow) -> str:
 
 def test_closing_the_main_window_ends_it_too(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot)
+    assert demo.isVisible()
     face.close()
-    assert not demo.isVisible()
+    assert face.window.shows.demo is None
+
+
+def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
+        assert face.controller.state == State.STOPPING and face.window.shows.demo is not None
+    assert face.window.shows.demo is None and face.labelling.teacher == HUMAN
 
 
 @pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (1920, 1080, 63), (3840, 2160, 126)])

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.controller import State
+from app.labelling import HUMAN, ORACLE
 from app.remedies import remedy
 from core.config import Config, replaced
 from core.errors import Lack, UserError
@@ -25,7 +26,6 @@ from core.events import (
     DemonstrationRecorded,
     Event,
     Failed,
-    JobState,
     Paused,
     PolicyPublished,
     PolicyUpdated,
@@ -40,7 +40,7 @@ from core.events import (
     Waited,
 )
 from core.preferences import PreferenceStore
-from core.session import JOBS, Session
+from core.session import Session
 from tests.app.fakes import Face, FakeProcess, make_frames, make_query, make_segment
 
 EMPTY = np.zeros((0,), np.float32)
@@ -206,6 +206,20 @@ def test_a_checkpoint_that_fails_stops_nothing_and_the_next_is_tried(
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
 
 
+def test_what_is_told_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(
+    face: Face, qtbot: QtBot
+) -> None:
+    face.controller.trouble_arose.emit("The film was not written.")
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: [answer.labeller for answer in face.answers()] == ["oracle"] * 2)
+    assert face.window.banner.isVisible()
+    face.labelling.set_teacher(HUMAN)
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: not face.window.banner.isVisible())
+
+
 def test_stopping_ends_even_when_the_last_checkpoint_fails(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,11 +272,71 @@ def test_the_button_says_and_does_it(face: Face, qtbot: QtBot) -> None:
     assert face.window.banner.restart.text() == "Restart"
 
 
+def test_why_a_stage_failed_while_all_was_stopped_is_no_reason_for_a_later_end(face: Face, qtbot: QtBot) -> None:
+    face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
+    with qtbot.waitSignal(face.controller.stopped):
+        face.controller.stop()
+    face.controller.start()
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    assert "its process ended unexpectedly" in face.window.banner.text.text()
+    assert face.window.banner.restart.text() == "Restart"
+
+
 def test_save_and_quit_closes_after_a_failure(face: Face, qtbot: QtBot) -> None:
     face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     with qtbot.waitSignal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
+
+
+def test_a_restart_that_cannot_load_says_why_and_can_be_tried_again(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> None:
+        raise UserError("No checkpoint can be read: delete that folder.")
+
+    face.engine["reward"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "load", failing)
+        stop_button(face)
+        qtbot.waitUntil(lambda: "No checkpoint can be read" in face.window.banner.text.text())
+    assert face.controller.state == State.FAILED and face.window.banner.restart.isVisible()
+    stop_button(face)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert not face.window.banner.isVisible()
+
+
+def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    controller, policy = face.controller, face.engine["policy"]
+    begun, go_on, held = threading.Event(), threading.Event(), list[Event]()
+    save, play = Session.save, policy.play
+
+    def slow(session: Session, number: int, states: Any) -> None:
+        begun.set()
+        assert go_on.wait(5)
+        save(session, number, states)
+
+    def hold_the_second(event: Event) -> None:
+        held.append(event) if isinstance(event, StateSaved) and event.number == 2 else play(event)
+
+    monkeypatch.setattr(Session, "save", slow)
+    monkeypatch.setattr(policy, "play", hold_the_second)
+    controller._last_checkpoint.setInterval(60_000)
+    controller.checkpoints.request()
+    qtbot.waitUntil(begun.is_set)
+    face.window.stop_action.trigger()
+    qtbot.waitUntil(lambda: len(held) == 1)
+    with caplog.at_level("INFO"), qtbot.waitSignal(controller.checkpoints.saved) as saved:
+        go_on.set()
+    assert saved.args == [1] and caplog.messages == ["checkpoint 1"]
+    with qtbot.waitSignal(controller.stopped):
+        play(held[0])
+    assert numbers(face) == {"rollout": 2, "reward": 2, "policy": 2}
 
 
 def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbot: QtBot) -> None:
@@ -271,31 +345,34 @@ def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbo
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
 
 
-def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def slow_file(gate: threading.Event) -> bytes:
+    assert gate.wait(20)  # longer than any of the tests waits
+    return b"all of it"
+
+
+def test_a_checkpoint_does_not_wait_for_a_file_that_is_being_written(face: Face, qtbot: QtBot) -> None:
+    gate = threading.Event()
+    face.controller.write(face.folder.parent / "large.csv", lambda: slow_file(gate))
+    with qtbot.waitSignal(face.controller.checkpoints.saved):
+        face.controller.checkpoints.request()
+    gate.set()
+
+
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(
+    face: Face, qtbot: QtBot, stopped_before: bool
 ) -> None:
-    caplog.set_level("INFO")
-    checkpoints, policy = face.controller.checkpoints, face.engine["policy"]
-    face.controller._last_checkpoint.setInterval(60_000)
-    writing, written, save = threading.Event(), threading.Event(), Session.save
-
-    def slow(session: Session, number: int, states: dict[str, JobState]) -> None:
-        writing.set()
-        written.wait(5)
-        save(session, number, states)
-
-    monkeypatch.setattr(Session, "save", slow)
-    checkpoints.request()
-    qtbot.waitUntil(writing.is_set)
-    monkeypatch.setattr(policy, "send", policy.sent.append)  # it is busy
-    face.window.stop_action.trigger()
-    with qtbot.waitSignal(checkpoints.saved) as saved:
-        written.set()
-    assert saved.args == [1] and face.controller.state == State.STOPPING
-    with qtbot.waitSignal(face.controller.stopped):
-        policy.play(StateSaved("policy", 2, JobState({"x": np.ones(3)}, {"n": 2})))
-    assert numbers(face) == dict.fromkeys(JOBS, 2)
-    assert [line for line in caplog.messages if line.startswith("checkpoint")] == ["checkpoint 1", "checkpoint 2"]
+    gate, target = threading.Event(), face.folder.parent / "large.csv"
+    if stopped_before:
+        with qtbot.waitSignal(face.controller.stopped):
+            face.window.stop_action.trigger()
+    face.controller.write(target, lambda: slow_file(gate))
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        qtbot.waitUntil(lambda: not face.controller.crew.running)
+        assert face.window.isVisible() and "the file that you asked for" in face.window.empty.detail.text()
+        gate.set()
+    assert target.read_bytes() == b"all of it"
 
 
 def numbers(face: Face) -> dict[str, int]:

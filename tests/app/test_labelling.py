@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.answers import AnswerWorker
 from app.labelling import HUMAN, ORACLE
 from core.errors import UserError
-from core.events import ClipsRequested, PreferenceAdded, PreferenceWithdrawn
+from core.events import ClipsRequested, Event, PreferenceAdded, PreferenceWithdrawn
 from core.preferences import PreferenceStore
 from core.records import Choice, Preference, Query
 from tests.app.fakes import Face, make_query
@@ -42,6 +44,23 @@ def test_the_jobs_hear_of_the_answer(face: Face, qtbot: QtBot) -> None:
         process = face.engine[name]
         qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 1)
     assert not face.engine["policy"].got(PreferenceAdded)
+
+
+def test_a_job_that_is_started_is_given_one_answer_after_the_other(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(face.controller.session.store()) as store:
+        for _ in range(3):
+            store.add(make_query(), Choice.LEFT, HUMAN)
+        read, told = list[int](), list[tuple[int, int]]()
+        one = store._preference
+        monkeypatch.setattr(store, "_preference", lambda row: (read.append(row[0]), one(row))[1])
+
+        class Port:
+            def send(self, event: Event) -> None:
+                told.append((len(read), event.preference.id if isinstance(event, PreferenceAdded) else 0))
+
+        worker = AnswerWorker(face.controller.session.store, {"reward": Port()})
+        worker._replay(store, ("reward",))
+    assert told == [(1, 1), (2, 2), (3, 3), (3, 0)]
 
 
 @pytest.mark.parametrize("part", ["plots", "live", "banner", "clips"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import zipfile
 from pathlib import Path
 
@@ -11,9 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from app import controller
-from app.controller import State
-from core.archive import export_session, import_session
+from core.archive import import_session
 from core.records import Choice
 from core.session import Session
 from tests.app.fakes import Face, make_query
@@ -59,42 +56,3 @@ def test_a_file_that_cannot_be_written_is_told_of_and_stops_nothing(
     choose(face, qtbot, action, tmp_path / "nowhere" / "x")
     assert "can't be written" in face.window.banner.text.text()
     assert not face.window.banner.shows_failure
-
-
-def test_a_long_export_holds_up_no_checkpoint_and_closing_waits_for_it_without_freezing(
-    face: Face, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started, released = threading.Event(), threading.Event()
-
-    def slow(session: Session, target: Path) -> None:
-        started.set()
-        assert released.wait(5)
-        export_session(session, target)
-
-    monkeypatch.setattr(controller, "export_session", slow)
-    face.controller.export(tmp_path / "shared.somersault")
-    qtbot.waitUntil(started.is_set)
-    with qtbot.waitSignal(face.controller.checkpoints.saved):
-        face.controller.checkpoints.request()
-    with qtbot.waitSignal(face.controller.crew.dismissed):
-        face.window.close()
-    face.window.refresh()
-    assert face.window.isVisible() and face.controller.state == State.STOPPING
-    assert face.window.empty.detail.text() == "A file that you asked for is being written."
-    with qtbot.waitSignal(face.window.closed):
-        released.set()
-    assert (tmp_path / "shared.somersault").is_file()
-
-
-def test_closing_a_stopped_session_waits_for_its_export_too(
-    face: Face, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
-    released = threading.Event()
-    monkeypatch.setattr(controller, "export_session", lambda *_: released.wait(5))
-    face.controller.export(tmp_path / "shared.somersault")
-    face.window.close()
-    assert face.window.isVisible() and face.controller.state == State.STOPPING
-    with qtbot.waitSignal(face.window.closed):
-        released.set()

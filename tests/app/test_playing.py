@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app.controller import State
 from app.keys import Command
 from app.playing import Playing
 from app.windows.play import PlayWindow
@@ -175,6 +176,17 @@ def test_closing_the_session_ends_the_game(open_face: Callable[..., Face]) -> No
     process: Any = face.engine["play"]
     face.close()
     assert process.stopped and face.window.playing.window is None
+
+
+def test_a_game_that_is_opened_while_the_session_closes_ends_with_it(
+    open_face: Callable[..., Face], qtbot: QtBot
+) -> None:
+    face = open_face(task="breakout")
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        face.press(Qt.Key.Key_F5)
+        assert face.controller.state == State.STOPPING and face.window.playing.window is not None
+    assert face.engine["play"].stopped and face.window.playing.window is None
 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:

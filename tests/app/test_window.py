@@ -156,6 +156,14 @@ def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot
     qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PreferenceAdded)) == 1)
 
 
+def test_once_all_is_stopped_the_failed_stage_is_told_of_no_longer(face: Face, qtbot: QtBot) -> None:
+    face.engine["reward"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    assert not face.window.banner.isVisible()  # its button would do nothing
+
+
 def test_the_other_stages_are_paused_while_one_is_down(face: Face, qtbot: QtBot) -> None:
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.engine["rollout"].got(Paused)[-1:] == [Paused(True)])
@@ -275,6 +283,7 @@ def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(
     newest = max((first.folder / "checkpoints").iterdir())
     newest.write_bytes(newest.read_bytes()[:-1])
     again = open_face()
-    qtbot.waitUntil(lambda: "was damaged" in again.window.banner.text.text())
+    assert again.window.banner.isVisible()  # now that it runs, the person can read it
+    assert "was damaged" in again.window.banner.text.text()
     assert again.engine["policy"].spec.state.values == {"n": 1}
     assert newest.name in caplog.text

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from ale_py import roms
 
+from core import pictures
 from core.clips import renderer_for
 from core.envs import emulators, make
 from core.envs.atari import AtariBatch
@@ -364,8 +365,21 @@ def test_episodes_of_unequal_length_are_counted_once_for_each_environment() -> N
 
     finished, states = run_episodes(env, act, 1, 4500)
     ended += [figures["seconds_per_game"] for _, figures in finished]
-    assert len(finished) == 4
-    assert max(ended) == pytest.approx(len(states) / 15)
+    assert len(finished) == 4 and len(states) == 0
+    assert max(ended) == pytest.approx(env._time / 15)
+
+
+def test_of_an_episode_no_more_states_are_kept_than_are_wanted() -> None:
+    env = AtariBatch(atari("breakout"), 4, np.random.default_rng(0), threads=2, film=Film(1, 40))
+    first = env.states[0]
+
+    def act(observations: np.ndarray) -> tuple[Float32, Float32]:
+        return one_hot(np.zeros(4, int), 4), np.zeros(4, np.float32)
+
+    finished, states = run_episodes(env, act, 1, 60, 25)
+    assert (finished, env._time) == ([], 60)
+    assert states.shape == (25, pictures.ROW) and states.base is None  # not of the other games too
+    assert (states[0] == first).all() and states.any(axis=1).all()
 
 
 def test_a_game_that_would_go_on_for_ever_is_cut_after_five_minutes_at_no_cost() -> None:

@@ -124,18 +124,38 @@ def test_a_change_that_was_tampered_with_is_noticed(store: PreferenceStore, path
         store.all()
 
 
-def test_a_store_of_the_second_version_is_read_and_gone_on_with(store: PreferenceStore, path: Path) -> None:
+def downgraded(path: Path) -> None:
+    """As the second version of the tables had it."""
     with closing(sqlite3.connect(path)) as older:
         older.executescript(
             "DROP TABLE changes; ALTER TABLE preferences DROP COLUMN repeats; PRAGMA user_version=2; VACUUM;"
         )
+
+
+def test_a_store_of_the_second_version_is_read_and_gone_on_with(store: PreferenceStore, path: Path) -> None:
+    downgraded(path)
     with closing(PreferenceStore(path, read_only=True)) as read:  # as what is whole is saved from a damaged one
         assert [k.preference.choice for k in read.salvage()[0]] == [Choice.LEFT, Choice.RIGHT, Choice.TIE]
+        assert [(row.choice, row.repeats, row.changes) for row in read.rows()] == [
+            (Choice.LEFT, None, ()),
+            (Choice.RIGHT, None, ()),
+            (Choice.TIE, None, ()),
+        ]
     with closing(PreferenceStore(path)) as read:
         assert [p.choice for p in read.all()] == [Choice.LEFT, Choice.RIGHT, Choice.TIE]
         read.change(1, Choice.TIE, "human")
         read.add(again(read, 2), Choice.RIGHT, "human")
         assert [row.repeats for row in read.rows()] == [None, None, None, 2]
+
+
+def test_who_read_before_the_store_was_brought_up_to_date_reads_what_is_new(store: PreferenceStore, path: Path) -> None:
+    downgraded(path)
+    with closing(PreferenceStore(path, read_only=True)) as early, closing(PreferenceStore(path)) as later:
+        later.change(1, Choice.TIE, "human")
+        later.add(again(later, 2), Choice.RIGHT, "human")
+        assert [p.id for p in early.all()] == [1, 2, 3]
+        assert early.answers(4)[0].preference.query.repeats == early.rows(4)[0].repeats == 2
+        assert [c.choice for c in early.rows(1)[0].changes] == [Choice.LEFT]
 
 
 def test_a_repeat_is_no_label_and_shares_the_segments(store: PreferenceStore, path: Path) -> None:
@@ -176,7 +196,20 @@ def test_rows_are_read_without_segments(store: PreferenceStore) -> None:
         (3, Choice.TIE, "human", True),
     ]
     assert [c.choice for c in rows[1].changes] == [Choice.RIGHT]
-    assert len(asked) == 2 and not any("segments" in statement for statement in asked)
+    for table, times in (("preferences", 1), ("changes", 1), ("segments", 0)):
+        assert sum(f"FROM {table}" in statement for statement in asked) == times
+
+
+def test_labels_are_read_one_at_a_time(store: PreferenceStore) -> None:
+    store.add(again(store, 1), Choice.LEFT, "human")  # no label
+    store.add(query(9), Choice.LEFT, "human")
+    store.withdraw_last()
+    asked: list[str] = []
+    store._db.set_trace_callback(asked.append)
+    reading = store.each()
+    assert next(reading).id == 1
+    assert sum("arrays FROM segments" in statement for statement in asked) == 4  # both sides, and for the checksum
+    assert [p.id for p in reading] == [2, 3]
 
 
 def test_a_row_that_can_not_be_read_says_so_in_its_place(store: PreferenceStore, path: Path) -> None:

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from core import clips
 from core.clips import ClipRenderer
 from core.envs.models import load_model
 from core.envs.mujoco import MujocoBatch
@@ -101,6 +102,27 @@ def test_a_rollouts_own_states_are_what_is_drawn(renderer: ClipRenderer) -> None
     env.close()
     frames = renderer.render(np.stack(states), SIZE, 40.0).pixels
     assert len({frame.tobytes() for frame in frames}) == 6
+
+
+def test_pictures_are_drawn_only_as_they_are_asked_for(renderer: ClipRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
+    states, posed = moving(60), list[float]()
+    whole = renderer.render(states, SIZE, 30.0).pixels
+    pose = renderer._pose
+    monkeypatch.setattr(renderer, "_pose", lambda states, time: (posed.append(time), pose(states, time)))
+    one, other = renderer.pictures(states, SIZE, 30.0), renderer.pictures(states[::-1], SIZE, 30.0)
+    assert np.array_equal(next(one), whole[0]) and len(posed) == 1
+    next(other)  # two films of one renderer, as where before and after go in step
+    assert np.array_equal(next(one), whole[1]) and len(posed) == 3
+
+
+def test_pictures_taken_before_are_unpacked_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    unpacked: list[int] = []
+    monkeypatch.setattr(clips, "decoded", lambda row: unpacked.append(int(row[0])))
+    with clips.renderer_for(find("pong")) as show:
+        shown = show.pictures(np.arange(300, dtype=np.uint16)[:, None], SIZE, 30.0)
+        for _ in range(5):
+            assert next(shown).shape == (SIZE, SIZE, 3)
+        assert unpacked == [0, 1, 2]  # 15 steps a second, each shown twice
 
 
 def test_drawing_goes_on_after_closing(renderer: ClipRenderer) -> None:

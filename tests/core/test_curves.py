@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core import curves
-from core.arrays import packed
+from core.arrays import as_file
 from core.metrics import CAPACITY, Metrics
 
 
@@ -58,7 +58,7 @@ def test_a_new_session_has_none_and_that_is_no_damage(tmp_path: Path, caplog: py
 
 def lying(arrays: dict[str, np.ndarray], strides: object, version: int = 1) -> bytes:
     """A file whose digest is right and whose content is not."""
-    return packed({"version": version, "strides": strides}, arrays)
+    return as_file({"version": version, "strides": strides}, arrays)
 
 
 POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])

@@ -144,6 +144,21 @@ def test_a_fit_restored_after_withdrawals_goes_on_exactly(latest: int) -> None:
     assert fit.get_state()["ids"].tolist() == expected
 
 
+def test_an_answer_that_gave_way_comes_back_by_no_change() -> None:
+    fit, restored = new_fit(latest=4), new_fit(seed=7, latest=4)
+    answers = toy_preferences(0, 8)
+    train(fit, answers, 1)
+    for withdrawn in (7, 6):
+        fit.remove(withdrawn)
+    fit.add(preference(1, Choice.TIE, answers[1].query))
+    assert fit.ids == (4, 5)
+    train(restored, answers[:6], 0)
+    restored.set_state(copied(fit))
+    assert restored.ids == (4, 5)
+    restored.add(preference(3, Choice.TIE, answers[3].query))
+    assert restored.ids == (4, 5)
+
+
 def test_what_gave_way_to_the_latest_3000_is_not_in_the_moments() -> None:
     fit, pair = new_fit(members=1, latest=3000), query(0, segment(1, 1), segment(2, 1))
     wild = preference(1, Choice.LEFT, query(50, segment(50, 1), segment(51, 1)))

@@ -261,6 +261,16 @@ def test_the_first_fit_is_a_long_one() -> None:
     assert epochs == [2 * 200, 3 * 3]
 
 
+def test_where_rounds_keep_a_pace_no_answer_starts_one_and_none_is_called_fitted() -> None:
+    reward = Played("reward", labels=4, reward__pace=1e9)
+    reward.turn(AnswersReplayed(), PreferenceAdded(preference(1)))
+    answers = [PreferenceAdded(preference(2)), PreferenceChanged(preference(2, Choice.TIE)), PreferenceWithdrawn(2)]
+    for news in answers:
+        said = reward.turn(news)
+        assert of(RewardPublished, said) == []
+        assert [wait.reason for wait in of(Waited, said)] == ["new answers wait for the next reward fit"]
+
+
 @pytest.mark.parametrize("breaths", [1, 3, None])
 def test_a_reward_saved_amid_its_first_round_makes_it_anew(breaths: int | None) -> None:
     """Else all would wait for ever: no reward, no rollouts, no new policy. None: between the last two of its events."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from core import machine
+from core.__main__ import main
 from core.errors import UserError
 from core.session import Session
 from tests.core.builders import tiny
@@ -48,13 +51,37 @@ def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, mo
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_game_needs_more_room_than_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=599_000_000))
+    with pytest.raises(UserError, match="^Only 599 MB are free .* needs 600: make room there"):
+        Session.create(tmp_path / "game", tiny(task="pong"))
+    Session.create(tmp_path / "robot", tiny()).close()
+
+
+def test_a_game_needs_more_memory_than_a_robot_new_or_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def refuse(least: int) -> None:
+        asked.append(least)
+        raise UserError("Enough for this test.")
+
+    monkeypatch.setattr(machine, "require_memory", refuse)
+    (tmp_path / "config.json").write_text(json.dumps(tiny(task="pong").to_dict()))
+    for words in (["pong"], ["reacher"], ["--resume", str(tmp_path)]):
+        monkeypatch.setattr(sys, "argv", ["core", "teach", *words])
+        assert main() == 2
+    assert asked == [1_100_000_000, 600_000_000, 1_100_000_000]
+
+
 def test_the_disk_is_that_of_the_nearest_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Path] = []
 
     def usage(path: Path) -> SimpleNamespace:
         asked.append(path)
-        return SimpleNamespace(free=machine.SESSION_ROOM)
+        return SimpleNamespace(free=5000)
 
     monkeypatch.setattr(shutil, "disk_usage", usage)
-    machine.require_room(tmp_path / "deep" / "down")
+    machine.require_room(tmp_path / "deep" / "down", 5000)
     assert asked == [tmp_path]

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 from ale_py import roms
 
+from core.archive import export_session, import_session
+from core.config import Config
 from core.errors import UserError
 from core.events import QueryOffered
+from core.interchange import export_preferences, import_preferences
 from core.packing import Packed, PackedSegment, from_arrays, packed, packed_segment, reeled, state_size, to_arrays
 from core.preferences import PreferenceStore
 from core.processes import decode, encode
 from core.records import Choice, Query, Segment
+from core.session import Session
 
 STACK = (4, 84, 84)
 GAMES = ("beam_rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space_invaders")
@@ -131,6 +135,9 @@ def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
         ("stacks", np.zeros((4, 4), np.int32)),
         ("stacks", np.full((5, 4), 8, np.int32)),
         ("stacks", np.full((5, 4), -1, np.int32)),
+        ("stacks", np.zeros(5, np.int32)),
+        ("stacks", np.zeros((5, 4), np.float32)),
+        ("pictures_shape", np.array([8, 32_000, 32_000])),
         ("pictures_shape", np.array([8, 84])),
         ("pictures", np.zeros(100, np.float32)),
         ("states_packed", np.zeros(4, np.float64)),
@@ -151,6 +158,21 @@ def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tupl
 def test_a_damaged_payload_is_told() -> None:
     with pytest.raises(ValueError, match="damaged"):
         Packed(np.full(50, 7, np.uint8), (5, 2)).array()
+
+
+def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:
+    kept = from_arrays(1, 7, damaged("pictures", np.full(50, 7, np.uint8)))
+    session = Session.create(tmp_path / "s", Config())
+    with closing(session.store()) as store:
+        store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
+    export_session(session, tmp_path / "shared")
+    export_preferences(session, tmp_path / "answers")
+    session.close()
+    with pytest.raises(UserError, match="not imported: a packed array is damaged"):
+        import_session(tmp_path / "shared", tmp_path / "back")
+    with pytest.raises(UserError, match="a packed array is damaged"):
+        import_preferences(tmp_path / "answers", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
 
 
 def test_the_store_tells_of_a_damaged_segment_in_a_sentence(tmp_path: Path) -> None:

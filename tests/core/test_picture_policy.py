@@ -128,6 +128,19 @@ def test_every_algorithm_learns_what_to_do_where(algorithm: str, updates: int) -
     assert right(of(made)) > 0.9
 
 
+def test_a2c_looks_at_each_picture_once_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, twice = optimiser("a2c"), optimiser("a2c")
+    monkeypatch.setattr(of(twice), "shares", False)
+    looked: list[int] = []
+    features = of(made)._features
+    monkeypatch.setattr(of(made), "_features", lambda pixels: (looked.append(len(pixels)), features(pixels))[1])
+    batch = bandit(of(twice), 0)
+    reports = [improved(each, batch)[0] for each in (made, twice)]
+    assert looked == [3 * COUNT]  # of the batch, of what came last, and of the ends
+    assert (reports[0].kl, reports[0].entropy) == pytest.approx((reports[1].kl, reports[1].entropy), abs=1e-5)
+    assert torch.allclose(made.network.weights, twice.network.weights, atol=1e-4)
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_restored_optimiser_goes_on_exactly(algorithm: str) -> None:
     made, restored = optimiser(algorithm), optimiser(algorithm, seed=3)

@@ -19,6 +19,7 @@ from core.events import (
     Event,
     PolicyPublished,
     PreferenceAdded,
+    PreferenceChanged,
     PreferenceWithdrawn,
     QueryOffered,
     RewardPublished,
@@ -145,7 +146,7 @@ class Listening:
 def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy", "clips", "snapshots")) -> set[str]:
     ports = {name: Listening() for name in jobs}
     deliver(event, ports)
-    assert all(port.heard in ([], [event]) for port in ports.values())
+    assert all([type(heard) for heard in port.heard] in ([], [type(event)]) for port in ports.values())
     return {name for name, port in ports.items() if port.heard}
 
 
@@ -164,6 +165,19 @@ def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy"
 )
 def test_each_fact_reaches_those_whom_it_concerns(event: Event, jobs: set[str]) -> None:
     assert hearers(event) == jobs
+
+
+@pytest.mark.parametrize("kind", [PreferenceAdded, PreferenceChanged])
+def test_the_rollout_counts_answers_and_is_sent_no_segments(kind: type[PreferenceAdded | PreferenceChanged]) -> None:
+    ports = {"rollout": Listening(), "reward": Listening()}
+    given = kind(preference(7, Choice.TIE, query(3)))
+    deliver(given, ports)
+    assert ports["reward"].heard == [given]
+    (heard,) = ports["rollout"].heard
+    assert isinstance(heard, kind)
+    counted = heard.preference
+    assert (counted.id, counted.query.id, counted.choice) == (7, 3, Choice.TIE)
+    assert counted.query.left.length == counted.query.right.length == 0
 
 
 def test_jobs_that_do_not_run_here_are_passed_over() -> None:

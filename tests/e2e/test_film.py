@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -18,9 +19,10 @@ from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested
 from core.headless import HeadlessRun
 from core.jobs import film
+from core.jobs.acting import untrained_policy
 from core.jobs.film import FilmJob
 from core.session import Session, read_config
-from core.snapshots import Snapshots
+from core.snapshots import Moment, Snapshots
 from tests.core.builders import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,6 +165,37 @@ def test_where_no_episode_ends_within_a_scene_the_measure_is_the_one_known_then(
     known, weights = Snapshots(taught).load(0)
     scene = FilmJob(read_config(taught))._scene(dataclasses.replace(known, measure=4.25), weights)
     assert scene.figure == 4.25 and scene.caption.figure == "4.2"
+
+
+def test_the_quick_deaths_are_not_taken_for_the_whole(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_episodes = film.run_episodes
+
+    def but_one(*arguments: Any) -> Any:
+        finished, states = run_episodes(*arguments)
+        return finished[1:], states
+
+    monkeypatch.setattr(film, "run_episodes", but_one)
+    known, weights = Snapshots(taught).load(0)
+    assert FilmJob(read_config(taught))._scene(dataclasses.replace(known, measure=4.25), weights).figure == 4.25
+
+
+@pytest.mark.parametrize(
+    ("known", "games", "steps", "told"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
+)
+def test_a_game_is_judged_by_games_that_were_played_to_their_end(
+    monkeypatch: pytest.MonkeyPatch, known: float, games: int, steps: int, told: float
+) -> None:
+    config = tiny(task="breakout", policy__vision="small")
+    asked: list[tuple[int, ...]] = []
+
+    def ended(env: Any, act: Any, each: int, limit: int, keep: int) -> Any:
+        asked.append((env.count, each, limit, keep))
+        return [(0.0, {"score_per_game": float(row)}) for row in range(env.count)], env.states[:1]
+
+    monkeypatch.setattr(film, "run_episodes", ended)
+    moment = Moment(500, 1, 1.0, known)
+    scene = FilmJob(config)._scene(moment, untrained_policy(config).to_arrays())
+    assert asked == [(games, 1, steps, 300)] and scene.figure == told
 
 
 def test_the_command_makes_one_and_tells_what_is_wrong_in_a_sentence(taught: Path, tmp_path: Path) -> None:

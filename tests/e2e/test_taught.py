@@ -18,7 +18,7 @@ from core.interchange import export_preferences
 from core.reward.ensemble import normalised
 from core.seeding import generator
 from core.session import Session
-from core.taught import LearnedReward, environment, policy
+from core.taught import LearnedReward, TaskEnvironment, environment, policy
 from tests.core.builders import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +90,15 @@ def test_it_is_an_environment_as_gymnasium_has_them(taught: Path) -> None:
     other, _ = env.reset(seed=3)
     assert (one == other).all() and not (env.reset()[0] == one).all()
     assert env.observation_space.contains(one) and env.action_space.contains(env.action_space.sample())
+    env.close()
+
+
+def test_a_game_is_truncated_at_the_fixed_length_too() -> None:
+    env = TaskEnvironment(tiny(task="breakout"))
+    for _ in range(2):
+        env.reset()
+        ends = [env.step(0)[2:4] for _ in range(300)]
+        assert ends == [(False, False)] * 299 + [(False, True)]
     env.close()
 
 

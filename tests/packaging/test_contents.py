@@ -23,6 +23,7 @@ Script = Callable[[str], ModuleType]
         "PySide6/Qt/plugins/platforms/libqeglfs.so",
         "PySide6/QtCore.pyi",
         "numpy/_core/tests/data.npy",
+        "av-18.1.0.dist-info/licenses/__pycache__/AUTHORS.cpython-311.pyc",
     ],
 )
 def test_left_out(script: Script, name: str) -> None:
@@ -68,3 +69,7 @@ def test_of_the_build_machines_libraries_only_pythons_own(script: Script, name: 
 def test_all_that_the_project_asks_for_is_not_excluded(script: Script) -> None:
     imported = {"PySide6", "pyqtgraph", "cv2", "torch", "gymnasium", "mujoco", "ale_py", "numpy", "safetensors", "av"}
     assert imported.isdisjoint(script("contents").EXCLUDED_MODULES)
+
+
+def test_the_libraries_of_glfw_are_not_left_out(script: Script) -> None:
+    assert script("contents").is_wanted("glfw/x11/libglfw.so", "/venv/glfw/x11/libglfw.so")
