@@ -21,6 +21,7 @@ _TEXTS_OF = {
     "shiboken6": ("LGPL-3.0.txt", "GPL-3.0.txt"),
     "pygame-ce": ("LGPL-2.1.txt",),
     "PyOpenGL": ("PyOpenGL.txt",),
+    "nvidia-cusparselt-cu13": ("nvidia-cusparselt.txt",),  # says where to read it
 }
 """What some packages ship no text of; the texts lie in licences/ here."""
 
