@@ -13,7 +13,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
-from app.pairs import Pair
+from app.pairs import CLIP_FPS, CLIP_SIZE, Pair
 from app.reader import Reader
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
@@ -23,8 +23,6 @@ from core.rows import unreadable
 
 STILL = 84
 """Pixels of a still's side in the list, kept twice as fine for dense screens."""
-_SIZE, _FPS = 480, 30.0
-"""As on the labelling page: the simulator's picture is set up anew for each other size, which takes longer."""
 _ONE_FRAME = 1.0
 _STILLS, _PAIRS = 64, 2
 """So many of each are kept: 14 MB and, at 60 MB a pair, 120 MB."""
@@ -127,8 +125,8 @@ class Album(QObject):
         if name != self._under_way or self._drawing:
             return
         both = result.left, result.right
-        segments, fps = (both, _FPS) if name.startswith("pair") else (tuple(map(_moment, both)), _ONE_FRAME)
-        self._drawing = ClipsRequested(next(self._tokens), segments, _SIZE, fps), result
+        segments, fps = (both, CLIP_FPS) if name.startswith("pair") else (tuple(map(_moment, both)), _ONE_FRAME)
+        self._drawing = ClipsRequested(next(self._tokens), segments, CLIP_SIZE, fps), result
         self.clips_requested.emit(self._drawing[0])
 
     def _on_refused(self, name: str, sentence: str) -> None:

@@ -54,6 +54,10 @@ class Checkpointer(QObject):
         self._disk.task_done.connect(self._on_done)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
+        self._errands, self._under_way = Background(self), 0
+        self._errands.task_done.connect(lambda _, told: self._on_errand_ended(told))
+        self._errands.task_refused.connect(lambda _, told: self._on_errand_ended(told))
+        self._errands.start()
         self._timer = QTimer(self, interval=_EVERY_MS)
         self._timer.timeout.connect(self.request)
 
@@ -105,18 +109,27 @@ class Checkpointer(QObject):
         curves.keep(self._session.folder, self._metrics)
 
     def run(self, errand: Callable[[], None], done: str) -> None:
-        """Does something else with the session's files, while no checkpoint is being written; then tells `done`."""
+        """Does something else with the session's files, in a thread of its own: the last checkpoint must not wait for
+        an export. `errand_ended` then tells `done`.
+        """
 
         def carry_out() -> str:
             errand()
             return done
 
-        self._disk.do(carry_out, _ERRAND)
+        self._under_way += 1
+        self._errands.do(carry_out, _ERRAND)
+
+    @property
+    def runs_errands(self) -> bool:
+        return self._under_way > 0
+
+    def _on_errand_ended(self, told: str) -> None:
+        self._under_way -= 1
+        self.errand_ended.emit(told)
 
     def _on_done(self, name: str, result: Any) -> None:
-        if name == _ERRAND:
-            self.errand_ended.emit(result)
-        elif name == _LOAD:
+        if name == _LOAD:
             self._on_loaded(*(result or (0, {})))
         elif name.startswith(_SAVE):
             number = int(name.removeprefix(_SAVE))
@@ -130,17 +143,17 @@ class Checkpointer(QObject):
         self.loaded.emit(states)
 
     def _on_refused(self, name: str, sentence: str) -> None:
-        if name == _ERRAND:
-            self.errand_ended.emit(sentence)
-        elif name == _LOAD:
+        if name == _LOAD:
             self.refused.emit(_told(sentence, "loaded"), 0)
         elif name.startswith(_SAVE):
             self.refused.emit(_told(sentence, "saved"), int(name.removeprefix(_SAVE)))
 
     def close(self) -> None:
+        """Blocks until all is done; of errands there is none left then, if the session was stopped."""
         self._timer.stop()
-        self._disk.end()
-        self._disk.wait()
+        for thread in (self._errands, self._disk):
+            thread.end()
+            thread.wait()
 
 
 def _told(sentence: str, done: str) -> str:

@@ -117,7 +117,7 @@ class Controller(QObject):
         self.true_reward = TrueReward(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, tokens, self)
         self.past = PastPolicies(session, self.checkpoints.disk, self._known, self)
-        self.replays = Replays(self.past, measure, tokens, self)
+        self.replays = Replays(self.past, measure, tokens, lambda: "clips" in self.crew.running, self)
         self.films = Films(session.folder, self._remedy.config, make_process, self)
         self.crew.ports["snapshots"] = self.past
         self.history = History(session, self.labelling, tokens, self)
@@ -132,7 +132,7 @@ class Controller(QObject):
         self.checkpoints.saved.connect(self._on_saved)
         self.checkpoints.refused.connect(self._on_checkpoint_refused)
         self.checkpoints.damage_found.connect(self.trouble_arose)
-        self.checkpoints.errand_ended.connect(self.trouble_arose)
+        self.checkpoints.errand_ended.connect(self._on_errand_ended)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(self._on_labels_changed)
@@ -178,10 +178,11 @@ class Controller(QObject):
             self._load_when_ended()
 
     def stop(self) -> None:
-        """Takes a last checkpoint and ends the children; `stopped` follows within three seconds."""
-        if self.state in (State.STOPPING, State.STOPPED):
-            if self.state == State.STOPPED:
-                self.stopped.emit()
+        """Takes a last checkpoint and ends the children; `stopped` follows within 3 s, or when the last errand ends."""
+        if self.state == State.STOPPING:
+            return
+        if self.state == State.STOPPED and not self.checkpoints.runs_errands:
+            self.stopped.emit()
             return
         self._enter(State.STOPPING)
         self._last_number = self.checkpoints.request()
@@ -222,7 +223,8 @@ class Controller(QObject):
         log.info("%s, %d answers", state, self.progress.labels)
         self.state = state
         if state == State.STARTING:
-            self.progress.first_pair.begin()
+            if self.labelling.pairs.shown is None:  # else the first pair waits for the person
+                self.progress.first_pair.begin()
         elif state != State.RUNNING:
             self.progress.first_pair.drop()
         self.checkpoints.keep_saving(state == State.RUNNING)
@@ -349,7 +351,11 @@ class Controller(QObject):
         self._last_checkpoint.stop()
         self.crew.dismiss()
 
+    def _on_errand_ended(self, told: str) -> None:
+        self.trouble_arose.emit(told)
+        self._on_dismissed()
+
     def _on_dismissed(self) -> None:
-        if self.state == State.STOPPING:
+        if self.state == State.STOPPING and not (self.crew.running or self.checkpoints.runs_errands):
             self._enter(State.STOPPED)
             self.stopped.emit()

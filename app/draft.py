@@ -142,9 +142,7 @@ class Draft:
 
     def _suited_values(self) -> dict[str, Any]:
         """What is out of bounds among the changes must not keep the rest from being shown."""
-        leading: dict[str, Any] = {
-            name: self.changes[name] for name in ("labels", "policy.algorithm") if name in self.changes
-        }
+        leading = {name: self.changes[name] for name in _LEADING if name in self.changes}
         try:
             return _flat(suited(self.task, leading))
         except UserError:

@@ -33,10 +33,6 @@ class Films(QObject):
         self._target = Path()
         self._outcome = ""
 
-    @property
-    def making(self) -> bool:
-        return self._worker is not None
-
     def make(self, target: Path, before_after: bool = False) -> None:
         """film_ended answers, exactly once, or film_refused."""
         if self._worker is not None:

@@ -60,7 +60,7 @@ class History(QObject):
     ) -> None:
         super().__init__(parent)
         self._labelling, self._tokens = labelling, tokens
-        self._token = 0
+        self._token, self._judging = 0, False
         self._looked_at = False
         self._reader = Reader(session.reader, self)
         self._reader.task_done.connect(self._on_read)
@@ -80,7 +80,7 @@ class History(QObject):
 
     def rest(self) -> None:
         """Nobody looks any more: nothing is kept for it."""
-        self._looked_at = False
+        self._looked_at = self._judging = False
         self.album.forget()
 
     def change(self, key: int, choice: Choice) -> None:
@@ -88,11 +88,17 @@ class History(QObject):
 
     def judge(self) -> None:
         """Asks what the newest snapshot thinks; `judged` follows when the reward job comes to it."""
-        self._token = next(self._tokens)
+        self._token, self._judging = next(self._tokens), True
         self.judgement_requested.emit(JudgementRequested(self._token))
+
+    def judge_again(self) -> None:
+        """Whoever was asked, and has not answered, may be gone."""
+        if self._judging:
+            self.judge()
 
     def take_judgement(self, event: AnswersJudged) -> None:
         if event.token == self._token:
+            self._judging = False
             left = dict(zip(event.ids.tolist(), event.left.tolist(), strict=True))
             self.judged.emit(Judgement(event.generation, left, time.time()))
 

@@ -110,7 +110,7 @@ TABLE: dict[Meaning, Entry] = {
     ),
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
     Command.PLAY: Entry("Pla&y the game yourself…", ("F5",), "For some minutes, before you judge how it is played"),
-    Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and closes the window"),
+    Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and ends the program"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
     Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),
     Command.LATER: Entry("A later p&olicy", ("]",), repeats=True),

@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.answers import AnswerWorker
-from app.pairs import Pair, PairQueue
+from app.pairs import CLIP_FPS, CLIP_SIZE, Pair, PairQueue
 from app.progress import Progress
 from app.repeats import Repeats
 from core import oracle
@@ -24,7 +24,6 @@ from core.session import Port
 HUMAN, ORACLE = "human", "oracle"
 _ORACLE_MS = 700
 """How long the oracle lets each pair stand, so that an audience can follow."""
-_CLIP_SIZE, _CLIP_FPS = 480, 30.0
 _REMEMBERED = 2
 """Answered pairs whose clips stay in memory, so that taking back is instant; older ones are drawn anew."""
 
@@ -198,7 +197,7 @@ class Labelling(QObject):
     def _request(self, token: int, query: Query) -> None:
         if not self._progress.drawing.under_way:
             self._progress.drawing.begin()
-        self.clips_requested.emit(ClipsRequested(token, (query.left, query.right), _CLIP_SIZE, _CLIP_FPS))
+        self.clips_requested.emit(ClipsRequested(token, (query.left, query.right), CLIP_SIZE, CLIP_FPS))
 
     def _on_kept(self, preference: Preference) -> None:
         self._returned.clear()  # as in the store: a new answer ends what could be given again
@@ -275,6 +274,7 @@ class Labelling(QObject):
         self._busy = False
         self._asked.clear()
         self.trouble_arose.emit(sentence)
+        self.wake_oracle()
 
     def _on_repeat_found(self, query: Query) -> None:
         self.pairs.offer(query)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from core.records import Frames, Query
 
+CLIP_SIZE, CLIP_FPS = 480, 30.0
+"""Pixels and pictures a second, wherever pairs are shown: the simulator's picture is set up anew for each other size,
+which takes longer."""
 _AHEAD = 3
 """Pairs drawn ahead of the one on screen: each is some 60 MB."""
 

@@ -143,6 +143,7 @@ class Program(QObject):
         window = MainWindow(controller)
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
+        window.quit_requested.connect(self.quit)
         self.crash.log_file = str(session.folder / NAME)
         self.open = _Open(controller, window, SummaryKeeper(controller), stack)
         window.show()
@@ -154,6 +155,7 @@ class Program(QObject):
     def _on_closed(self) -> None:
         assert self.open is not None
         ended, self.open = self.open, None
+        self.crash.log_file = ""
         ended.keeper.close()
         ended.stack.close()
         for part in (ended.keeper, ended.window, ended.controller):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
@@ -14,6 +15,9 @@ from core.snapshots import Moment
 
 _REMEMBERED = 256 << 20
 """Bytes of pictures: four episodes of eight seconds."""
+_NOT_RUNNING = (
+    "An earlier policy can't be shown while the process that draws it is not running: start the session first."
+)
 _Key = tuple[int, float]
 
 
@@ -31,9 +35,16 @@ class Replays(QObject):
     replay_refused = Signal(str)
 
     def __init__(
-        self, past: PastPolicies, measure: str, tokens: itertools.count[int], parent: QObject | None = None
+        self,
+        past: PastPolicies,
+        measure: str,
+        tokens: itertools.count[int],
+        can_draw: Callable[[], bool],
+        parent: QObject | None = None,
     ) -> None:
+        """can_draw: whether there is a clips job to ask."""
         super().__init__(parent)
+        self._can_draw = can_draw
         self._past, self._measure, self._tokens = past, measure, tokens
         self._wanted: Moment | None = None
         self._acting: Moment | None = None
@@ -49,6 +60,8 @@ class Replays(QObject):
         if moment and known:
             self._drawn.move_to_end(_key(moment))
             self.replay_drawn.emit(known)
+        elif moment and not self._can_draw():
+            self._on_refused(_NOT_RUNNING)
         elif moment and self._acting is None:
             self._ask(moment)
 

@@ -17,7 +17,8 @@ def explanation(controller: Controller) -> tuple[str, str]:
         case State.RESTARTING:
             return "Getting ready", _STARTS
         case State.STOPPING:
-            return "Saving", "The last checkpoint is being written."
+            asked = " and the file that you asked for are" if controller.checkpoints.runs_errands else " is"
+            return "Saving", f"The last checkpoint{asked} being written."
         case State.STOPPED:
             return "Stopped", "Everything is saved. Press Start to go on from here."
         case State.FAILED:

@@ -21,7 +21,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from core import checkpoint, disk, snapshots
@@ -61,13 +61,17 @@ _DAMAGE = (
 
 
 def export_session(session: Session, target: Path) -> None:
-    """Writes the session as one file; one that was there is replaced. UserError where it can't be written."""
+    """Writes the session as one file; one that was there is replaced. UserError where it can't be written.
+
+    The session may go on meanwhile: what gives way to something newer before its turn is left out.
+    """
     part, copy = (target.with_name(f"{target.name}.{kind}.part") for kind in ("zip", "sqlite"))
+    paths = learned(session.folder)  # before the answers are copied: none that they build on may be missing
     try:
         with closing(session.store()) as store:
             store.copy_to(copy)
         with open(part, "wb") as file:
-            _pack(session.folder, copy, file)
+            _pack(session.folder, paths, copy, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, target)
@@ -79,13 +83,14 @@ def export_session(session: Session, target: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _pack(folder: Path, store: Path, file: io.BufferedWriter) -> None:
+def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr(_MANIFEST, json.dumps({"format": _FORMAT}))
         archive.write(folder / _CONFIG, _CONFIG)
         archive.write(store, _STORE)
-        for path in learned(folder):
-            archive.write(path, path.relative_to(folder).as_posix())
+        for path in paths:
+            with suppress(FileNotFoundError):  # of two checkpoints the newer one is listed too
+                archive.write(path, path.relative_to(folder).as_posix())
 
 
 def import_session(source: Path, folder: Path) -> None:

@@ -63,14 +63,14 @@ class AnswerModel(QAbstractListModel):
         self.endResetModel()
 
     def take(self, row: AnswerRow) -> None:
-        """A new answer, or one that has changed."""
-        known = row.id in self._rows
+        """A new answer, or one that has changed or stands again."""
         self._rows[row.id] = row
-        if known:
+        if row.id in self._shown:
             self._tell_changed(row.id)
         elif self._against is None and self._sieve.passes(row):
-            self.beginInsertRows(QModelIndex(), 0, 0)
-            self._shown.insert(0, row.id)
+            place = sum(key > row.id for key in self._shown)
+            self.beginInsertRows(QModelIndex(), place, place)
+            self._shown.insert(place, row.id)
             self.endInsertRows()
 
     def index_of(self, key: int) -> QModelIndex:

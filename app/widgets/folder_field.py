@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
-from app.opening import fresh, plain_name
+from app.opening import plain_name
 from app.widgets.labels import label
 
 
@@ -24,6 +27,7 @@ class FolderField(QWidget):
         """root: where sessions are usually kept."""
         super().__init__(parent)
         self._root, self._place, self._named = root, root, False
+        self._taken: set[str] = set()
         self.name = QLineEdit()
         self.name.setAccessibleName("Name of the session's folder")
         self.name.textEdited.connect(self._on_named)
@@ -46,7 +50,7 @@ class FolderField(QWidget):
         name = self.name.text().strip()
         if name in ("", ".", ".."):
             return "Give the session a name."
-        return f"{name} is there already: give the session another name." if self.folder.exists() else ""
+        return f"{name} is there already: give the session another name." if name in self._taken else ""
 
     def begin(self) -> None:
         """Forgets what was chosen for the session before."""
@@ -56,10 +60,15 @@ class FolderField(QWidget):
     def propose(self, task: str) -> None:
         """A name after the task, unless the person has given one."""
         if not self._named:
-            self.name.setText(fresh(self._place, plain_name(task)).name)
+            names = (f"{plain_name(task)}-{number}" for number in itertools.count(1))
+            self.name.setText(next(name for name in names if name not in self._taken))
 
     def _set_place(self, folder: Path) -> None:
+        """What is in it is looked up once, not at each key: a folder may be on a slow disk, or far away."""
         self._place = folder
+        self._taken = set()
+        with suppress(OSError):  # not made yet, or no place for a session: making one there tells of that
+            self._taken = set(os.listdir(folder))
         self.where.setText(f"in {folder}")
 
     def _on_named(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
 from app import theme
@@ -23,13 +23,25 @@ class KeyList(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.text = QTextBrowser()
         self.text.setAccessibleName("Keys and commands")
-        self.text.setHtml("".join(_tables(keys)))
+        self._keys = keys
+        self._fill()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
         column.addWidget(self.text, 1)
         column.addWidget(buttons)
         self.resize(680, 660)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The colours are part of the text."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            self._fill()
+
+    def _fill(self) -> None:
+        scrolled = self.text.verticalScrollBar().value()
+        self.text.setHtml("".join(_tables(self._keys)))
+        self.text.verticalScrollBar().setValue(scrolled)
 
 
 def _tables(keys: KeyMap) -> Iterator[str]:

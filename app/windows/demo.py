@@ -178,6 +178,7 @@ class DemoWindow(QWidget):
         labelling.pair_shown.connect(self._on_pair_shown)
         labelling.pair_awaited.connect(self._on_pair_awaited)
         labelling.answer_kept.connect(self._on_answer_kept)
+        labelling.answer_withdrawn.connect(self._on_answer_withdrawn)
         labelling.teacher_changed.connect(self._ask)
         labelling.trouble_arose.connect(self._tell)
         controller.trouble_arose.connect(self._tell)
@@ -263,6 +264,11 @@ class DemoWindow(QWidget):
         self._light_none()
         self.tiles[preference.choice].set_chosen(True)
         self._flash_end.start()
+
+    def _on_answer_withdrawn(self) -> None:
+        self.clips.end_flash()
+        self._flash_end.stop()
+        self._light_none()
 
     def _ask(self) -> None:
         progress = self._controller.progress

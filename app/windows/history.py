@@ -188,14 +188,18 @@ class HistoryPage(QWidget):
         if self.pane.row is None:
             return
         self._history.album.play(self.pane.row.id)
-        self._on_state_changed(self._controller.state)
+        self._say_why_nothing_plays()
 
     def _on_state_changed(self, state: str) -> None:
-        shown = self.pane.row
-        if self._judgement is None and self.filter.on_doubted and self.isVisible():
-            self._history.judge()  # whoever was asked may be gone
+        if state == State.RUNNING:
+            self._history.judge_again()
+        if self._judgement is None and self.filter.on_doubted:
             self._settle()
-        if shown and not shown.trouble and self.pane.clips.shown is None and state in (State.STOPPING, State.STOPPED):
+        self._say_why_nothing_plays()
+
+    def _say_why_nothing_plays(self) -> None:
+        shown, ended = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
+        if shown and not shown.trouble and self.pane.clips.shown is None and ended:
             self.pane.tell_why_not(*_NOT_RUNNING)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:

@@ -59,10 +59,12 @@ class MainWindow(QMainWindow):
     Signals:
         closed(): every child and thread has ended and the window is gone.
         start_page_requested(): the person wants another session; the window closes.
+        quit_requested(): the person wants to leave the program; the window closes.
     """
 
     closed = Signal()
     start_page_requested = Signal()
+    quit_requested = Signal()
 
     def __init__(self, controller: Controller, keys: KeyMap | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -127,7 +129,6 @@ class MainWindow(QMainWindow):
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
         self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
-        self.plots.setAccessibleName("Plots of the training")
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
@@ -176,7 +177,7 @@ class MainWindow(QMainWindow):
             Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
             Command.START_PAGE: self._on_start_page_requested,
-            Command.QUIT: self.close,
+            Command.QUIT: self._on_quit_requested,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
             Command.PLAY: self.playing.open,
             **self.playback.handlers,
@@ -212,7 +213,7 @@ class MainWindow(QMainWindow):
         self.commands.meaning_requested.connect(self.carry_out)
         self.playing.refused.connect(self.banner.tell_notice)
         self.banner.restart_requested.connect(controller.restart)
-        self.banner.quit_requested.connect(self.close)
+        self.banner.quit_requested.connect(self._on_quit_requested)
 
     def carry_out(self, meaning: Meaning) -> None:
         """What a key, a menu or a hint asks for."""
@@ -340,6 +341,10 @@ class MainWindow(QMainWindow):
 
     def _on_start_page_requested(self) -> None:
         self.start_page_requested.emit()
+        self.close()
+
+    def _on_quit_requested(self) -> None:
+        self.quit_requested.emit()
         self.close()
 
     def _on_pause_requested(self) -> None:

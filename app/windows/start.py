@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QHideEvent, QIcon, QShowEvent
+from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QIcon, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
@@ -19,6 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from app import assets
+from app.bindings import kept_keys
+from app.keys import Command
 from app.placement import keep_place, restore_place
 from app.previews import Preview, Previews
 from app.shelf import Shelf
@@ -64,6 +66,9 @@ class StartWindow(QMainWindow):
         self.pages.addWidget(self.front)
         self.pages.addWidget(self.form)
         self._make_frame()
+        self._quit = QAction("Quit", self)
+        self._quit.triggered.connect(self.close)
+        self.addAction(self._quit)
         self._connect()
         restore_place(self, _NAME, _WANTED)
 
@@ -148,6 +153,7 @@ class StartWindow(QMainWindow):
         if event.spontaneous():  # it was only minimised
             return
         self._set_busy(False)
+        self._quit.setShortcuts([QKeySequence(key) for key in kept_keys().keys_for(Command.QUIT)])
         self.shelf.refresh()
         self.previews.hold(False)
         for task in self.grid.missing():

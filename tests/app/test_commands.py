@@ -190,6 +190,19 @@ def test_the_list_has_every_command_with_its_keys(face: Face, qtbot: QtBot, pict
     qtbot.waitUntil(lambda: face.window.findChild(KeyList) is None)
 
 
+def test_the_list_follows_the_colours_and_stays_where_it_was(face: Face, qtbot: QtBot) -> None:
+    theme.choose(Appearance.DARK)
+    QTest.keySequence(face.window, QKeySequence("Ctrl+?"))
+    shown = face.window.findChild(KeyList)
+    assert isinstance(shown, KeyList)
+    qtbot.waitUntil(lambda: shown.text.verticalScrollBar().maximum() > 40)
+    shown.text.verticalScrollBar().setValue(40)
+    theme.choose(Appearance.LIGHT)
+    assert LIGHT.muted.lower() in shown.text.toHtml() and DARK.muted.lower() not in shown.text.toHtml()
+    assert shown.text.verticalScrollBar().value() == 40
+    shown.close()
+
+
 def test_about_tells_the_versions(face: Face, picture: Any) -> None:
     face.window.commands[Command.ABOUT].trigger()
     box = face.window.findChild(QMessageBox)

@@ -85,10 +85,14 @@ def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow, qtbot: QtBot
 
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
     face.offer(make_query(), make_query())
+    demo.clips._flash_end.setInterval(60_000)
+    demo._flash_end.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    qtbot.waitUntil(lambda: demo.tiles[Choice.TIE].chosen)
+    assert demo.clips.flashed == Choice.TIE and len(face.answers()) == 1
     QTest.keyClick(demo, Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: face.answers() == [])
+    qtbot.waitUntil(lambda: not demo.tiles[Choice.TIE].chosen)  # what was confirmed no longer holds
+    assert demo.clips.flashed is None and face.answers() == []
 
 
 def test_the_keys_are_those_that_the_person_has_chosen(face: Face, qtbot: QtBot) -> None:

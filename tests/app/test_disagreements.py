@@ -133,3 +133,21 @@ def test_while_training_is_paused_it_says_when_the_answer_comes(
     face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: len(face.engine["reward"].got(JudgementRequested)) > asked)
     assert page.empty.detail.text() == "A moment."
+
+
+def test_what_was_asked_while_the_predictor_was_down_is_answered_once_it_is_back(
+    opened: Callable[..., Face],  # noqa: F811
+    qtbot: QtBot,
+) -> None:
+    face = opened(MIXED)
+    page = page_of(face)
+    look(page)
+    say(face, 1, {1: 0.1})
+    qtbot.waitUntil(lambda: listed(page) == [1])
+    with qtbot.waitSignal(face.controller.job_failed):
+        face.engine["reward"].die()
+    QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    say(face, 2, {5: 0.1})  # the new one, which has been asked once
+    qtbot.waitUntil(lambda: listed(page) == [5])

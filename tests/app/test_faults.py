@@ -345,6 +345,36 @@ def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbo
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
 
 
+def slow_file(gate: threading.Event) -> bytes:
+    assert gate.wait(20)  # longer than any of the tests waits
+    return b"all of it"
+
+
+def test_a_checkpoint_does_not_wait_for_a_file_that_is_being_written(face: Face, qtbot: QtBot) -> None:
+    gate = threading.Event()
+    face.controller.write(face.folder.parent / "large.csv", lambda: slow_file(gate))
+    with qtbot.waitSignal(face.controller.checkpoints.saved):
+        face.controller.checkpoints.request()
+    gate.set()
+
+
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(
+    face: Face, qtbot: QtBot, stopped_before: bool
+) -> None:
+    gate, target = threading.Event(), face.folder.parent / "large.csv"
+    if stopped_before:
+        with qtbot.waitSignal(face.controller.stopped):
+            face.window.stop_action.trigger()
+    face.controller.write(target, lambda: slow_file(gate))
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        qtbot.waitUntil(lambda: not face.controller.crew.running)
+        assert face.window.isVisible() and "the file that you asked for" in face.window.empty.detail.text()
+        gate.set()
+    assert target.read_bytes() == b"all of it"
+
+
 def numbers(face: Face) -> dict[str, int]:
     """Of each job in the newest checkpoint: the number of the request that its state answered."""
     loaded = face.controller.session.load()

@@ -133,9 +133,10 @@ def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: B
     QTest.mouseClick(start.form.make, Qt.MouseButton.LeftButton)
     flow.wait_for_session()
     assert flow.program.open
+    assert flow.program.crash.log_file == str(sessions_folder() / "reacher-1" / "log.txt")
     flow.program.open.window.close()
     flow.wait_for_start()
-    assert flow.ended == 0
+    assert flow.ended == 0 and flow.program.crash.log_file == ""
     start.close()
     assert flow.ended == 1
 
@@ -156,6 +157,33 @@ def test_from_a_session_of_the_command_line_the_start_page_is_a_key_away(begin: 
     flow.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_start()
     assert flow.ended == 0
+
+
+@pytest.mark.parametrize("by", ["key", "failure"])
+def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, qtbot: QtBot, by: str) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    assert flow.program.start
+    flow.program.start.begin("reacher")
+    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_session()
+    assert flow.program.open
+    if by == "key":
+        flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    else:
+        banner = flow.program.open.window.banner
+        flow.engine["policy"].die()
+        qtbot.waitUntil(lambda: banner.shows_failure)
+        QTest.mouseClick(banner.quit, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: flow.ended == 1)
+    assert not flow.program.start.isVisible() and flow.program.open is None
+
+
+def test_the_key_to_quit_ends_the_program_from_the_start_page_too(begin: Begin) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert flow.ended == 1
 
 
 def test_quitting_while_a_session_is_open_ends_all(begin: Begin, qtbot: QtBot) -> None:

@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.album import Album
 from app.widgets.answer_model import ROW, TROUBLE
 from app.windows.history import HistoryPage
+from app.wording import Sieve
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import ClipsRequested, PreferenceChanged
@@ -237,6 +238,28 @@ def test_the_labelling_page_goes_on_beside_it(opened: Callable[..., Face], qtbot
     face.press(Qt.Key.Key_Backspace)
     qtbot.waitUntil(lambda: page.model.row(7).withdrawn)
     assert [c.choice for c in stored(face, 7).changes] == []
+
+
+def test_an_answer_that_stands_again_is_listed_again_at_its_place(
+    opened: Callable[..., Face],
+    qtbot: QtBot,
+) -> None:
+    face = opened(MIXED[:3])
+    for labels in (2, 1):
+        face.press(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        qtbot.waitUntil(lambda labels=labels: face.controller.progress.labels == labels)
+    page = page_of(face)
+    assert listed(page) == [1]
+    face.window.activateWindow()
+    qtbot.waitUntil(face.window.isActiveWindow)
+    for wanted in ([2, 1], [3, 2, 1]):
+        face.press(Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
+        qtbot.waitUntil(lambda wanted=wanted: listed(page) == wanted)
+    page.model.list_all(Sieve(choice=Choice.LEFT))
+    assert listed(page) == [1]
+    page.model.take(replace(page.model.row(3), choice=Choice.LEFT))
+    page.model.take(replace(page.model.row(2), choice=Choice.LEFT))
+    assert listed(page) == [3, 2, 1]
 
 
 def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbot: QtBot, picture: Picture) -> None:

@@ -225,6 +225,14 @@ def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot:
     assert not face.labelling._oracle.isActive()
 
 
+def test_the_oracle_goes_on_where_there_was_no_answer_to_take_back(face: Face, qtbot: QtBot) -> None:
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(1.0, 0.0))
+    with qtbot.waitSignal(face.labelling.trouble_arose):
+        face.press(Qt.Key.Key_Backspace)
+    qtbot.waitUntil(lambda: [a.labeller for a in face.answers()] == ["oracle"])
+
+
 def test_the_person_can_take_over_from_the_oracle(face: Face, qtbot: QtBot) -> None:
     face.labelling.set_teacher(ORACLE)
     face.offer(make_query(1.0, 0.0), make_query())

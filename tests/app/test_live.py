@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import theme
+from app.controller import State
 from app.live import Demonstration
 from app.widgets.live_view import LiveView
 from app.widgets.ribbon import Ribbon, colour, heights
@@ -279,6 +280,27 @@ def test_a_clips_job_started_anew_is_asked_again(face: Face, qtbot: QtBot) -> No
     qtbot.waitUntil(lambda: len(requests(face)) == 1 and not face.window.banner.shows_failure)
     rendered(face)
     qtbot.waitUntil(lambda: face.window.live.shown is not None)
+
+
+def test_while_the_session_is_stopped_no_other_policy_is_asked_for(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, 0, 10**10)
+    live = face.window.live
+    live.take(demonstration())
+    live.go_live()
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    with qtbot.waitSignal(face.controller.replays.replay_refused):
+        face.press(Qt.Key.Key_BracketLeft)
+    assert "start the session" in face.window.banner.text.text()
+    assert live.moment is None and live.shown and live.shown.moment is None
+    assert live.title.text() == "The policy now, after 120,000 steps"
+    face.window.pause_action.trigger()
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.press(Qt.Key.Key_BracketLeft)
+    qtbot.waitUntil(lambda: len(requests(face)) == 1)
+    rendered(face)
+    moment = face.controller.past.moments[1]
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment == moment)
 
 
 def test_before_the_present_policy_was_seen_the_newest_that_is_kept_stands_in(face: Face, qtbot: QtBot) -> None:

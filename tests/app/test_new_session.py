@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -224,6 +225,18 @@ def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path
     QTest.keyClick(form.page.place.name, Qt.Key.Key_Backspace)
     QTest.keyClicks(form.page.place.name, "1")
     assert form.problem == "reacher-1 is there already: give the session another name."
+
+
+def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise AssertionError("a key looked at the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", forbidden)
+        patch.setattr(os, "stat", forbidden)
+        patch.setattr(os, "listdir", forbidden)
+        QTest.keyClicks(form.page.place.name, "23")
+    assert form.page.place.name.text() == "reacher-123" and form.problem == ""
 
 
 def test_another_folder(form: Form, tmp_path: Path) -> None:

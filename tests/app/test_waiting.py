@@ -106,6 +106,27 @@ def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
     assert open_face().controller.progress.first_pair.expected == 4.2
 
 
+def test_how_long_a_person_thought_is_not_kept_as_the_seconds_to_the_first_pair(
+    face: Face, qtbot: QtBot, clock: Clock
+) -> None:
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    before = usual_start("hopper-backflip")
+    face.controller.progress.first_pair = Estimate(8.0, clock)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    face.window.pause_action.trigger()
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    clock.now += 100
+    with qtbot.waitSignal(face.labelling.answer_kept):
+        face.press(Qt.Key.Key_Left)
+    assert usual_start("hopper-backflip") == before
+    qtbot.waitUntil(lambda: face.labelling.pairs.shown is None)
+    face.engine.offer(make_query())
+    qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
+    assert usual_start("hopper-backflip") == before
+
+
 @pytest.mark.parametrize("damage", ["soon", "-3", "nan", "inf"])
 def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
     settings.keep("start/gym:ALE Pong-v5", damage)

@@ -20,6 +20,7 @@ from core.archive import export_session, import_session
 from core.errors import UserError
 from core.events import JobState
 from core.metrics import Metrics
+from core.preferences import PreferenceStore
 from core.records import Choice
 from core.session import Session
 from tests.core.builders import query, tiny
@@ -87,6 +88,21 @@ def test_changed_answers_and_repeats_come_back_too(session: Session, tmp_path: P
 def test_the_file_holds_what_its_documentation_says(packed: Path) -> None:
     with zipfile.ZipFile(packed) as opened:
         assert sorted(opened.namelist()) == MEMBERS
+
+
+def test_what_gives_way_to_newer_checkpoints_during_an_export_is_left_out(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = PreferenceStore.copy_to
+
+    def taught_meanwhile(store: PreferenceStore, target: Path) -> None:
+        copy(store, target)
+        session.save(3, {"policy": JobState({}, {"n": 3})})
+
+    monkeypatch.setattr(PreferenceStore, "copy_to", taught_meanwhile)
+    export_session(session, tmp_path / "shared.somersault")
+    import_session(tmp_path / "shared.somersault", tmp_path / "back")
+    assert [path.stem for path in sorted((tmp_path / "back" / "checkpoints").iterdir())] == ["00000002"]
 
 
 def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> None:
