@@ -67,10 +67,11 @@ def _tasks(args: argparse.Namespace) -> None:
 
 def _teach(args: argparse.Namespace) -> None:
     started = time.monotonic()  # before the imports: they take seconds, and whoever waits waits for them too
+    _check_video_path(args.video)
+    _check_resume(args)
     machine.require_memory(machine.headless_memory(_shows_pictures(args)))
     from core.headless import HeadlessRun, random_return
 
-    _check_video_path(args.video)
     session = _resumed(args) if args.resume else _new_session(args)
     try:
         untrained = random_return(session.config)
@@ -102,6 +103,14 @@ def _teach(args: argparse.Namespace) -> None:
         session.close()
 
 
+def _check_resume(args: argparse.Namespace) -> None:
+    if not args.resume:
+        return
+    kept = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
+    if any(value not in (None, []) for value in (*kept, args.ablations, *_oracle(args).values())):
+        raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
+
+
 def _shows_pictures(args: argparse.Namespace) -> bool:
     """Whether the task that was named, or that of the session to be gone on with, shows the networks pictures."""
     name = read_config(Path(args.resume)).task if args.resume else args.task
@@ -109,9 +118,6 @@ def _shows_pictures(args: argparse.Namespace) -> bool:
 
 
 def _resumed(args: argparse.Namespace) -> Session:
-    kept = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
-    if any(value not in (None, []) for value in (*kept, args.ablations, *_oracle(args).values())):
-        raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     session = Session.open(Path(args.resume))
     if args.device:  # it may have been begun on another machine
         session.config = replaced(session.config, device=args.device)
