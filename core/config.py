@@ -146,7 +146,7 @@ class RolloutConfig(_Checked):
 
     environments: int = number(128, "environments stepped together", "", 1, 65536)
     steps: int = number(96, "steps of each environment in one batch", "", 2)
-    threads: int = number(0, "physics threads; 0 for one a core", "", 0, 1024)
+    threads: int = number(0, "physics threads; 0 for one a core, where batches are large enough", "", 0, 1024)
     filmed: int = number(0, "environments that keep pictures for clips, where no simulator can draw them later", "", 0)
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 

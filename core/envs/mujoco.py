@@ -19,6 +19,14 @@ from core.envs.stepping import FULL, DataStepper, RolloutStepper, Stepper
 from core.records import Float32, Float64
 from core.tasks.base import Physics, RobotTask
 
+_SHARE = 16
+"""Environments, at least, that a thread of its own is worth."""
+
+
+def threads_for(environments: int) -> int:
+    """One a core, but none for a share so small that waking it takes longer: 16 Hoppers need just one."""
+    return max(1, min(os.cpu_count() or 1, environments // _SHARE))
+
 
 class MujocoBatch:
     """N robots. `observations` is what they see now, `states` (N, S) FULLPHYSICS: time, qpos, qvel, act."""
@@ -34,7 +42,7 @@ class MujocoBatch:
         self.askable = np.ones(environments, np.bool_)
         self.blow_ups = 0
         self._rng = rng
-        self.stepper = self._new_stepper(min(threads or os.cpu_count() or 1, environments))
+        self.stepper = self._new_stepper(min(threads or threads_for(environments), environments))
         self.control_range = low, high = self.model.actuator_ctrlrange.T
         self._control_middle, self._control_reach = (low + high) / 2, (high - low) / 2
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.touch_points])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs.mujoco import MujocoBatch, Step
+from core.envs.mujoco import MujocoBatch, Step, threads_for
 from core.rollout import Collected, collect
 from core.segments import SegmentCutter
 from core.tasks import find
@@ -53,6 +54,14 @@ def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
         both.step(action)
         alone.step(action[1:])
     assert (both.states[1] == alone.states[0]).all()
+
+
+@pytest.mark.parametrize(("environments", "cores", "threads"), [(1, 2, 1), (16, 2, 1), (32, 2, 2), (128, 16, 8)])
+def test_a_thread_is_not_woken_for_a_small_share(
+    monkeypatch: pytest.MonkeyPatch, environments: int, cores: int, threads: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert threads_for(environments) == threads
 
 
 def test_any_number_of_threads_gives_the_same(batch: MakeBatch) -> None:
