@@ -11,17 +11,16 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app import assets
-from app.controller import Controller, State
+from app.controller import Controller
 from app.keys import Command, KeyMap, Meaning, symbol
 from app.labelling import HUMAN, ORACLE
 from app.live import Demonstration
-from app.pairs import Pair
 from app.waiting import explanation
-from app.widgets.clip_pair import ClipPair
 from app.widgets.key_tile import KeyTile
+from app.widgets.pair_stack import PairStack
 from app.widgets.policy_player import PolicyPlayer
 from core.records import Choice, Preference
 from core.words import figure, lasting
@@ -79,17 +78,15 @@ class DemoWindow(QWidget):
         self._flash_end = QTimer(self, singleShot=True, interval=600)
         self._flash_end.timeout.connect(self._light_none)
         self.clips.show_pair(controller.labelling.pairs.shown)
-        self._settle()
+        self.place.settle()
         self.refresh()
 
     def _make(self) -> None:
-        self.clips, self.policy = ClipPair(), PolicyPlayer("The present policy acting")
+        self.policy = PolicyPlayer("The present policy acting")
         self.headline, self.detail = self._label("headline", wrap=True), self._label("detail", wrap=True)
         self.question = self._label("question")
-        self.place = QStackedWidget()
-        self._waits = self._waiting()
-        self.place.addWidget(self._waits)
-        self.place.addWidget(self.clips)
+        self.place = PairStack(self._controller, self._waiting())
+        self.clips = self.place.clips
         self.tiles = {choice: self._tile(choice, words) for choice, words in _WORDS.items()}
         self._grid = QGridLayout(self)
         self._grid.addLayout(self._head(), 0, 0, 1, 2)
@@ -175,17 +172,14 @@ class DemoWindow(QWidget):
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
-        labelling.pair_shown.connect(self._on_pair_shown)
-        labelling.pair_awaited.connect(self._on_pair_awaited)
+        self.place.settled.connect(self._on_settled)
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_withdrawn.connect(self._on_answer_withdrawn)
         labelling.teacher_changed.connect(self._ask)
         labelling.trouble_arose.connect(self._tell)
         controller.trouble_arose.connect(self._tell)
         controller.job_failed.connect(self._tell)
-        controller.state_changed.connect(self._settle)
         controller.demonstration_drawn.connect(self._on_demonstration_drawn)
-        self.clips.flash_ended.connect(self._on_flash_ended)
 
     def answer(self, choice: Choice) -> None:
         """A guest's answer also takes over from the oracle."""
@@ -203,7 +197,7 @@ class DemoWindow(QWidget):
         told = len(figures) and not self._controller.true_reward.hides(self._controller.task)
         self.measure.setText(figure(float(figures[-1])) if told else "–")
         self._ask()
-        if self.place.currentWidget() is not self.clips:
+        if not self.place.asks:
             headline, detail = explanation(self._controller)
             self.headline.setText(headline)
             self.detail.setText(detail)
@@ -234,26 +228,7 @@ class DemoWindow(QWidget):
         for tile in self.tiles.values():
             tile.set_chosen(False)
 
-    def _on_pair_shown(self, pair: Pair) -> None:
-        self.clips.show_pair(pair)
-        self._settle()
-
-    def _on_pair_awaited(self) -> None:
-        if self.clips.flashed is None:
-            self._clear()
-
-    def _on_flash_ended(self) -> None:
-        if self._controller.labelling.pairs.shown is None:
-            self._clear()
-
-    def _clear(self) -> None:
-        self.clips.show_pair(None)
-        self._settle()
-
-    def _settle(self) -> None:
-        ended = self._controller.state in (State.STOPPING, State.STOPPED)
-        asks = self.clips.shown is not None and not ended
-        self.place.setCurrentWidget(self.clips if asks else self._waits)
+    def _on_settled(self, asks: bool) -> None:
         for tile in self.tiles.values():
             tile.setEnabled(asks)
 
@@ -266,7 +241,6 @@ class DemoWindow(QWidget):
         self._flash_end.start()
 
     def _on_answer_withdrawn(self) -> None:
-        self.clips.end_flash()
         self._flash_end.stop()
         self._light_none()
 

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QSplitter,
-    QStackedWidget,
     QToolBar,
     QVBoxLayout,
     QWidget,
@@ -30,7 +29,6 @@ from app.live import Demonstration
 from app.menus import add_menus, ask_for_file, file_handlers
 from app.milestones import Milestone
 from app.notifications import Notifier
-from app.pairs import Pair
 from app.placement import keep_place, restore_place
 from app.playback import Playback
 from app.playing import Playing, playable
@@ -39,12 +37,12 @@ from app.shows import Shows
 from app.view import View
 from app.waiting import explanation
 from app.widgets.banner import Banner
-from app.widgets.clip_pair import ClipPair
 from app.widgets.empty_state import EmptyState
 from app.widgets.film_bar import FilmBar
 from app.widgets.key_hints import KeyHints
 from app.widgets.labels import button, label
 from app.widgets.live_view import LiveView
+from app.widgets.pair_stack import PairStack
 from app.widgets.plots import Plots
 from app.widgets.status_strip import StatusStrip
 from core.records import Choice, Preference
@@ -92,16 +90,16 @@ class MainWindow(QMainWindow):
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
         self._on_state_changed(controller.state)
+        self.place.settle()
         self._on_teacher_changed(controller.labelling.teacher)
         self._on_playback_changed()
 
     def _make_centre(self) -> None:
         self.banner, self.film_bar = Banner(), FilmBar()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
-        self.clips, self.empty = ClipPair(), EmptyState()
-        self.place = QStackedWidget()
-        self.place.addWidget(self.empty)
-        self.place.addWidget(self.clips)
+        self.empty = EmptyState()
+        self.place = PairStack(self._controller, self.empty)
+        self.clips = self.place.clips
         self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.centre = QWidget()
         column = QVBoxLayout(self.centre)
@@ -196,18 +194,15 @@ class MainWindow(QMainWindow):
         controller.trouble_arose.connect(self.banner.tell_notice)
         controller.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.stopped.connect(self._on_stopped)
-        labelling.pair_shown.connect(self._on_pair_shown)
-        labelling.pair_awaited.connect(self._on_pair_awaited)
+        self.place.settled.connect(self._on_settled)
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_restored.connect(self._on_answer_restored)
-        labelling.answer_withdrawn.connect(self.clips.end_flash)
         labelling.milestone_reached.connect(self._on_milestone_reached)
         labelling.trouble_arose.connect(self.banner.tell_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
-        self.clips.flash_ended.connect(self._on_flash_ended)
         self.clips.playback_changed.connect(self._on_playback_changed)
         self.hints.meaning_requested.connect(self.carry_out)
         self.commands.meaning_requested.connect(self.carry_out)
@@ -234,7 +229,7 @@ class MainWindow(QMainWindow):
         self.plots.refresh(self._controller.metrics, self._controller.episode)
         waits = self._controller.waits
         self.stages.setText("   ".join(waits[job] for job in ("reward", "policy") if job in waits))
-        if self.place.currentWidget() is self.empty:
+        if not self.place.asks:
             self.empty.tell(*explanation(self._controller))
 
     def changeEvent(self, event: QEvent) -> None:
@@ -271,28 +266,8 @@ class MainWindow(QMainWindow):
         self.shows.leave_demo()
         self.playing.close()
 
-    def _on_pair_shown(self, pair: Pair) -> None:
-        self.clips.show_pair(pair)
-        self._settle()
-
-    def _on_pair_awaited(self) -> None:
-        if self.clips.flashed is None:
-            self._clear()
-
-    def _on_flash_ended(self) -> None:
-        """With no pair to follow, the answered one has stayed so that its flash could be seen."""
-        if self._controller.labelling.pairs.shown is None:
-            self._clear()
-
-    def _clear(self) -> None:
-        self.clips.show_pair(None)
-        self._settle()
-
-    def _settle(self) -> None:
-        """Clips where there are any to answer, otherwise the reason why not."""
-        ended = self._controller.state in (State.STOPPING, State.STOPPED)
-        self.place.setCurrentWidget(self.empty if ended or self.clips.shown is None else self.clips)
-        self.hints.enable_choices(self.place.currentWidget() is self.clips)
+    def _on_settled(self, asks: bool) -> None:
+        self.hints.enable_choices(asks)
         self.empty.tell(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
@@ -331,7 +306,6 @@ class MainWindow(QMainWindow):
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state in (State.RUNNING, State.STOPPED):
             self.banner.clear_failure()
-        self._settle()
 
     def _on_hidden_changed(self) -> None:
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
