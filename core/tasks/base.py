@@ -11,6 +11,9 @@ import numpy as np
 
 from core.records import Float32, Float64
 
+_HALF_LIFE = 0.2
+"""Share of a session's steps after which its labelling rate has halved."""
+
 
 @dataclass(frozen=True)
 class Physics:
@@ -138,6 +141,15 @@ class Camera:
     """The body whose centre of mass (with all it carries) is kept in place; '' for a camera that stands still."""
     field: float = 36.0
     """Vertical field of view in degrees."""
+
+
+def taught_in(steps: int) -> dict[str, Any]:
+    """Presets of a session of so many steps, whose answers come as early in it as in the paper's.
+
+    There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of
+    one or two would spread its answers evenly, and the predictor would lag behind the policy.
+    """
+    return {"steps": steps, "query.half_life": steps * _HALF_LIFE}
 
 
 Observe = Callable[[Float64, Float64, Float64], Float64]

@@ -16,7 +16,7 @@ from core.policy.presets import PRESETS, presets
 from core.queries import first_labels
 from core.reproduce import Run
 from core.session import read_config
-from core.tasks import CATALOGUE, PAPER_GAMES, find
+from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, find
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
@@ -41,6 +41,12 @@ def test_the_papers_numbers() -> None:
     assert (a2c.rollout.steps, a2c.rollout.environments, a2c.policy.discount) == (5, 16, 0.99)
     assert (a2c.policy.learning_rate, a2c.policy.entropy_bonus, a2c.policy.gae_lambda) == (7e-4, 0.01, 1.0)
     assert (a2c.policy.rms_decay, a2c.policy.rms_epsilon) == (0.99, 1e-5)
+
+
+@pytest.mark.parametrize("robot", PAPER_ROBOTS)
+def test_the_robots_labelling_rate_halves_within_the_session(robot: str) -> None:
+    config = made(task=dict(find(robot).presets))
+    assert config.query.half_life == config.steps / 5
 
 
 def test_without_a_choice_the_task_has_its_way() -> None:
