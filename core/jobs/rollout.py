@@ -117,7 +117,10 @@ class RolloutJob:
             if reason:
                 yield Waited("rollout", reason)
             else:
-                yield from self._batch()
+                for event in self._batch():
+                    yield event
+                    if event is None and self.config.teacher == "human":  # who may answer more meanwhile than is ready
+                        yield from self._offer()
 
     @property
     def _on_true_reward(self) -> bool:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice, takewhile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.events import AnswersReplayed, Event, JobSpec, JobState, PreferenceAdded, QueryOffered, RewardPublished
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    Event,
+    JobSpec,
+    JobState,
+    PreferenceAdded,
+    QueryOffered,
+    RewardPublished,
+)
 from core.jobs import build
 from core.packing import fingerprint, packed_segment, pair_of
 from core.preferences import PreferenceStore
@@ -18,7 +28,7 @@ from core.session import deliver
 from tests.core.builders import segment
 from tests.core.test_jobs import Played, of, published, rewarded
 
-ASKED = {"teacher": "human", "query__ready": 4, "labels": 100}
+ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
 
 
 class Lent:
@@ -145,3 +155,21 @@ def test_a_segment_is_known_by_what_is_in_it_also_from_the_store(
 def replace_actions(of_segment: Segment, actions: np.ndarray) -> Segment:
     plain = Segment(1, of_segment.observations, actions, of_segment.states, None, of_segment.env_steps)
     return plain if of_segment.observations.dtype != np.uint8 else packed_segment(plain, (4, 6, 5))
+
+
+def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_more(store: PreferenceStore) -> None:
+    rollout = Lent(store)
+    rollout.turn(published(rollout.played, 0))
+    rollout.turn(rewarded(rollout.played))
+    deliver(published(rollout.played, 1), {"rollout": rollout})
+    events, said = rollout.played.job.run(), list[Event | None]()
+    said += takewhile(lambda event: event is not None, islice(events, 9))  # up to a moment amid the batch
+    assert of(BatchCollected, said) == [] and len(rollout.before_the_labeller) == 4
+    for query in rollout.before_the_labeller:
+        answer = PreferenceAdded(store.add(query, Choice.RIGHT, "human"))
+        deliver(answer, {"rollout": rollout})
+    offered = [next(events) for _ in range(4)]
+    assert len(of(QueryOffered, offered)) == 4
+    said += filter(None, islice(events, 5))
+    assert len(of(BatchCollected, said)) == 1
+    assert of(QueryOffered, said) == []
