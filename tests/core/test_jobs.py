@@ -36,6 +36,7 @@ from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
 from core.processes import JobSpec
 from core.records import Choice
+from core.reward.ensemble import normalised
 from core.tasks import find
 from tests.core.builders import preference, segment, tiny
 
@@ -148,6 +149,16 @@ def test_the_predicted_reward_has_mean_zero_and_the_deviation_asked_for(std: flo
     (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
     assert float(batch.rewards.mean()) == pytest.approx(0, abs=1e-6)
     assert float(batch.rewards.std()) == pytest.approx(std, rel=1e-4)
+
+
+def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> None:
+    rollout = Played("rollout", policy__initial_std=3.0)
+    (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
+    assert np.abs(batch.actions).max() > 2
+    predict = rollout.job.ensemble.predict  # type: ignore[attr-defined]
+    carried_out, drawn = (predict(batch.observations, a) for a in (batch.actions.clip(-1, 1), batch.actions))
+    assert batch.rewards == pytest.approx(normalised(carried_out, 1.0), abs=1e-5)
+    assert np.abs(batch.rewards - normalised(drawn, 1.0)).max() > 0.1
 
 
 def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
