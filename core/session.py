@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from filelock import FileLock, Timeout
 
-from core import checkpoint, curves, disk, machine
+from core import checkpoint, curves, disk, machine, mark
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
@@ -170,7 +170,9 @@ def learned(folder: Path) -> list[Path]:
 def require_answers(folder: Path) -> Path:
     """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
     path = folder / "preferences.sqlite"
-    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+    if (checkpoint.kept(folder / "checkpoints") or mark.read(path).answers) and not (
+        path.exists() and path.stat().st_size
+    ):
         raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
     return path
 
