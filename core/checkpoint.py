@@ -77,10 +77,10 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
 
 def _load(path: Path) -> tuple[int, dict[str, JobState]]:
     meta, arrays, sealed = files.read(path, _MAX_SIZE)
+    if meta["version"] != _WITHOUT_DIGEST and not sealed:  # first: a flipped bit may be in the version
+        raise ValueError("its digest does not match")
     if meta["version"] not in (_WITHOUT_DIGEST, _VERSION):
         raise UserError(f"{path} was written by another version of Somersault: open it with that one.")
-    if meta["version"] != _WITHOUT_DIGEST and not sealed:
-        raise ValueError("its digest does not match")
     if meta["number"] != int(path.stem):
         raise ValueError("its number is not that of its name")
     return meta["number"], _states(meta["values"], arrays)
