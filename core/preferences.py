@@ -112,6 +112,7 @@ class PreferenceStore:
         """Makes what is missing; to write otherwise too would keep a full disk's answers from being read."""
         if ours:
             seals.require_whole(self._db, self._path)
+            schema.mend_version(self._db)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
         self._db.execute(f"PRAGMA wal_autocheckpoint={_PAGES_IN_LOG}")

@@ -2,7 +2,7 @@
 
 A session may come from another person, so nothing in its store may run: no trigger, view, virtual table or expression
 of it is ever evaluated. And SQLite doesn't notice when a bit of a row flips: hence a seal for each answer, over its
-row, both its segments, and the choices that it had before it was changed.
+row, both its segments, and the choices that it had before it was changed. The store's version is sealed too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sqlite3
 import zlib
 from pathlib import Path
 
-from core import rows
+from core import rows, schema
 from core.errors import UserError
 
 _TABLES = {"segments": "env_steps", "preferences": "choice", "seals": "digest", "changes": "newest"}
@@ -84,12 +84,14 @@ def prepared(db: sqlite3.Connection) -> bool:
 def prepare(db: sqlite3.Connection) -> None:
     """For a new store, or one from before there were seals: a seal for each answer. Within a transaction."""
     db.execute(_SCHEMA)
+    schema.seal_version(db)
     for (key,) in db.execute("SELECT id FROM preferences").fetchall():
         seal(db, key)
 
 
 def seal(db: sqlite3.Connection, key: int) -> None:
     """Records the checksum of this answer as it now is. Within the transaction that changes it."""
+    schema.seal_version(db)
     db.execute("INSERT OR REPLACE INTO seals (preference, digest) VALUES (?, ?)", (key, _digest(db, key)))
 
 
