@@ -67,14 +67,22 @@ def require_ours(db: sqlite3.Connection, path: Path) -> bool:
 
 
 def require_whole(db: sqlite3.Connection, path: Path) -> None:
-    """sqlite3.DatabaseError where the file's structure is damaged; a file so large that looking takes long is taken
-    as it is: its answers are checked one by one when they are read.
+    """sqlite3.DatabaseError where the file's structure is damaged, or an answer and its seal are not both there.
+
+    Of a file so large that looking takes long only the numbers are compared: its answers are checked one by one when
+    they are read.
     """
-    if path.stat().st_size > _LOOKED_THROUGH:
-        return
-    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if said != "ok":
-        raise sqlite3.DatabaseError(" ".join(said.split()))
+    if path.stat().st_size <= _LOOKED_THROUGH:
+        said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if said != "ok":
+            raise sqlite3.DatabaseError(" ".join(said.split()))
+    if prepared(db) and (odd := _numbers(db, "preferences", "id") ^ _numbers(db, "seals", "preference")):
+        raise sqlite3.DatabaseError(f"number {min(odd)} is missing, or its checksum is")
+
+
+def _numbers(db: sqlite3.Connection, table: str, column: str) -> set[int]:
+    """Of answers, as a walk through the whole table finds them: an index or a count may know better."""
+    return {key for (key,) in db.execute(f"SELECT {column} FROM {table} WHERE {column} > 0")}
 
 
 def prepared(db: sqlite3.Connection) -> bool:

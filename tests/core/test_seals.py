@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from core import schema
+from core import mark, schema, seals
 from core.errors import UserError
 from core.preferences import PreferenceStore
 from core.records import Choice
+from core.rescue import rescued
 from tests.core.builders import query
 
 
@@ -140,6 +141,30 @@ def test_a_store_from_before_versions_were_sealed_has_it_sealed_by_the_next_answ
     change(path, "PRAGMA user_version=7")
     with closing(PreferenceStore(path)) as store:
         assert len(store.all()) == 3
+
+
+@pytest.mark.parametrize("looked_through", [0, 256 << 20])
+@pytest.mark.parametrize("table", ["preferences", "seals"])
+def test_rows_that_a_page_has_forgotten_are_missed_in_a_large_store_too(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_through: int, table: str
+) -> None:
+    """One flipped bit in the number of rows on a page: SQLite sees fewer, and finds nothing wrong."""
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    content = bytearray(path.read_bytes())
+    rows = (page - 1) * 4096 + 4
+    assert content[rows] in (3, 4)
+    content[rows] &= 2 if content[rows] == 3 else 0
+    path.write_bytes(content)
+    mark.beside(path).unlink()
+    monkeypatch.setattr(seals, "_LOOKED_THROUGH", looked_through)
+    assert "preferences export" in refused(path)
+
+
+def test_a_row_that_is_missing_counts_as_lost(path: Path) -> None:
+    change(path, "DELETE FROM preferences WHERE id = 2")
+    found, lost = rescued(path)
+    assert [kept.preference.id for kept in found] == [1, 3] and lost == 1
 
 
 def test_a_store_from_before_there_were_checksums_gets_them(path: Path) -> None:
