@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from core import arrays as files
-from core.disk import write_atomically
+from core.disk import make_inside, write_atomically
 from core.errors import UserError
 from core.events import JobState
 
@@ -29,6 +29,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
     arrays = {f"{job}/{name}": a for job, state in states.items() for name, a in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
     path = folder / f"{number:08d}.safetensors"
+    make_inside(folder)
     write_atomically(path, files.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
     _prune(folder, path)
     return path

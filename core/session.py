@@ -142,10 +142,13 @@ class Session:
     def reconfigure(self, **changes: Any) -> None:
         """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
         config = replaced(self.config, **changes)
+        disk.require_session(self.folder)
         disk.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
+        """Keeps a checkpoint. UserError where it can't, also where the session's folder is gone: none is made anew."""
+        disk.require_session(self.folder)
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
