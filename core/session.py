@@ -113,8 +113,11 @@ class Session:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
+        made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            for path in made:
+                disk.sync_folder(path.absolute().parent)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
         lock = locked(folder)
