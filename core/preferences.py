@@ -99,7 +99,7 @@ class PreferenceStore:
         writelog.keep_aside(self._path)
         lost = " and ".join(counted(n, what) for n, what in ((answers, "answer"), (changes, "changed choice")) if n > 0)
         raise UserError(
-            f"{self._path} has lost {lost} that were kept in it: put a copy of it and of "
+            f"{self._path} lacks {lost} that it once had: put a copy of it and of "
             f"{writelog.beside(self._path).name} back, or delete {mark.beside(self._path)} to go on without."
         )
 
