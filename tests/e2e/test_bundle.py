@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from core.session import Session
-from core.version import VERSION
+from core.version import LIBRARIES, VERSION
 from tests.e2e.bundle import (
     BUNDLE,
     HAS_CUDA,
@@ -172,9 +172,31 @@ def test_a_session_of_the_bundle_leaves_it_as_a_file(tmp_path: Path) -> None:
     assert done.returncode == 0 and json.loads(done.stdout)["task"] == "reacher"
 
 
+def _shipped() -> set[str]:
+    """The distributions whose version the program can tell."""
+    return {path.name.partition("-")[0].lower() for path in (BUNDLE / "lib/_internal").glob("*.dist-info")}
+
+
+def test_about_can_tell_the_version_of_each_library() -> None:
+    assert {name.lower().replace("-", "_") for name in LIBRARIES} <= _shipped()
+
+
+_NEWEST_OF_UBUNTU_22 = {b"GLIBC_2": 35, b"GLIBCXX_3.4": 30, b"CXXABI_1.3": 13}
+"""The versions that its C library, glibc 2.35, and its C++ library, of GCC 12, go up to."""
+
+
+def test_it_asks_for_no_newer_c_and_cpp_library_than_ubuntu_22_has() -> None:
+    asked = dict.fromkeys(_NEWEST_OF_UBUNTU_22, 0)
+    for path in (BUNDLE / "lib").rglob("*.so*"):
+        content = b"" if path.is_symlink() or not path.is_file() else path.read_bytes()
+        for version, number in re.findall(rb"(GLIBC_2|GLIBCXX_3\.4|CXXABI_1\.3)\.(\d+)\0", content):
+            asked[version] = max(asked[version], int(number))
+    assert all(asked.values())
+    assert {version: number for version, number in asked.items() if number > _NEWEST_OF_UBUNTU_22[version]} == {}
+
+
 def test_what_is_shipped_has_its_licence() -> None:
-    index = (BUNDLE / "licences/INDEX.txt").read_text("utf-8")
-    shipped = {path.name.partition("-")[0].lower() for path in (BUNDLE / "lib/_internal").glob("*.dist-info")}
+    index, shipped = (BUNDLE / "licences/INDEX.txt").read_text("utf-8"), _shipped()
     named = {line.split()[0].lower().replace("-", "_") for line in index.splitlines()}
     assert shipped and shipped <= named
     assert {"python", "pyinstaller"} <= named
