@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import tempfile
 import time
@@ -19,6 +20,7 @@ from core.devices import device_for
 from core.envs import make
 from core.envs.base import Environment
 from core.envs.emulators import VectorEmulators
+from core.envs.models import load_model
 from core.envs.mujoco import MujocoBatch
 from core.headless import HeadlessRun
 from core.jobs.acting import Actor
@@ -83,16 +85,16 @@ def _raw(config: Config) -> float:
     env = MujocoBatch(task, config.rollout.environments, generator(0, "raw"), threads=1)
     threads = min(config.rollout.threads or os.cpu_count() or 1, env.count)
     _, acted, state_size = env.sizes
+    model = load_model(dataclasses.replace(task, extras=(), touch_points=()))  # without our sensors
     low, high = env.control_range
     steps = config.rollout.steps * task.frame_skip
     controls = np.random.default_rng(0).uniform(low, high, (env.count, steps, acted))
     states = np.zeros((env.count, steps, state_size))
-    sensed = np.zeros((env.count, steps, env.model.nsensordata))
-    data = [mujoco.MjData(env.model) for _ in range(threads)]
+    data = [mujoco.MjData(model) for _ in range(threads)]
     with rollout.Rollout(nthread=threads if threads > 1 else 0) as pool:
         return _rate(
             env.count * config.rollout.steps,
-            lambda: pool.rollout(env.model, data, env.states, controls, state=states, sensordata=sensed),
+            lambda: pool.rollout(model, data, env.states, controls, state=states),
         )
 
 

@@ -22,6 +22,13 @@ _INTEGRATORS = {
     "rk4": mujoco.mjtIntegrator.mjINT_RK4,
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
 }
+_CONTACT_FIELDS = (
+    mujoco.mjtConDataField.mjCONDATA_FORCE,
+    mujoco.mjtConDataField.mjCONDATA_TORQUE,
+    mujoco.mjtConDataField.mjCONDATA_POS,
+)
+_NET_FORCE = 3
+"""How a contact sensor sums up: all contacts as one force at their common centre."""
 _FLOOR_METRES = 400.0
 _FLOOR = ((0.36, 0.42, 0.48), (0.62, 0.68, 0.72))
 _FLOOR_TINT = (0.8, 0.9, 0.8, 1.0)
@@ -37,11 +44,38 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     spec.option.integrator = _INTEGRATORS[task.integrator]
     for number, (geom_name, end) in enumerate(task.touch_points):
         _add_touch_point(spec, f"touch_{number}", geom_name, end)
+    if contacts_sensed(task):
+        _add_contact_sensors(spec)
     if total_mass:
         _settle_mass(spec, total_mass)
     _add_camera(spec, task.camera)
     _restyle(spec, task)
     return spec.compile()
+
+
+def contacts_sensed(task: RobotTask) -> bool:
+    """Whether sensors can tell the forces of contacts: they don't see the stages after Runge-Kutta's first."""
+    return task.extras == ("cfrc_ext",) and task.integrator != "rk4"
+
+
+def _add_contact_sensors(spec: mujoco.MjSpec) -> None:
+    """Force, torque and place of what touches each body but the world, and the robot's centre of mass last."""
+    _, *bodies = spec.bodies
+    for number, body in enumerate(bodies):
+        body.name = body.name or f"body_{number}"
+        sensor = spec.add_sensor(
+            name=f"contact_{number}",
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            objname=body.name,
+        )
+        sensor.intprm[:3] = sum(1 << int(field) for field in _CONTACT_FIELDS), _NET_FORCE, 1
+    spec.add_sensor(
+        name="centre",
+        type=mujoco.mjtSensor.mjSENS_SUBTREECOM,
+        objtype=mujoco.mjtObj.mjOBJ_BODY,
+        objname=bodies[0].name,
+    )
 
 
 def _without_total_mass(text: str) -> tuple[str, float]:

@@ -14,8 +14,8 @@ import mujoco
 import numpy as np
 
 from core.envs.base import Step
-from core.envs.models import load_model
-from core.envs.stepping import FULL, DataStepper, RolloutStepper, Stepper
+from core.envs.models import contacts_sensed, load_model
+from core.envs.stepping import FULL, ContactStepper, DataStepper, RolloutStepper, Stepper
 from core.records import Float32, Float64
 from core.tasks.base import Physics, RobotTask
 
@@ -58,6 +58,8 @@ class MujocoBatch:
 
     def _new_stepper(self, threads: int) -> Stepper:
         skip, fields = self.task.frame_skip, self.task.extras
+        if contacts_sensed(self.task):
+            return ContactStepper(self.model, skip, self.count, threads)
         if fields:
             return DataStepper(self.model, skip, self.count, threads, fields)
         return RolloutStepper(self.model, skip, self.count, threads)

@@ -13,7 +13,7 @@ import pytest
 
 from core.envs.base import Step
 from core.envs.mujoco import MujocoBatch
-from core.envs.stepping import FULL
+from core.envs.stepping import FULL, DataStepper
 from core.tasks import CATALOGUE, find
 from core.tasks.base import Physics, RobotTask
 from core.tasks.half_cheetah import one_leg_reward
@@ -293,3 +293,18 @@ def test_a_robot_that_blew_up_has_gone_nowhere(batch: MakeBatch) -> None:
     env.states[1, 4] = np.nan
     (step,) = random_steps(env, 1)
     assert env.blow_ups == 1 and np.abs(step.true_rewards).max() < 10
+
+
+def test_forces_by_sensors_are_those_of_mujoco(batch: MakeBatch) -> None:
+    """As MuJoCo itself computes them after the last physics step, one robot after the other."""
+    env = batch(robot("ant"), 3)
+    plain = DataStepper(env.model, env.task.frame_skip, 3, 1, env.task.extras)
+    touched = 0
+    for controls in np.random.default_rng(2).uniform(-1, 1, (190, 3, env.sizes[1])):
+        states = env.states.copy()
+        env.step(controls.astype(np.float32))
+        after = plain.step(states, env.control_range[1] * controls.astype(np.float32).astype(np.float64))
+        assert after == pytest.approx(env.states, abs=1e-9)
+        assert env.stepper.extras[:, 6:] == pytest.approx(plain.extras[:, 6:], abs=1e-6)
+        touched += int((plain.extras[:, 6:] != 0).any())
+    assert touched > 50
