@@ -98,12 +98,17 @@ def taught(
         stderr=subprocess.PIPE,
         text=True,
     ) as program:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while program.poll() is None and answers(folder) < least and time.monotonic() < deadline:
-            time.sleep(0.5)
+        wait_for_answers(program, folder, least)
         program.terminate()
         output, errors = program.communicate(timeout=60)
     return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
+
+
+def wait_for_answers(program: subprocess.Popen[str], folder: Path, least: int) -> None:
+    """Until there are so many in that session, the program ends, or patience does."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while program.poll() is None and answers(folder) < least and time.monotonic() < deadline:
+        time.sleep(0.5)
 
 
 def answers(folder: Path) -> int:
