@@ -27,7 +27,7 @@ from core.jobs.acting import Actor
 from core.records import Choice, Preference, Query, Segment
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import RewardFit
-from core.rollout import Act, collect
+from core.rollout import Act, Collected, collect
 from core.seeding import generator
 from core.segments import SegmentCutter
 from core.session import Session
@@ -76,26 +76,31 @@ def _rate(steps_each: int, act: Callable[[], object]) -> float:
 
 
 def _raw(config: Config) -> float:
-    """The simulator alone: for a robot on all cores, one long open-loop rollout of every environment at random."""
+    """The simulator alone: for a robot on all cores, in one call, what the untrained policy did in all."""
     task = find(config.task)
     if isinstance(task, AtariTask):
         return _emulating(config, task)
     if not isinstance(task, RobotTask):
         return _stepping(config, task)
-    env = MujocoBatch(task, config.rollout.environments, generator(0, "raw"), threads=1)
-    threads = min(config.rollout.threads or os.cpu_count() or 1, env.count)
-    _, acted, state_size = env.sizes
+    env = MujocoBatch(task, config.rollout.environments, generator(0, "raw"))
+    actor = Actor(config, generator(0, "raw actions"))
+    _done(env, actor, config)  # the robots lie about as they do later on
+    before = env.states.copy()
+    controls = env.controls(_done(env, actor, config).carried_out)
+    env.close()
     model = load_model(dataclasses.replace(task, extras=(), touch_points=()))  # without our sensors
-    low, high = env.control_range
-    steps = config.rollout.steps * task.frame_skip
-    controls = np.random.default_rng(0).uniform(low, high, (env.count, steps, acted))
-    states = np.zeros((env.count, steps, state_size))
-    data = [mujoco.MjData(model) for _ in range(threads)]
-    with rollout.Rollout(nthread=threads if threads > 1 else 0) as pool:
-        return _rate(
-            env.count * config.rollout.steps,
-            lambda: pool.rollout(model, data, env.states, controls, state=states),
-        )
+    data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or os.cpu_count() or 1, env.count))]
+    held = np.repeat(controls.transpose(1, 0, 2), task.frame_skip, axis=1)
+    after = np.zeros((env.count, held.shape[1], before.shape[1]))
+    with rollout.Rollout(nthread=len(data) if len(data) > 1 else 0) as pool:
+        return _rate(controls.shape[0] * env.count, lambda: pool.rollout(model, data, before, held, state=after))
+
+
+def _done(env: Environment, act: Act, config: Config) -> Collected:
+    """One batch, nobody being asked."""
+    *_, collected = collect(env, None, act, config.rollout.steps, 0)
+    assert collected is not None
+    return collected
 
 
 def _stepping(config: Config, task: Task) -> float:

@@ -145,7 +145,7 @@ def _new_session(args: argparse.Namespace) -> Session:
         raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
     settings = _settings(args.set)
     changes = {
-        **presets(task.presets, settings.get("policy.algorithm", args.algorithm)),
+        **presets(task.presets, task.papers, settings.get("policy.algorithm", args.algorithm)),
         **{name: value for name, value in given.items() if value is not None},
     }
     config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
@@ -175,18 +175,24 @@ def _check_against_task(config: Config, task: Task) -> None:
 
 
 def _settings(pairs: list[str]) -> dict[str, Any]:
-    """NAME=VALUE pairs; values as JSON where they are, as text otherwise."""
+    """NAME=VALUE pairs."""
     result: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
             raise UserError(f"{pair!r} is no setting: write NAME=VALUE, such as policy.discount=0.99.")
-        name = name.replace("__", ".")
-        try:
-            result[name] = json.loads(text)
-        except ValueError:
-            result[name] = text
+        result[name.replace("__", ".")] = _value(text)
     return result
+
+
+def _value(text: str) -> Any:
+    """As JSON where it is that, as a number where people write one differently (.5), as text otherwise."""
+    for read in (json.loads, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
 
 
 class _Progress:

@@ -43,7 +43,7 @@ class MujocoBatch:
         self.blow_ups = 0
         self._rng = rng
         self.stepper = self._new_stepper(min(threads or threads_for(environments), environments))
-        self.control_range = low, high = self.model.actuator_ctrlrange.T
+        low, high = self.model.actuator_ctrlrange.T
         self._control_middle, self._control_reach = (low + high) / 2, (high - low) / 2
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.touch_points])
         self._measure = task.measure(environments, task.step_seconds)
@@ -94,9 +94,12 @@ class MujocoBatch:
 
     def _advance(self, actions: Float32) -> None:
         clocks = self.states[:, 0] + self.task.step_seconds
-        controls = self._control_middle + self._control_reach * actions.astype(np.float64)
-        self.states = self.stepper.step(self.states, controls)
+        self.states = self.stepper.step(self.states, self.controls(actions))
         self._mend_blow_ups(clocks)
+
+    def controls(self, actions: Float32) -> Float64:
+        """(..., a) actions from -1 to 1 as the motors' own numbers."""
+        return self._control_middle + self._control_reach * actions.astype(np.float64)
 
     def _mend_blow_ups(self, clocks: Float64) -> None:
         """An environment whose state is no longer finite ends its episode here, unreported and counted.

@@ -89,9 +89,11 @@ class ContactStepper(RolloutStepper):
     def step(self, states: Float64, controls: Float64) -> Float64:
         after = super().step(states, controls)
         force, torque, place = np.moveaxis(self._contacts.reshape(len(states), -1, 3, 3), 2, 0)
+        lever = place - self._centre
         felt = self.extras[:, 6:].reshape(len(states), -1, 2, 3)  # a view
-        felt[:, :, 0] = -torque - np.cross(place - self._centre, force)  # sensors give what the body exerts
-        felt[:, :, 1] = -force
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # np.cross takes three times as long
+            felt[:, :, 0, i] = lever[..., k] * force[..., j] - lever[..., j] * force[..., k] - torque[..., i]
+        np.negative(force, out=felt[:, :, 1])  # sensors give what the body exerts, and it is what it feels
         return after
 
     def settle(self, states: Float64) -> Float64:

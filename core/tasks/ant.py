@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, taught_in
 
 _WORLD = 6
 """Forces and torques on the first body, the world, that are left out."""
@@ -59,7 +59,7 @@ ANT = RobotTask(
     # Noise as strong as its motors throws it on its back, where there is little to learn; and smaller batches let the
     # policy move more often.
     presets={
-        "steps": 2_000_000,
+        **taught_in(2_000_000),
         "policy.initial_std": 0.3,
         "policy.entropy_bonus": 0.0,
         "policy.learning_rate": 5e-4,

@@ -11,6 +11,9 @@ import numpy as np
 
 from core.records import Float32, Float64
 
+_HALF_LIFE = 0.2
+"""Share of a session's steps after which its labelling rate has halved."""
+
 
 @dataclass(frozen=True)
 class Physics:
@@ -104,6 +107,8 @@ class Task:
     """Whether less of that figure is better."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
+    papers: Mapping[str, Any] = field(default_factory=dict)
+    """Those that stand in their place where another optimiser than the task's own is chosen: the paper's numbers."""
     pictures: tuple[int, int, int] | None = None
     """(frames, height, width) where observations are pictures: each is then a flat row of so many uint8 pixels, the
     oldest frame first, which the networks bring to the range 0 to 1. None where observations are float32 numbers."""
@@ -140,6 +145,15 @@ class Camera:
     """Vertical field of view in degrees."""
 
 
+def taught_in(steps: int) -> dict[str, Any]:
+    """Presets of a session of so many steps, whose answers come as early in it as in the paper's.
+
+    There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of
+    one or two would spread its answers evenly, and the predictor would lag behind the policy.
+    """
+    return {"steps": steps, "query.half_life": steps * _HALF_LIFE}
+
+
 Observe = Callable[[Float64, Float64, Float64], Float64]
 """(positions (N, nq), velocities (N, nv), extras (N, e)) -> (N, o)"""
 
@@ -162,6 +176,8 @@ class RobotTask(Task):
     true_reward: Callable[[Physics], Float64] | None
     measure: Callable[[int, float], Measure]
     """(environments, seconds in a step) -> a fresh measure."""
+    papers: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
+    """A.1: the same for all but the Swimmer."""
     extras: tuple[str, ...] = ()
     """Fields of MuJoCo's data, as the last physics step left them, that an observation wants besides the state."""
     touch_points: tuple[tuple[str, float], ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, taught_in
 
 _OFF_THE_FLOOR = 0.01
 """Metres: a point higher than this doesn't touch."""
@@ -64,7 +64,7 @@ HALF_CHEETAH = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -3.7, 0.5), (0.0, 0.0, 0.0), follows="torso"),
-    presets={"steps": 1_500_000},
+    presets=taught_in(1_500_000),
 )
 
 HALF_CHEETAH_ONE_LEG = replace(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages
+from core.tasks.base import Camera, Physics, RobotTask, averages, taught_in
 
 _POLE = 0.6
 """Length of each pole of the double pendulum in m."""
@@ -84,7 +84,7 @@ PENDULUM = RobotTask(
     reset_noise=0.01,
     camera=Camera((0.0, -3.4, 0.7), (0.0, 0.0, 0.15)),
     floor_height=-0.5,
-    presets={"steps": 400_000},
+    presets=taught_in(400_000),
 )
 
 DOUBLE_PENDULUM = RobotTask(
@@ -110,5 +110,5 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
-    presets={"steps": 1_200_000},
+    presets=taught_in(1_200_000),
 )

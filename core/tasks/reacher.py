@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages
+from core.tasks.base import Camera, Physics, RobotTask, averages, taught_in
 
 _INNER, _OUTER = 0.1, 0.11
 """Metres from joint to joint, and from there to the fingertip."""
@@ -92,7 +92,7 @@ REACHER = RobotTask(
     # At 10 Hz a full push turns the arm by a radian within a step: noise of that size, or a bonus for keeping it, hides
     # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon.
     presets={
-        "steps": 1_200_000,
+        **taught_in(1_200_000),
         "policy.initial_std": 0.1,
         "policy.entropy_bonus": 0.0,
         "policy.discount": 0.9,

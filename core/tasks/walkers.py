@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.records import Float64
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, taught_in
 from core.tasks.hopper_backflip import standard_observation
 
 _HEIGHT = 1
@@ -57,7 +57,7 @@ HOPPER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
-    presets={"steps": 1_500_000},
+    presets=taught_in(1_500_000),
 )
 
 WALKER = RobotTask(
@@ -80,5 +80,5 @@ WALKER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.3, -0.1), (0.0, 0.0, -0.25), follows="torso"),
-    presets={"steps": 1_500_000},
+    presets=taught_in(1_500_000),
 )

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from app import theme
 from core.config import Config, replaced
 from core.session import Session
 from tests.app.fakes import Face
+from tests.app.history_page import Given, kept
 from tests.app.start_page import Page
 
 
@@ -111,3 +113,20 @@ def make_page(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Page]]:
 @pytest.fixture
 def page(make_page: Callable[..., Page]) -> Page:
     return make_page()
+
+
+@pytest.fixture
+def opened(open_face: Callable[..., Face], tmp_path: Path) -> Callable[..., Face]:
+    """A window over a session in which these answers were given before."""
+
+    def make(given: Given, **changes: object) -> Face:
+        folder = tmp_path / "session"
+        session = Session.create(folder, replaced(Config(), **{"teacher": "human", **changes}))
+        with closing(session.store()) as store:
+            store.restore([kept(number, *answer) for number, answer in enumerate(given, 1)])
+        session.close()
+        face = open_face(folder)
+        face.qtbot.waitUntil(lambda: face.controller.progress.labels == len(given))
+        return face
+
+    return make

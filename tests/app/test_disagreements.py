@@ -16,7 +16,7 @@ from app.windows.history import HistoryPage
 from core.events import AnswersJudged, JudgementRequested
 from core.records import Choice
 from tests.app.fakes import Face
-from tests.app.test_history import MIXED, choose, listed, opened, page_of, playing  # noqa: F401 - a fixture
+from tests.app.history_page import MIXED, choose, listed, page_of, playing
 
 Picture = Callable[[QWidget, str], None]
 
@@ -37,7 +37,7 @@ def say(face: Face, generation: int, left: dict[int, float], times: int = 1) -> 
 
 
 def test_the_doubted_are_listed_the_most_doubted_first(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
     picture: Picture,
 ) -> None:
@@ -60,7 +60,7 @@ def test_the_doubted_are_listed_the_most_doubted_first(
 
 
 def test_before_the_first_predictor_it_says_so(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
     picture: Picture,
 ) -> None:
@@ -73,7 +73,7 @@ def test_before_the_first_predictor_it_says_so(
     picture(page, "history-no-predictor")
 
 
-def test_where_nothing_is_doubted_it_says_so(opened: Callable[..., Face], qtbot: QtBot) -> None:  # noqa: F811
+def test_where_nothing_is_doubted_it_says_so(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     page = page_of(face)
     look(page)
@@ -83,7 +83,7 @@ def test_where_nothing_is_doubted_it_says_so(opened: Callable[..., Face], qtbot:
 
 
 def test_looking_again_asks_anew_and_an_older_answer_is_dropped(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
     face = opened(MIXED)
@@ -102,7 +102,7 @@ def test_looking_again_asks_anew_and_an_older_answer_is_dropped(
 
 
 def test_a_changed_answer_stays_in_sight_and_is_weighed_anew_when_asked(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
     face = opened(MIXED)
@@ -120,7 +120,7 @@ def test_a_changed_answer_stays_in_sight_and_is_weighed_anew_when_asked(
 
 
 def test_while_training_is_paused_it_says_when_the_answer_comes(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
     face = opened(MIXED)
@@ -136,7 +136,7 @@ def test_while_training_is_paused_it_says_when_the_answer_comes(
 
 
 def test_what_was_asked_while_the_predictor_was_down_is_answered_once_it_is_back(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
     face = opened(MIXED)

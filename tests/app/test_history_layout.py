@@ -17,8 +17,8 @@ from pytestqt.qtbot import QtBot
 from core.records import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face
+from tests.app.history_page import MIXED, page_of, playing, vandalise
 from tests.app.test_disagreements import look, say
-from tests.app.test_history import MIXED, opened, page_of, playing, vandalise  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = QSize(1280, 720)
@@ -26,7 +26,7 @@ SMALL = QSize(1280, 720)
 
 @pytest.mark.parametrize("state", ["list", "empty", "doubted", "no-predictor", "unreadable"])
 def test_nothing_is_cut_off_on_a_small_screen(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
     picture: Any,
     state: str,
@@ -47,7 +47,7 @@ def test_nothing_is_cut_off_on_a_small_screen(
     picture(page, f"history-small-{state}")
 
 
-def test_the_page_fits_its_screen_and_the_keyboard_reaches_all_of_it(opened: Callable[..., Face]) -> None:  # noqa: F811
+def test_the_page_fits_its_screen_and_the_keyboard_reaches_all_of_it(opened: Callable[..., Face]) -> None:
     page = page_of(opened(MIXED))
     room = page.screen().availableSize()
     assert page.width() <= room.width() and page.height() <= room.height()
@@ -78,7 +78,7 @@ from core.config import Config, replaced
 from core.session import Session
 from tests.app.clipping import clipped
 from tests.app.fakes import Engine
-from tests.app.test_history import MIXED, kept
+from tests.app.history_page import MIXED, kept
 
 application = QApplication([])
 theme.apply(application)

@@ -25,7 +25,7 @@ from core.reviewing import repeatable
 from core.rows import AnswerRow
 from core.session import read_config
 from tests.app.fakes import Face, make_query
-from tests.app.test_history import MIXED, opened, page_of, stored  # noqa: F401 - a fixture
+from tests.app.history_page import MIXED, page_of, stored
 
 SOON: dict[str, Any] = {"query__repeats": "on", "query__repeat_share": 0.5, "query__repeat_after": 2}
 """A repeat beside each pair that is offered, of an answer from before the last two."""
@@ -93,7 +93,7 @@ def answered(face: Face, key: Qt.Key) -> Query:
     return query
 
 
-def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:  # noqa: F811
+def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:
     """A window that shows a repeat of answer 1, 2 or 3."""
     face = opened(MIXED[:3] + [(Choice.LEFT, "human")] * 2, **{**SOON, **changes})
     face.offer(make_query(), make_query())
@@ -103,7 +103,7 @@ def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:  # noqa:
 
 
 def test_a_repeat_is_kept_but_is_no_label_and_no_job_hears_of_it(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
     face = with_a_repeat(opened)
@@ -126,7 +126,7 @@ def test_a_repeat_is_kept_but_is_no_label_and_no_job_hears_of_it(
 
 
 def test_undo_takes_a_repeat_back_and_brings_it_up_again(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
     face = with_a_repeat(opened)
@@ -143,7 +143,7 @@ def test_undo_takes_a_repeat_back_and_brings_it_up_again(
 
 
 def test_redo_gives_a_repeat_again_and_it_is_no_label_still(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
     face = with_a_repeat(opened)
@@ -163,7 +163,7 @@ def test_redo_gives_a_repeat_again_and_it_is_no_label_still(
 
 @pytest.mark.parametrize("error", [UserError("The disk can't be read: look after it."), RuntimeError("unforeseen")])
 def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
@@ -196,7 +196,7 @@ def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
     assert [(a.query.id, a.choice) for a in face.answers()[6:]] == [(first.id, Choice.LEFT)]
 
 
-def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:  # noqa: F811
+def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = with_a_repeat(opened)
     query = face.query
     face.labelling.set_teacher(ORACLE)
@@ -206,7 +206,7 @@ def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBo
 
 
 def test_a_restarted_session_gives_the_jobs_no_repeat(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     open_face: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
@@ -221,7 +221,7 @@ def test_a_restarted_session_gives_the_jobs_no_repeat(
 
 
 def test_the_switch_works_at_once_and_outlives_the_session(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     open_face: Callable[..., Face],
     qtbot: QtBot,
 ) -> None:
@@ -241,7 +241,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(
 
 
 def test_the_figure_is_shown_with_its_count_and_what_it_means(
-    opened: Callable[..., Face],  # noqa: F811
+    opened: Callable[..., Face],
     qtbot: QtBot,
     picture: Callable[[QWidget, str], None],
 ) -> None:

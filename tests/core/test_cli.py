@@ -162,6 +162,11 @@ def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
     return session.config
 
 
+@pytest.mark.parametrize("text", ["0.9", ".9", "9e-1"])
+def test_a_number_may_be_written_as_people_do(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert configured(["--set", f"policy.discount={text}"], monkeypatch).policy.discount == 0.9
+
+
 ABLATED = [
     ("--random-queries", {"query__selection": "random"}),
     ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),

@@ -303,7 +303,7 @@ def test_forces_by_sensors_are_those_of_mujoco(batch: MakeBatch) -> None:
     for controls in np.random.default_rng(2).uniform(-1, 1, (190, 3, env.sizes[1])):
         states = env.states.copy()
         env.step(controls.astype(np.float32))
-        after = plain.step(states, env.control_range[1] * controls.astype(np.float32).astype(np.float64))
+        after = plain.step(states, env.controls(controls.astype(np.float32)))
         assert after == pytest.approx(env.states, abs=1e-9)
         assert env.stepper.extras[:, 6:] == pytest.approx(plain.extras[:, 6:], abs=1e-6)
         touched += int((plain.extras[:, 6:] != 0).any())

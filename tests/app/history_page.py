@@ -1,0 +1,65 @@
+"""The answer history in tests: how its page is opened and read."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.widgets.answer_model import ROW
+from app.windows.history import HistoryPage
+from core.preferences import Kept
+from core.records import Choice, Preference
+from tests.app.fakes import Face, make_query
+
+Given = list[tuple[Choice, str]]
+MIXED: Given = [
+    *((Choice.LEFT, "human"), (Choice.RIGHT, "human"), (Choice.TIE, "human"), (Choice.CANT_TELL, "human")),
+    *((Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")),
+]
+"""Answers 1 to 6."""
+
+
+def kept(number: int, choice: Choice, labeller: str = "human", withdrawn: bool = False) -> Kept:
+    return Kept(Preference(number, make_query(), choice, labeller, 1.7e9 + 60 * number), withdrawn)
+
+
+def page_of(face: Face) -> HistoryPage:
+    """Opens the page by its key and waits until it lists what there is."""
+    face.press(Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
+    page = face.window.review.page
+    assert page is not None
+    face.qtbot.waitUntil(page.isActiveWindow)
+    face.qtbot.waitUntil(lambda: page.empty.headline.text() != "Reading the answers")
+    page.resize(1240, 680)
+    return page
+
+
+def listed(page: HistoryPage) -> list[int]:
+    return [page.model.index(row).data(ROW).id for row in range(page.model.rowCount())]
+
+
+def choose(page: HistoryPage, key: int) -> None:
+    """Clicks the answer of that number."""
+    index = page.model.index_of(key)
+    page.list.scrollTo(index)
+    QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=page.list.visualRect(index).center())
+
+
+def playing(page: HistoryPage, key: int) -> bool:
+    shown = page.pane.clips.shown
+    chosen = page.pane.row is not None and page.pane.row.id == key
+    return chosen and shown is not None and page.pane.clips.clock.playing
+
+
+def stored(face: Face, key: int) -> Kept:
+    with closing(face.controller.session.store()) as store:
+        return store.answers(key)[0]
+
+
+def vandalise(face: Face, statement: str) -> None:
+    with closing(sqlite3.connect(face.folder / "preferences.sqlite")) as vandal:
+        vandal.execute(statement)
+        vandal.commit()
