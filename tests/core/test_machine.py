@@ -92,8 +92,6 @@ def test_the_disk_is_that_of_the_nearest_folder(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
-    platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed, and can be told to let go"
-)
 def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
     script = (
         "import psutil; from core.machine import give_back; me = psutil.Process();"
