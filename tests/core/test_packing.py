@@ -125,7 +125,7 @@ def test_states_that_are_no_pictures_stay_as_they_are() -> None:
 
 def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
     states = np.zeros((5, 9), np.uint8)
-    kept = packed_segment(Segment(1, stacked(noise(8)), np.eye(5, dtype=np.float32), states, None, 7), STACK)
+    kept = packed_segment(Segment(1, stacked(noise(8)), np.eye(5, 6, dtype=np.float32), states, None, 7), STACK)
     return {**to_arrays(kept), name: value}
 
 
@@ -184,7 +184,7 @@ def test_a_damaged_payload_is_told() -> None:
 
 def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:
     kept = from_arrays(1, 7, damaged("pictures", np.full(50, 7, np.uint8)))
-    session = Session.create(tmp_path / "s", Config())
+    session = Session.create(tmp_path / "s", Config(task="pong"))
     with closing(session.store()) as store:
         store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
     export_session(session, tmp_path / "shared")
