@@ -87,8 +87,11 @@ def export_session(session: Session, target: Path) -> None:
 
 
 def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_MANIFEST, json.dumps({"format": _FORMAT}))
+    deflated = zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(file, "w", deflated, compresslevel=1, strict_timestamps=False) as archive:
+        manifest = zipfile.ZipInfo(_MANIFEST)  # without a time: zip knows no year before 1980, but clocks do
+        manifest.external_attr = 0o600 << 16
+        archive.writestr(manifest, json.dumps({"format": _FORMAT}), deflated)
         archive.write(folder / _CONFIG, _CONFIG)
         archive.write(store, _STORE)
         for path in paths:
