@@ -191,7 +191,7 @@ def _examine(folder: Path, source: Path) -> None:
     try:
         task = find(read_config(folder).task)
         with closing(PreferenceStore(folder / _STORE)) as store:
-            require_fitting(store, task)
+            require_fitting(store, task, remedy="ask for it once more")
             for kept in store.each_kept():  # one at a time: all of them would fill the memory
                 for segment in (kept.preference.query.left, kept.preference.query.right):
                     require_unpackable(segment)

@@ -45,6 +45,13 @@ def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarra
     return json.loads(text), arrays, metadata.get("digest") == _digest(text, arrays)
 
 
+def load(path: Path, max_size: int) -> dict[str, np.ndarray]:
+    """The arrays of any safetensors file. One of DAMAGE where it can't be read at all."""
+    _check_sizes(path, max_size)
+    with safe_open(path, framework="numpy"):
+        return _arrays(path)
+
+
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     """Each read straight into its place: safe_open would map the file beside them, and hold all of it twice."""
     arrays = {}

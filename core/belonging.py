@@ -7,22 +7,24 @@ from core.packing import Form
 from core.preferences import PreferenceStore
 from core.tasks.base import Task
 
+_REMEDY = "put the session's own preferences.sqlite back into its folder, or start a new session"
 
-def require_fitting(store: PreferenceStore, task: Task, sizes: tuple[int, int] | None = None) -> None:
+
+def require_fitting(
+    store: PreferenceStore, task: Task, sizes: tuple[int, int] | None = None, remedy: str = _REMEDY
+) -> None:
     """UserError where an answer in the store can't be one to this task.
 
     Its observations and actions must be of the task's sizes, and its segments as long as all others. It reads no
     segment, so that thousands take no time.
     sizes: as Task.sizes, from whoever has made the environment
+    remedy: what the person can do about it
     """
     first: Form | None = None
     for key, form in store.forms():
         first = first or form
         if lack := _lack(form, first, task, sizes or task.sizes):
-            raise UserError(
-                f"Answer {key} is none to the task {task.name} ({lack}): put the session's own preferences.sqlite back"
-                " into its folder, or start a new session."
-            )
+            raise UserError(f"Answer {key} is none to the task {task.name} ({lack}): {remedy}.")
 
 
 def _lack(form: Form, first: Form, task: Task, sizes: tuple[int, int] | None) -> str:
