@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from core import oracle
+from core.belonging import require_fitting
 from core.config import Config
 from core.envs import make
 from core.envs.base import Film
@@ -28,7 +29,7 @@ from core.events import (
     Waited,
 )
 from core.jobs import build
-from core.jobs.acting import Actor, untrained_policy
+from core.jobs.acting import Actor, sizes, untrained_policy
 from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.rollout import mean_measure
 from core.parallel import allow
@@ -91,6 +92,7 @@ class HeadlessRun:
         self._snapshot_due = 0
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
+        require_fitting(self._store, find(session.config.task), sizes(session.config))
         for preference in self._store.each():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)

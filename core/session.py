@@ -34,6 +34,7 @@ from core.events import (
     ReplayRequested,
     RewardPublished,
 )
+from core.footprint import require_bearable
 from core.preferences import PreferenceStore
 from core.records import Segment
 from core.snapshots import Snapshots, snapshots_of
@@ -112,6 +113,7 @@ class Session:
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        require_bearable(config, find(config.task))
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
         made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
@@ -131,8 +133,10 @@ class Session:
 
     @staticmethod
     def open(folder: Path) -> Session:
-        """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), locked(folder))
+        """Opens an existing session. UserError if it is none or one too large, or another program has it."""
+        config = read_config(folder)
+        require_bearable(config, find(config.task))
+        return Session(folder, config, locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
