@@ -91,8 +91,9 @@ class Crew(QObject):
         """Of the children, and of who else takes part in the session without being one."""
         self.make_process, self._config = make_process, config
         self._workers: dict[str, JobWorker] = {}
-        self._post = Background(self)
-        self._post.start()
+        self._posts = {name: Background(self) for name in NAMES}
+        for post in self._posts.values():
+            post.start()
 
     def configure(self, config: dict[str, object]) -> None:
         """What children that are started from now on are built by."""
@@ -124,10 +125,10 @@ class Crew(QObject):
         return isinstance(event, _FOR_WINDOW)
 
     def send(self, event: Event, names: Iterable[str]) -> None:
-        """Sends from a thread of its own: pickling takes time, and a pipe may be full."""
+        """Sends from threads of their own: pickling takes time, and one child's pipe may be full."""
         for name in names:
             if name in self._workers:
-                self._post.do(partial(self.ports[name].send, event))
+                self._posts[name].do(partial(self.ports[name].send, event))
 
     def pause(self, on: bool) -> None:
         self.send(Paused(on), JOBS)  # clips go on: what is offered can still be looked at
@@ -142,8 +143,9 @@ class Crew(QObject):
 
     def close(self) -> None:
         """After `dismissed`: ends what is left of the crew's threads."""
-        self._post.end()
-        self._post.wait()
+        for post in self._posts.values():
+            post.end()
+            post.wait()
 
     def _on_finished(self, name: str, reason: str) -> None:
         worker = self._workers.pop(name)

@@ -33,6 +33,8 @@ _SMALL = 1 << 14
 """Arrays below this many bytes stay in the pickle; a block of their own would cost more."""
 _IDLE_SECONDS = 0.25
 """How long an idle job sleeps before it looks again, unless an event wakes it."""
+_LEFT_SECONDS = 1.0
+"""What is left after a child was killed takes less; where it does not, the system itself hangs."""
 _NOTES = 100
 """Log messages that may wait to be sent."""
 _NICE = 10
@@ -163,32 +165,54 @@ class JobProcess:
         try:
             with self._sending:
                 self._pipe.send(envelope)
-        except (BrokenPipeError, OSError) as error:
-            decode(envelope)  # nobody else will free its shared memory
+        except OSError as error:
+            discard(envelope)  # nobody else will free its shared memory
             raise JobDiedError(self._process.exitcode) from error
 
     def receive(self, timeout: float) -> Event | None:
-        """The next event, or None after `timeout` seconds; raises JobDiedError at the pipe's end."""
+        """The next event, or None after `timeout` seconds; raises JobDiedError at the pipe's end.
+
+        A child that holds still in the middle of an event holds this up for as long: `kill` ends that.
+        """
         try:
             if not self._pipe.poll(timeout):
                 return None
-            return decode(self._pipe.recv())
+            envelope = self._pipe.recv()
         except (EOFError, OSError) as error:
             self._process.join(1)
             raise JobDiedError(self._process.exitcode) from error
+        return decode(envelope)
 
     def stop(self, grace: float = 0.5) -> None:
         """Asks the child to end at its next boundary; after `grace` seconds ends it. Safe to call twice."""
-        with contextlib.suppress(JobDiedError, ValueError):
-            self.send(_Stop())
         if self._process.pid is None:
-            return
+            self._child_end.close()
+        else:
+            self._end(grace)
+        if self._sending.acquire(timeout=_LEFT_SECONDS):  # not while another thread still writes
+            self._pipe.close()
+            self._sending.release()
+
+    def _end(self, grace: float) -> None:
+        """Asks in a thread of its own: a child that does not read, with a full pipe, holds up whoever writes."""
+        ask = threading.Thread(target=self._ask_to_stop, daemon=True)
+        ask.start()
         self._process.join(grace)
         if self._process.is_alive():
             self._process.kill()
-            self._process.join()
-        self._drain()
-        self._pipe.close()
+            self._process.join(_LEFT_SECONDS)
+        ask.join(_LEFT_SECONDS)  # its end of the pipe went with the child
+        if not self._process.is_alive():
+            self._drain()
+
+    def _ask_to_stop(self) -> None:
+        with contextlib.suppress(JobDiedError):
+            self.send(_Stop())
+
+    def kill(self) -> None:
+        """Ends the child at once, whatever it does. From any thread; `receive` then comes to the pipe's end."""
+        if self._process.pid is not None:
+            self._process.kill()
 
     def _drain(self) -> None:
         """Frees the shared memory of what the child sent and nobody took."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing import shared_memory
@@ -222,6 +224,67 @@ def test_what_could_not_be_sent_leaves_no_shared_memory_behind(start: Start, mon
     assert made[-1].block is not None
     with pytest.raises(FileNotFoundError):
         shared_memory.SharedMemory(made[-1].block)
+
+
+def held_up(act: Callable[[], Any]) -> threading.Thread:
+    """Started, and left alone for so long that it would have ended if it could."""
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    thread.join(1.0)
+    assert thread.is_alive()
+    return thread
+
+
+def send_until_it_is_gone(child: JobProcess) -> None:
+    with pytest.raises(JobDiedError):
+        while True:
+            child.send(RewardPublished(1, {"small": np.zeros(1000)}))
+
+
+def test_a_child_that_does_not_read_any_more_is_ended_all_the_same(start: Start) -> None:
+    child = start("policy")
+    next_of(child, PolicyPublished)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGSTOP)
+    sender = held_up(lambda: send_until_it_is_gone(child))  # the pipe is full
+    stopper = threading.Thread(target=child.stop, daemon=True)
+    stopper.start()
+    stopper.join(5.0)
+    sender.join(5.0)
+    assert not stopper.is_alive() and not sender.is_alive() and is_gone(child.pid)
+
+
+def test_whoever_waits_for_the_rest_of_an_event_is_freed_by_killing_the_child() -> None:
+    child, ended = JobProcess(JobSpec("policy", tiny().to_dict())), list[JobDiedError]()
+    half = os.dup(child._child_end.fileno())
+    child.start()
+    next_of(child, Waited)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGSTOP)
+    while child.receive(0.1):
+        pass
+    os.write(half, struct.pack("!i", 1000))  # as the pipe begins an event of 1,000 bytes
+    os.close(half)
+
+    def receive() -> None:
+        with pytest.raises(JobDiedError) as died:
+            child.receive(1.0)
+        ended.append(died.value)
+
+    receiver = held_up(receive)
+    child.kill()
+    receiver.join(5.0)
+    child.stop()
+    assert not receiver.is_alive() and ended[0].exit_code == -signal.SIGKILL
+
+
+def test_one_that_was_never_started_is_let_go() -> None:
+    child = JobProcess(JobSpec("policy", tiny().to_dict()))
+    child.kill()
+    child.stop()
+    child.stop()
+    with pytest.raises(JobDiedError):
+        child.send(Waited("rollout", "why"))
 
 
 PARENT = """
