@@ -20,6 +20,7 @@ import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
@@ -58,6 +59,10 @@ class JobDiedError(Exception):
     def __init__(self, exit_code: int | None) -> None:
         super().__init__(f"exit code {exit_code}")
         self.exit_code = exit_code
+
+
+class _PipeEndedError(Exception):
+    """Nobody is at the pipe's other end any more. Not an OSError, or a job's own would pass for it."""
 
 
 def encode(event: Event) -> Envelope:
@@ -175,10 +180,11 @@ class JobProcess:
         A child that holds still in the middle of an event holds this up for as long: `kill` ends that.
         """
         try:
-            if not self._pipe.poll(timeout):
-                return None
-            envelope = self._pipe.recv()
-        except (EOFError, OSError) as error:
+            with _end_told_apart():
+                if not self._pipe.poll(timeout):
+                    return None
+                envelope = self._pipe.recv()
+        except _PipeEndedError as error:
             self._process.join(1)
             raise JobDiedError(self._process.exitcode) from error
         return decode(envelope)
@@ -244,22 +250,48 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
         # By name, since the window imports this module and must not reach the heavy ones.
         jobs = importlib.import_module("core.jobs")
         _work(jobs.build(spec), spec.name, pipe, inbox)
-    except BrokenPipeError:
+    except _PipeEndedError:
         return
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
-        pipe.send(encode(Failed(spec.name, summary(error), traceback.format_exc(), lack(error))))
+        with contextlib.suppress(_PipeEndedError):
+            _tell(pipe, Failed(spec.name, summary(error), traceback.format_exc(), lack(error)))
+
+
+def _tell(pipe: Connection, event: Event) -> None:
+    envelope = encode(event)
+    try:
+        with _end_told_apart():
+            pipe.send(envelope)
+    except BaseException:
+        discard(envelope)
+        raise
 
 
 def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
     """Fills the inbox; when the parent dies the pipe ends and so does this process, at once."""
     while True:
         try:
-            inbox.put(decode(pipe.recv()))
-        except (EOFError, OSError):
+            with _end_told_apart():
+                envelope = pipe.recv()
+            inbox.put(decode(envelope))
+        except _PipeEndedError:
             os._exit(0)
         except Exception as error:
             inbox.put(_Unreadable(error))
             return
+
+
+@contextlib.contextmanager
+def _end_told_apart() -> Iterator[None]:
+    """Whatever else goes wrong, for lack of memory say, is no sign that nobody is at the other end any more."""
+    try:
+        yield
+    except (EOFError, ConnectionError) as error:
+        raise _PipeEndedError from error
+    except OSError as error:
+        if error.errno is None:  # it ended in the middle of a message, or was closed here
+            raise _PipeEndedError from error
+        raise
 
 
 class _Notes(logging.Handler):
@@ -279,9 +311,9 @@ def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]
     notes = _Notes(name)
     for event in job.run():
         while notes.taken:
-            pipe.send(encode(notes.taken.popleft()))
+            _tell(pipe, notes.taken.popleft())
         if event is not None:
-            pipe.send(encode(event))
+            _tell(pipe, event)
         if not _serve(job, name, pipe, inbox, idle=isinstance(event, Waited)):
             return
 
@@ -304,7 +336,7 @@ def _serve(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event
             case Paused(on):
                 paused = on
             case StateRequested(number):
-                pipe.send(encode(StateSaved(name, number, job.get_state())))
+                _tell(pipe, StateSaved(name, number, job.get_state()))
             case _:
                 job.receive(event)
         deadline = 0.0
