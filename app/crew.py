@@ -104,14 +104,27 @@ class Crew(QObject):
         return tuple(self._workers)
 
     def start(self, names: Iterable[str], states: Mapping[str, JobState]) -> None:
-        """Starts these children; none of them may be running. All ports exist before the first worker runs."""
-        names = tuple(names)
-        for name in names:
-            process = self.make_process(JobSpec(name, dict(self._config), states.get(name)))
+        """Starts these children; none of them may be running. All ports exist before the first worker runs.
+
+        Where one of them can't be made, none is started, and what that raised goes on.
+        """
+        processes = self._made({name: JobSpec(name, dict(self._config), states.get(name)) for name in names})
+        for name, process in processes.items():
             self._workers[name] = self._worker(name, process)
             self.ports[name] = JobPort(process, self._workers[name].fail)
-        for name in names:
+        for name in processes:
             self._workers[name].start()
+
+    def _made(self, specs: Mapping[str, JobSpec]) -> dict[str, Process]:
+        made: dict[str, Process] = {}
+        try:
+            for name, spec in specs.items():
+                made[name] = self.make_process(spec)
+        except Exception:
+            for process in made.values():
+                process.stop()
+            raise
+        return made
 
     def _worker(self, name: str, process: Process) -> JobWorker:
         worker = JobWorker(name, process, self._relay, self)
