@@ -19,6 +19,14 @@ class NotFiniteError(Exception):
         self.stage = stage
 
 
+class StageFailedError(Exception):
+    """A stage of a run without a window has raised what nobody foresaw. Its text is one sentence."""
+
+
+class CutShortError(KeyboardInterrupt):
+    """Ctrl+C for the second time: the run ends at once, and nothing more is saved."""
+
+
 class Lack(StrEnum):
     """Of what there was not enough, where a stage failed for that."""
 
