@@ -110,6 +110,7 @@ class Controller(QObject):
         self._to_start: set[str] = set()
         self._last_number = 0
         """Of the checkpoint that stopping waits for."""
+        self._refusal_told = False
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
@@ -343,6 +344,10 @@ class Controller(QObject):
         return f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
 
     def _on_saved(self, number: int) -> None:
+        self._refusal_told = False
+        self._go_on_stopping(number)
+
+    def _go_on_stopping(self, number: int) -> None:
         if self.state == State.STOPPING and number == self._last_number:
             self._dismiss()
 
@@ -354,9 +359,10 @@ class Controller(QObject):
             self._enter(State.FAILED if self.crew.running else State.STOPPED)
         if waited and self.state == State.FAILED:
             self.job_failed.emit(sentence, self._remedy.name)
-        else:
+        elif number == 0 or self.state == State.STOPPING or not self._refusal_told:
+            self._refusal_told = number > 0  # a folder that is gone is told of once, and not every minute
             self.trouble_arose.emit(sentence)
-        self._on_saved(number)
+        self._go_on_stopping(number)
 
     def _dismiss(self) -> None:
         self._last_checkpoint.stop()

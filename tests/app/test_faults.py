@@ -215,6 +215,26 @@ def test_a_checkpoint_that_fails_stops_nothing_and_the_next_is_tried(
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
 
 
+def test_checkpoints_that_fail_one_after_the_other_are_told_of_once_until_one_is_saved(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, told = face.controller.checkpoints, list[str]()
+    face.controller.trouble_arose.connect(told.append)
+
+    def failing(session: Session, number: int, states: Any) -> None:
+        raise UserError(f"Checkpoint {number} can't be written: bring the folder back.")
+
+    for expected in (1, 2):
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "save", failing)
+            for _ in range(3):
+                with qtbot.waitSignal(checkpoints.refused):
+                    checkpoints.request()
+        assert len(told) == expected
+        with qtbot.waitSignal(checkpoints.saved):
+            checkpoints.request()
+
+
 def test_what_is_told_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(
     face: Face, qtbot: QtBot
 ) -> None:
