@@ -260,6 +260,7 @@ class Controller(QObject):
         self._enter(State.RUNNING)
 
     def _on_event(self, event: Event) -> None:
+        self.progress.passed()
         match event:
             case Waited(job, reason):
                 self._waits[job] = reason, time.monotonic()
