@@ -58,7 +58,7 @@ class Run:
         task = find(self.task)
         teacher = {"teacher": "oracle", "labels": self.labels} if self.labels else {"teacher": "none"}
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
-        chosen = presets(task.presets, settings.get("policy.algorithm"))
+        chosen = presets(task.presets, task.papers, settings.get("policy.algorithm"))
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 
 

@@ -170,4 +170,4 @@ def thinned(steps: list[int], limit: int) -> list[int]:
 
 def snapshots_of(session: Path, config: Config) -> Snapshots:
     """Those of a session with this config."""
-    return Snapshots(session, max(1, round((config.query.horizon or config.steps) * _FIRST_SHARE)))
+    return Snapshots(session, max(1, round(config.planned_steps * _FIRST_SHARE)))

@@ -61,7 +61,7 @@ class Pairs(ABC, Generic[P, E]):
 class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
     """Observations and actions as tensors that grow by doubling, normalised by their own moments."""
 
-    chunk = 256
+    chunk = 64
 
     def __init__(self, ensemble: RewardEnsemble, config: RewardConfig, device: torch.device) -> None:
         self._ensemble = ensemble
