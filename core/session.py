@@ -35,8 +35,9 @@ from core.events import (
     RewardPublished,
 )
 from core.footprint import require_bearable
+from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
-from core.records import Segment
+from core.records import Query, Segment
 from core.snapshots import Snapshots, snapshots_of
 from core.tasks import find
 
@@ -74,7 +75,7 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     """Hands the event to the jobs that it concerns, as far as they run here.
 
     No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
-    The rollout only counts answers, and is sent none of their segments.
+    The rollout only counts answers, and is sent none of their segments but what tells the pairs from others.
     """
     if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
         return
@@ -84,11 +85,17 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
 
 
 def _counted(event: Event) -> Event:
-    """Of an answer what is left without its segments."""
+    """Of an answer, or of a pair that waits for one, what is left without its segments."""
+    if isinstance(event, AnswersReplayed):
+        return replace(event, waiting=tuple(map(_told_apart, event.waiting)))
     if not isinstance(event, PreferenceAdded | PreferenceChanged):
         return event
-    pair = replace(event.preference.query, left=_NO_SEGMENT, right=_NO_SEGMENT)
-    return replace(event, preference=replace(event.preference, query=pair))
+    return replace(event, preference=replace(event.preference, query=_told_apart(event.preference.query)))
+
+
+def _told_apart(query: Query) -> Query:
+    pair = pair_of(fingerprint(query.left), fingerprint(query.right))
+    return replace(query, left=_NO_SEGMENT, right=_NO_SEGMENT, pair=pair)
 
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
