@@ -21,13 +21,23 @@ from core.events import JobState
 log = logging.getLogger(__name__)
 _VERSION = 2
 _WITHOUT_DIGEST = 1
-_MAX_SIZE = 4 << 30
+_MAX_SIZE = 512 << 20
+"""Bytes, which loading takes as memory. A robot's session has some 4 MB, a game's 25."""
+_ROOM_FOR_VALUES = 16 << 20
 
 
 def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> Path:
-    """Saves the states of all jobs as one file; of the others only the one before it stays. UserError if it can't."""
+    """Saves the states of all jobs as one file; of the others only the one before it stays. UserError if it can't.
+
+    One so large that it could not be loaded again is not written.
+    """
     arrays = {f"{job}/{name}": a for job, state in states.items() for name, a in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
+    if (size := sum(array.nbytes for array in arrays.values())) > _MAX_SIZE - _ROOM_FOR_VALUES:
+        raise UserError(
+            f"The checkpoint would have {size >> 20} MB, more than can be loaded again: answers are kept, but start"
+            " a session with smaller networks, a smaller pool or fewer environments."
+        )
     path = folder / f"{number:08d}.safetensors"
     make_inside(folder)
     write_atomically(path, files.as_file({"version": _VERSION, "number": number, "values": values}, arrays))

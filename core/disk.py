@@ -91,8 +91,9 @@ def remedy(error: OSError) -> str:
 def read_small(path: Path, limit: int) -> bytes:
     """The file's content; ValueError where it has more than `limit` bytes, before they are read."""
     with open(path, "rb") as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(min(size, limit) + 1)  # no more room than that is asked for
+    if max(size, len(content)) > limit:
         raise ValueError(f"it has more than {limit} bytes")
     return content
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from safetensors.numpy import load, save
 from core import disk, mark, rows, schema, seals, writelog
 from core.errors import UserError
 from core.mark import Mark
-from core.packing import from_arrays, to_arrays
+from core.packing import Form, form_of, from_arrays, to_arrays
 from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
@@ -214,6 +214,30 @@ class PreferenceStore:
         """Every answer, those taken back too, in the order given."""
         return self._history("ORDER BY id")
 
+    def each_kept(self) -> Iterator[Kept]:
+        """What `history` gives, each read when it is its turn."""
+        newest = -1
+        while True:
+            with self._plain_errors():
+                (newest,) = self._db.execute("SELECT MIN(id) FROM preferences WHERE id > ?", (newest,)).fetchone()
+            if newest is None:
+                return
+            yield from self._history("WHERE id = ?", newest)
+
+    def forms(self) -> Iterator[tuple[int, Form]]:
+        """Each answer's number and how large a segment of it is, first left then right; reads no more of it than that.
+
+        One that can't be read is left out: whoever reads it is told.
+        """
+        with self._plain_errors():
+            pairs = self._db.execute("SELECT id, left_segment, right_segment FROM preferences ORDER BY id")
+            for key, *sides in pairs:
+                for side in sides:
+                    with suppress(sqlite3.Error, ValueError, TypeError, OverflowError):
+                        with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
+                            form = form_of(blob)
+                        yield key, form
+
     def answers(self, *keys: int) -> list[Kept]:
         """The answers of these numbers, as asked. UserError where one is not there, or can't be read."""
         found = [kept for key in keys for kept in self._history("WHERE id = ?", key)]
@@ -319,6 +343,7 @@ class PreferenceStore:
 
     def _preference(self, row: tuple[Any, ...]) -> Preference:
         """row: id, then schema.COLUMNS."""
+        rows.require_numbers(row)
         key, left, right, query, disagreement, choice, labeller, answered_at, *returns, worst, mean, repeats = row
         pool = None if worst is None else PoolReturns(worst, mean)
         disagreement = np.nan if disagreement is None else disagreement

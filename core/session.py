@@ -34,8 +34,10 @@ from core.events import (
     ReplayRequested,
     RewardPublished,
 )
+from core.footprint import require_bearable
+from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
-from core.records import Segment
+from core.records import Query, Segment
 from core.snapshots import Snapshots, snapshots_of
 from core.tasks import find
 
@@ -73,7 +75,7 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     """Hands the event to the jobs that it concerns, as far as they run here.
 
     No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
-    The rollout only counts answers, and is sent none of their segments.
+    The rollout only counts answers, and is sent none of their segments but what tells the pairs from others.
     """
     if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
         return
@@ -83,11 +85,17 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
 
 
 def _counted(event: Event) -> Event:
-    """Of an answer what is left without its segments."""
+    """Of an answer, or of a pair that waits for one, what is left without its segments."""
+    if isinstance(event, AnswersReplayed):
+        return replace(event, waiting=tuple(map(_told_apart, event.waiting)))
     if not isinstance(event, PreferenceAdded | PreferenceChanged):
         return event
-    pair = replace(event.preference.query, left=_NO_SEGMENT, right=_NO_SEGMENT)
-    return replace(event, preference=replace(event.preference, query=pair))
+    return replace(event, preference=replace(event.preference, query=_told_apart(event.preference.query)))
+
+
+def _told_apart(query: Query) -> Query:
+    pair = pair_of(fingerprint(query.left), fingerprint(query.right))
+    return replace(query, left=_NO_SEGMENT, right=_NO_SEGMENT, pair=pair)
 
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
@@ -112,6 +120,7 @@ class Session:
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        require_bearable(config, find(config.task))
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
         made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
@@ -131,8 +140,10 @@ class Session:
 
     @staticmethod
     def open(folder: Path) -> Session:
-        """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), locked(folder))
+        """Opens an existing session. UserError if it is none or one too large, or another program has it."""
+        config = read_config(folder)
+        require_bearable(config, find(config.task))
+        return Session(folder, config, locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""

@@ -114,10 +114,18 @@ def test_the_last_picture_is_the_middle_of_the_last_demonstration(face: Face, ke
 def test_a_summary_that_cannot_be_written_stops_nothing(
     face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
+    told_of: list[str] = []
+    face.controller.trouble_arose.connect(told_of.append)
     (face.folder / f"{summary.NAME}.part").mkdir()
-    keep(face)
+    keeper = keep(face)
     qtbot.waitUntil(lambda: "was not kept" in caplog.text)
+    keeper.write()
+    qtbot.waitUntil(lambda: caplog.text.count("was not kept") == 2)
+    assert len(told_of) == 1 and "The session's summary was not kept" in face.window.banner.text.text()
     assert not (face.folder / summary.NAME).exists()
+    (face.folder / f"{summary.NAME}.part").rmdir()
+    keeper.write()
+    qtbot.waitUntil((face.folder / summary.NAME).exists)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
