@@ -100,6 +100,7 @@ class SummaryKeeper(QObject):
 
 def _write(folder: Path, now: Summary, falls: bool) -> None:
     """What this run can't know yet is as it was: the best of earlier runs, the steps before the first report."""
+    disk.require_session(folder)
     before = _before(folder)
     best, steps = now.best, now.env_steps
     if before is not None:
@@ -119,6 +120,7 @@ def _before(folder: Path) -> Summary | None:
 
 def _write_picture(folder: Path, demonstration: Demonstration) -> None:
     """The middle of what the policy last did."""
+    disk.require_session(folder)
     pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
     height, width = pixels.shape[:2]
     image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)

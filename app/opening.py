@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_dir
 
+from core.belonging import require_fitting
 from core.config import Config, replaced
 from core.errors import UserError
 from core.policy.presets import presets
@@ -66,9 +68,10 @@ def created(folder: Path, config: Config) -> Session:
 
 
 def with_store(session: Session) -> Session:
-    """The session, or UserError where its store is damaged: that is told of before there is a window."""
+    """The session, or UserError where its store is damaged or another's: that is told of before there is a window."""
     try:
-        session.store().close()
+        with closing(session.store()) as store:
+            require_fitting(store, find(session.config.task))
     except UserError:
         session.close()
         raise

@@ -33,13 +33,20 @@ def collect(folder: Path, target: Path) -> None:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in (*sorted(folder.glob(f"{journal.NAME}*")), folder / "config.json"):
                 if path.is_file():
-                    archive.writestr(path.name, without_names(_end(path), folder))
-            archive.writestr("about.json", without_names(json.dumps(_about(folder), indent=1), folder))
+                    _add(archive, path.name, without_names(_end(path), folder))
+            _add(archive, "about.json", without_names(json.dumps(_about(folder), indent=1), folder))
         os.replace(part, target)
     except OSError as error:
         raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
+    """Without a time: zip knows no year before 1980, but clocks do."""
+    member = zipfile.ZipInfo(name)
+    member.external_attr = 0o600 << 16
+    archive.writestr(member, text, zipfile.ZIP_DEFLATED)
 
 
 def _end(path: Path) -> str:

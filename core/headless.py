@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from core import oracle
+from core.belonging import require_fitting
 from core.config import Config
 from core.envs import make
 from core.envs.base import Film
@@ -30,7 +31,7 @@ from core.events import (
 )
 from core.interrupts import Interrupts
 from core.jobs import build
-from core.jobs.acting import Actor, untrained_policy
+from core.jobs.acting import Actor, sizes, untrained_policy
 from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.rollout import mean_measure
 from core.parallel import allow
@@ -93,6 +94,7 @@ class HeadlessRun:
         self._snapshot_due = 0
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
+        require_fitting(self._store, find(session.config.task), sizes(session.config))
         self._stage = JOBS[0]
         with self._failures_told():
             self._begin()

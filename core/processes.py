@@ -29,11 +29,14 @@ import numpy as np
 
 from core.errors import lack, summary
 from core.events import Event, Failed, Job, JobSpec, Logged, Paused, StateRequested, StateSaved, Waited
+from core.machine import give_back
 
 _SMALL = 1 << 14
 """Arrays below this many bytes stay in the pickle; a block of their own would cost more."""
 _IDLE_SECONDS = 0.25
 """How long an idle job sleeps before it looks again, unless an event wakes it."""
+_TIDY_SECONDS = 20.0
+"""Between two times that a child gives back the memory it has freed."""
 _LEFT_SECONDS = 1.0
 """What is left after a child was killed takes less; where it does not, the system itself hangs."""
 _NOTES = 100
@@ -309,7 +312,11 @@ class _Notes(logging.Handler):
 
 def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
     notes = _Notes(name)
+    tidy_at = time.monotonic() + _TIDY_SECONDS
     for event in job.run():
+        if time.monotonic() > tidy_at:
+            give_back()
+            tidy_at = time.monotonic() + _TIDY_SECONDS
         while notes.taken:
             _tell(pipe, notes.taken.popleft())
         if event is not None:

@@ -113,6 +113,10 @@ class Task:
     """(frames, height, width) where observations are pictures: each is then a flat row of so many uint8 pixels, the
     oldest frame first, which the networks bring to the range 0 to 1. None where observations are float32 numbers."""
 
+    sizes: tuple[int, int] | None = None
+    """Numbers in an observation (pixels, where it is pictures) and in an action; None where only the environment knows.
+    """
+
     @property
     def step_seconds(self) -> float:
         """How long one environment step is seen in a clip."""

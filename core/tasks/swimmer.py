@@ -15,6 +15,7 @@ def observation(positions: Float64, velocities: Float64, extras: Float64) -> Flo
 
 SWIMMER = RobotTask(
     name="swimmer",
+    sizes=(8, 2),
     title="Swimmer",
     instruction="Choose the clip in which the middle of the robot's body moves to the right faster.",
     model="swimmer.xml",
