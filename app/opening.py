@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_dir
 
+from core.belonging import require_fitting
 from core.config import Config, replaced
 from core.errors import UserError
 from core.policy.presets import presets
@@ -66,9 +68,10 @@ def created(folder: Path, config: Config) -> Session:
 
 
 def with_store(session: Session) -> Session:
-    """The session, or UserError where its store is damaged: that is told of before there is a window."""
+    """The session, or UserError where its store is damaged or another's: that is told of before there is a window."""
     try:
-        session.store().close()
+        with closing(session.store()) as store:
+            require_fitting(store, find(session.config.task))
     except UserError:
         session.close()
         raise
@@ -101,7 +104,8 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
     """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
     task = find(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    config = replaced(Config(task=task.name), **{**presets(task.presets, changes.get("policy.algorithm")), **labels})
+    chosen = presets(task.presets, task.papers, changes.get("policy.algorithm"))
+    config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
     kept = ("human", _NO_END, config.steps, first)
     return replaced(config, **dict(zip(OF_WINDOW, kept, strict=True)))

@@ -25,10 +25,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from core import checkpoint, disk, snapshots
+from core.belonging import require_fitting
 from core.errors import UserError
 from core.packing import require_unpackable
 from core.preferences import PreferenceStore
+from core.programs import COMMAND_LINE
 from core.session import Session, learned, read_config
+from core.tasks import find
 
 _FORMAT = 1
 _MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"
@@ -84,8 +87,11 @@ def export_session(session: Session, target: Path) -> None:
 
 
 def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_MANIFEST, json.dumps({"format": _FORMAT}))
+    deflated = zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(file, "w", deflated, compresslevel=1, strict_timestamps=False) as archive:
+        manifest = zipfile.ZipInfo(_MANIFEST)  # without a time: zip knows no year before 1980, but clocks do
+        manifest.external_attr = 0o600 << 16
+        archive.writestr(manifest, json.dumps({"format": _FORMAT}), deflated)
         archive.write(folder / _CONFIG, _CONFIG)
         archive.write(store, _STORE)
         for path in paths:
@@ -103,6 +109,7 @@ def import_session(source: Path, folder: Path) -> None:
             inside = Path(made) / "session"
             _unpack(source, inside)
             _examine(inside, source)
+            disk.sync_tree(inside)
             if folder.exists():
                 folder.rmdir()
             os.replace(inside, folder)
@@ -183,15 +190,16 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
 def _examine(folder: Path, source: Path) -> None:
     """Opens everything once. The sentences tell of the file that the person knows."""
     try:
-        read_config(folder)
+        task = find(read_config(folder).task)
         with closing(PreferenceStore(folder / _STORE)) as store:
-            for kept in store.history():
+            require_fitting(store, task, remedy="ask for it once more")
+            for kept in store.each_kept():  # one at a time: all of them would fill the memory
                 for segment in (kept.preference.query.left, kept.preference.query.right):
                     require_unpackable(segment)
         checkpoint.load_newest(folder / "checkpoints")
         snapshots.Snapshots(folder).moments()  # one that is damaged is left out, here as later
     except (UserError, ValueError) as error:
-        inner = str(error).replace(str(folder), "what is in it").rstrip(".")
+        inner = str(error).replace(str(folder), "what is in it").split(f": {COMMAND_LINE}")[0].rstrip(".")
         raise UserError(f"{source} was not imported: {inner}.") from error
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,12 @@ from safetensors.numpy import save
 
 DAMAGE = (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 """What reading a damaged file, or making sense of its values, may raise."""
+_TYPES: dict[str, np.dtype[Any]] = {
+    "BOOL": np.dtype(np.bool_),
+    **{f"{kind[0].upper()}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+    **{f"F{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
+}
+"""By what safetensors calls them."""
 _MAX_HEADER = 16 << 20
 """Bytes of names and JSON values. Real ones have some 100 kB; a liar's would fill the memory."""
 
@@ -31,11 +38,32 @@ def as_file(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
 def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarray], bool]:
     """Values, arrays, and whether the digest is theirs. One of DAMAGE where it can't be read at all."""
     _check_sizes(path, max_size)
-    with safe_open(path, framework="numpy") as file:
+    with safe_open(path, framework="numpy") as file:  # which checks that shapes and places fit each other and the file
         metadata = file.metadata() or {}
-        text = metadata["somersault"]
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - safe_open is no dict
+    text = metadata["somersault"]
+    arrays = _arrays(path)
     return json.loads(text), arrays, metadata.get("digest") == _digest(text, arrays)
+
+
+def load(path: Path, max_size: int) -> dict[str, np.ndarray]:
+    """The arrays of any safetensors file. One of DAMAGE where it can't be read at all."""
+    _check_sizes(path, max_size)
+    with safe_open(path, framework="numpy"):
+        return _arrays(path)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """Each read straight into its place: safe_open would map the file beside them, and hold all of it twice."""
+    arrays = {}
+    with open(path, "rb") as file:
+        start = 8 + int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(start - 8))
+        for name in header.keys() - {"__metadata__"}:
+            entry = header[name]
+            file.seek(start + entry["data_offsets"][0])
+            flat = np.fromfile(file, _TYPES[entry["dtype"]], math.prod(entry["shape"]))
+            arrays[name] = flat.reshape(entry["shape"])
+    return arrays
 
 
 def _contiguous(array: np.ndarray) -> np.ndarray:

@@ -14,21 +14,32 @@ from typing import Any
 import numpy as np
 
 from core import arrays as files
-from core.disk import write_atomically
+from core.disk import make_inside, write_atomically
 from core.errors import UserError
 from core.events import JobState
 
 log = logging.getLogger(__name__)
 _VERSION = 2
 _WITHOUT_DIGEST = 1
-_MAX_SIZE = 4 << 30
+_MAX_SIZE = 512 << 20
+"""Bytes, which loading takes as memory. A robot's session has some 4 MB, a game's 25."""
+_ROOM_FOR_VALUES = 16 << 20
 
 
 def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> Path:
-    """Saves the states of all jobs as one file; of the others only the one before it stays. UserError if it can't."""
+    """Saves the states of all jobs as one file; of the others only the one before it stays. UserError if it can't.
+
+    One so large that it could not be loaded again is not written.
+    """
     arrays = {f"{job}/{name}": a for job, state in states.items() for name, a in state.arrays.items()}
     values = {job: state.values for job, state in states.items()}
+    if (size := sum(array.nbytes for array in arrays.values())) > _MAX_SIZE - _ROOM_FOR_VALUES:
+        raise UserError(
+            f"The checkpoint would have {size >> 20} MB, more than can be loaded again: answers are kept, but start"
+            " a session with smaller networks, a smaller pool or fewer environments."
+        )
     path = folder / f"{number:08d}.safetensors"
+    make_inside(folder)
     write_atomically(path, files.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
     _prune(folder, path)
     return path
@@ -77,10 +88,10 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
 
 def _load(path: Path) -> tuple[int, dict[str, JobState]]:
     meta, arrays, sealed = files.read(path, _MAX_SIZE)
+    if meta["version"] != _WITHOUT_DIGEST and not sealed:  # first: a flipped bit may be in the version
+        raise ValueError("its digest does not match")
     if meta["version"] not in (_WITHOUT_DIGEST, _VERSION):
         raise UserError(f"{path} was written by another version of Somersault: open it with that one.")
-    if meta["version"] != _WITHOUT_DIGEST and not sealed:
-        raise ValueError("its digest does not match")
     if meta["number"] != int(path.stem):
         raise ValueError("its number is not that of its name")
     return meta["number"], _states(meta["values"], arrays)

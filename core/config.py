@@ -16,6 +16,10 @@ from core.errors import UserError
 
 _MAX_BATCH = 1 << 24
 """Environments times steps: a config may come from another person, and sizes are checked before memory is taken."""
+_MAX_WEIGHTS = 1 << 24
+"""Of the ensemble: three of so many numbers of four bytes, as Adam has, are kept and go into every checkpoint."""
+_MAX_KEPT = 1 << 20
+"""Steps that are kept in segments; one of the Ant takes 692 bytes."""
 
 
 def number(default: Any, help: str, paper: str = "", low: float = -math.inf, high: float = math.inf) -> Any:
@@ -44,8 +48,9 @@ def _check(field: dataclasses.Field[Any], value: Any) -> None:
     whole = field.type == "int"
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not fits or not limits["low"] <= value <= limits["high"]:
-        raise UserError(f"{field.name} is {value!r}; give {kind} from {limits['low']:g} to {limits['high']:g}.")
+    if not fits or not limits["low"] <= value <= limits["high"] or not math.isfinite(value):
+        upwards = f"to {limits['high']:g}" if math.isfinite(limits["high"]) else "on"
+        raise UserError(f"{field.name} is {value!r}; give {kind} from {limits['low']:g} {upwards}.")
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,12 @@ class QueryConfig(_Checked):
     half_life: float = number(2e6, "steps h in the labelling rate h / (T + h) (Atari: 5e6)", "A", 1)
     horizon: int = number(0, "environment steps by which all labels are asked; 0 for the session's", "", 0, 10**12)
     recency: float = number(50_000, "steps of age that halve a pair's score with selection=recency", "", 1)
-    segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 10_000)
+    segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "whether some pairs are put to a person again, unseen", ("off", "on"), "2.2.3")
     repeat_share: float = number(0.05, "share of the pairs put to a person that are such repeats", "", 0, 0.5)
     repeat_after: int = number(20, "answers given since, at least, before a pair comes again", "", 1, 10_000)
     ready: int = number(4, "pairs kept ready for a person", "", 1, 64)
-    pool: int = number(1024, "segments kept to choose from", "", 2)
+    pool: int = number(1024, "segments kept to choose from", "", 2, 16384)
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class PolicyConfig(_Checked):
     """Improving the policy. These are for PPO, the interactive default; core.policy.presets has those of the others."""
 
     algorithm: str = choice("ppo", "policy optimiser", ("ppo", "trpo", "a2c"), "2.2.1")
-    hidden: int = number(64, "units in each of the two hidden layers", "", 1, 4096)
+    hidden: int = number(64, "units in each of the two hidden layers", "", 1, 2048)
     vision: str = choice(
         "small", "network that sees pictures: Mnih et al. 2016's, or 2015's", ("small", "nature"), "A.2"
     )
@@ -144,10 +149,12 @@ class PolicyConfig(_Checked):
 class RolloutConfig(_Checked):
     """Acting."""
 
-    environments: int = number(128, "environments stepped together", "", 1, 65536)
+    environments: int = number(128, "environments stepped together", "", 1, 16384)
     steps: int = number(96, "steps of each environment in one batch", "", 2)
     threads: int = number(0, "physics threads; 0 for one a core, where batches are large enough", "", 0, 1024)
-    filmed: int = number(0, "environments that keep pictures for clips, where no simulator can draw them later", "", 0)
+    filmed: int = number(
+        0, "environments that keep pictures for clips, where no simulator can draw them later", "", 0, 16384
+    )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
 
@@ -172,6 +179,11 @@ class Config(_Checked):
             if field.name != "task":
                 _check(field, getattr(self, field.name))
         self._refuse_contradictions()
+
+    @property
+    def planned_steps(self) -> int:
+        """Environment steps by which all is to be learned: a session in the window may go on after them."""
+        return self.query.horizon or self.steps
 
     def _refuse_contradictions(self) -> None:
         for contradicts, sentence in self._contradictions():
@@ -211,6 +223,22 @@ class Config(_Checked):
         )
         batch = self.rollout.environments * self.rollout.steps
         yield batch > _MAX_BATCH, f"A batch of {batch:,} steps would not fit the memory: give at most {_MAX_BATCH:,}."
+        yield from self._crowded()
+
+    def _crowded(self) -> Iterator[tuple[bool, str]]:
+        """What would not fit the memory, or no checkpoint."""
+        members, hidden, length = self.reward.members, self.reward.hidden, self.query.segment_steps
+        yield (
+            members * hidden**2 > _MAX_WEIGHTS,
+            f"{members} predictors of {hidden} hidden units would not fit the memory: give smaller ones"
+            " (reward.hidden) or fewer (reward.members).",
+        )
+        for count, what in ((self.query.pool, "query.pool"), (self.rollout.environments, "rollout.environments")):
+            yield (
+                count * length > _MAX_KEPT,
+                f"{count:,} segments of {length} steps would not fit the memory: give a smaller {what}"
+                " or fewer query.segment_steps.",
+            )
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -16,27 +16,35 @@ config.json: the session's settings, from which a new session with these answers
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
+from core import arrays as files
 from core import disk
+from core.belonging import require_fitting
 from core.errors import UserError
 from core.packing import from_arrays, require_unpackable, to_arrays
-from core.preferences import Kept, PreferenceStore
+from core.preferences import Kept
 from core.records import Choice, PoolReturns, Preference, Query, Segment
+from core.rescue import rescued
 from core.rows import Change
 from core.session import Session, read_config
+from core.tasks import find
 
 _FORMAT, _VERSION = "somersault-preferences", 2
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
-_MAX_TABLE, _MAX_ARRAYS = 256 << 20, 4 << 30
+_MAX_TABLE, _MAX_ARRAYS = 24 << 20, 768 << 20
+"""Bytes. A table of 50,000 answers is as large; read, lists of nothing could make 25 times as much of it. Arrays are
+held once: 5,500 answers about a game take some 300 MB.
+"""
 _DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
@@ -60,10 +68,24 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
         folder.mkdir(parents=True)
     except OSError as error:
         raise UserError(f"{folder} can't be made ({disk.reason(error)}): {disk.remedy(error)}.") from error
-    disk.write_atomically(folder / _ARRAYS, save(_arrays(segments.values())))
-    disk.write_atomically(folder / _CONFIG, json.dumps(session.config.to_dict(), indent=1).encode())
-    disk.write_atomically(folder / _TABLE, json.dumps(table, indent=1, allow_nan=False).encode())
+    with _without_trace(folder):
+        disk.write_atomically(folder / _ARRAYS, save(_arrays(segments.values())))
+        disk.write_atomically(folder / _CONFIG, json.dumps(session.config.to_dict(), indent=1).encode())
+        disk.write_atomically(folder / _TABLE, json.dumps(table, indent=1, allow_nan=False).encode())
     return len(kept), lost
+
+
+@contextmanager
+def _without_trace(folder: Path, keep: bool = False) -> Iterator[None]:
+    """Empties the folder where something fails, so that it can be tried again; and deletes it, unless `keep`."""
+    try:
+        yield
+    except BaseException:
+        for path in folder.iterdir():
+            path.unlink(missing_ok=True)
+        if not keep:
+            folder.rmdir()
+        raise
 
 
 def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
@@ -71,8 +93,7 @@ def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
         with closing(session.store()) as store:
             return store.history(), 0
     except UserError:
-        with closing(PreferenceStore(session.folder / "preferences.sqlite", read_only=True)) as store:
-            return store.salvage()
+        return rescued(session.folder / "preferences.sqlite")
 
 
 def _arrays(segments: Iterable[Segment]) -> dict[str, np.ndarray]:
@@ -112,12 +133,11 @@ def import_preferences(source: Path, folder: Path) -> int:
         raise UserError(f"{source} can't be read ({disk.reason(error)}): name a folder that export wrote.") from error
     except _DAMAGE as error:
         raise UserError(f"{source} holds no exported answers, or they are damaged ({error}).") from error
-    session = Session.create(folder, config)
-    try:
-        with closing(session.store()) as store:
-            store.restore(kept)
-    finally:
-        session.close()
+    was_there = folder.exists()
+    session = Session.create(folder, config)  # refuses a folder with anything in it
+    with _without_trace(folder, keep=was_there), closing(session), closing(session.store()) as store:
+        store.restore(kept)
+        require_fitting(store, find(config.task), remedy="name answers to that task")
     return len(kept)
 
 
@@ -127,7 +147,7 @@ def _read(source: Path) -> list[Kept]:
         raise ValueError("it has another format")
     if table["version"] not in (1, _VERSION):
         raise UserError(f"{source} was written by another version of Somersault: import it with that one.")
-    arrays = load(disk.read_small(source / _ARRAYS, _MAX_ARRAYS))
+    arrays = files.load(source / _ARRAYS, _MAX_ARRAYS)
     own: dict[str, dict[str, np.ndarray]] = {}
     for full, array in arrays.items():
         name, _, key = full.rpartition(".")
@@ -151,17 +171,30 @@ def _segment(entry: Mapping[str, Any], arrays: Mapping[str, Mapping[str, np.ndar
 
 
 def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
-    pool = None if row["pool_returns"] is None else PoolReturns(*map(float, row["pool_returns"]))
-    disagreement = np.nan if row["disagreement"] is None else float(row["disagreement"])
+    pool = None if row["pool_returns"] is None else PoolReturns(*map(_finite, row["pool_returns"]))
+    disagreement = np.nan if row["disagreement"] is None else _finite(row["disagreement"])
     repeats = None if row.get("repeats") is None else disk.whole(row["repeats"])
     sides = segments[row["left"]], segments[row["right"]]
     query = Query(disk.whole(row["query"]), *sides, disagreement, pool, repeats)
-    returns = None if row["returns"] is None else (float(row["returns"][0]), float(row["returns"][1]))
-    labeller, answered_at = str(row["labeller"]), float(row["answered_at"])
+    returns = None if row["returns"] is None else (_finite(row["returns"][0]), _finite(row["returns"][1]))
+    labeller, answered_at = _text(row["labeller"]), _finite(row["answered_at"])
     preference = Preference(disk.whole(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
     return Kept(preference, row["withdrawn"] is True, tuple(map(_change, row.get("changes", ()))))
 
 
 def _change(entry: Mapping[str, Any]) -> Change:
-    told = Choice(entry["choice"]), str(entry["labeller"]), float(entry["changed_at"])
+    told = Choice(entry["choice"]), _text(entry["labeller"]), _finite(entry["changed_at"])
     return Change(*told, disk.whole(entry["newest"]))
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(number := float(value)):
+        raise ValueError(f"{value!r:.40} is no number to go on with")
+    return number
+
+
+def _text(value: Any) -> str:
+    """ValueError where it is half a character, which no file can hold."""
+    text = str(value)
+    text.encode()
+    return text

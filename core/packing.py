@@ -14,10 +14,11 @@ An array of uint8 is packed so: each row but the first less the one before (modu
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +26,13 @@ import numpy.typing as npt
 from core.records import Float32, Observations, Segment
 
 Bytes = npt.NDArray[np.uint8]
+S = TypeVar("S", bound=Segment)
 _LEVEL = 1
 """Of zlib's effort: 9 takes ten times as long for a fifth less."""
-_LARGEST = 1 << 30
-"""Bytes of an unpacked array: a file from another person may claim anything."""
+_LARGEST = 32 << 20
+"""Bytes of an unpacked array: a file from another person may claim anything. The stacks of a game's longest segment, a
+thousand steps, are 28 MB; those of the usual one are 0.7 MB."""
+_MAX_HEADER = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +166,58 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
     """The segment that `to_arrays` wrote; KeyError or ValueError where it is not whole."""
     actions, rewards = arrays["actions"], arrays.get("true_rewards")
     if "pictures" not in arrays:
-        if len(arrays["observations"]) != len(actions):
-            raise ValueError(f"segment {id} is not whole: it has not as many actions as observations")
-        return Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
+        plain = Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
+        return _sound(plain, plain.observations, plain.states.shape)
     reel = Reel(_read(arrays, "pictures", "pictures"), arrays["stacks"])
-    if not _is_whole(reel) or len(reel.stacks) != len(actions):
-        raise ValueError(f"segment {id} is not whole: it has not as many actions as observations")
+    if not _is_whole(reel):
+        raise ValueError(f"segment {id} is not whole: its pictures are not those that it has stacks of")
     states = arrays["states"] if "states" in arrays else _read(arrays, "states", "states_packed")
-    return PackedSegment(id, reel, actions, states, rewards, env_steps)
+    return _sound(PackedSegment(id, reel, actions, states, rewards, env_steps), reel.stacks, states.shape)
+
+
+def _sound(segment: S, seen: npt.NDArray[Any], states: tuple[int, ...]) -> S:
+    """seen: its observations, or what they are made of. ValueError where its parts do not fit each other."""
+    k, actions, rewards = len(seen), segment.actions, segment.true_rewards
+    if not k or seen.ndim != 2 or actions.shape[:1] != (k,) or len(states) != 2 or states[0] != k:
+        raise ValueError(f"segment {segment.id} is not whole: it has not as many actions or states as observations")
+    told = [actions] if rewards is None else [actions, rewards]
+    numbers = [*told, seen] if seen.dtype.kind == "f" else told
+    if actions.ndim != 2 or len(told) == 2 and told[1].shape != (k,) or any(a.dtype != np.float32 for a in numbers):
+        raise ValueError(f"segment {segment.id} is not whole: its numbers are of another kind")
+    if not all(np.isfinite(array).all() for array in numbers):
+        raise ValueError(f"segment {segment.id} has a number that is infinite or none")
+    return segment
+
+
+class Readable(Protocol):
+    """What a segment's arrays can be read from without reading all of them."""
+
+    def read(self, length: int = ..., /) -> bytes: ...
+    def seek(self, offset: int, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Form:
+    """How large a segment is. observation: (o,) numbers, or (n, h, w) pictures"""
+
+    steps: int
+    observation: tuple[int, ...]
+    action: int
+
+
+def form_of(file: Readable) -> Form:
+    """Of a segment that was written as a safetensors file, from its header. ValueError where that makes no sense."""
+    length = int.from_bytes(file.read(8), "little")
+    try:
+        header = json.loads(file.read(min(length, _MAX_HEADER)))
+        steps, action = map(int, header["actions"]["shape"])
+        if "stacks" not in header:
+            return Form(steps, tuple(map(int, header["observations"]["shape"][1:])), action)
+        file.seek(8 + length + int(header["pictures_shape"]["data_offsets"][0]))
+        _, height, width = np.frombuffer(file.read(3 * 8), np.int64).tolist()
+        return Form(steps, (int(header["stacks"]["shape"][1]), height, width), action)
+    except (KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+        raise ValueError(f"a segment is not whole ({error})") from error
 
 
 def _is_whole(reel: Reel) -> bool:

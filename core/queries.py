@@ -19,8 +19,8 @@ _Pair = tuple[Segment, Segment]
 
 
 def first_labels(labels: int, config: QueryConfig) -> int:
-    """How many labels are asked of the untrained policy: a share of them (A.1) or a number (A.2), at most all."""
-    return min(labels, config.first_labels or math.ceil(config.first_share * labels))
+    """How many labels are asked of the untrained policy: a share of them (A.1) or a number (A.2), but one at least."""
+    return min(labels, config.first_labels or max(1, math.ceil(config.first_share * labels)))
 
 
 def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfig) -> int:
@@ -35,7 +35,7 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 def scheduled(env_steps: int, config: Config) -> int:
     """labels_due of a session."""
-    return labels_due(env_steps, config.labels, config.query.horizon or config.steps, config.query)
+    return labels_due(env_steps, config.labels, config.planned_steps, config.query)
 
 
 def disagreement(sums_left: Float32, sums_right: Float32) -> Float64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +51,15 @@ class AnswerRow:
         return later[0] if later else self.choice
 
 
+_KINDS: dict[str, tuple[type | tuple[type, ...], bool]] = {
+    **dict.fromkeys(("id", "left_segment", "right_segment", "query"), (int, False)),
+    **dict.fromkeys(("choice", "labeller"), (str, False)),
+    **{"answered_at": ((int, float), False), "repeats": (int, True)},
+    **dict.fromkeys(("disagreement", "left_return", "right_return", "pool_worst", "pool_mean"), ((int, float), True)),
+}
+"""Of each column of an answer: what its value must be, and whether there may be none."""
+
+
 def read_rows(db: sqlite3.Connection, key: int | None = None) -> list[AnswerRow]:
     """Every answer, or the one with that number, in the order given. Reads no segment.
 
@@ -82,6 +92,17 @@ def change(values: tuple[Any, ...] | list[Any]) -> Change:
     """From choice, labeller, time and newest answer; ValueError or TypeError where they are something else."""
     choice, labeller, changed_at, newest = values
     return Change(Choice(choice), str(labeller), float(changed_at), int(newest))
+
+
+def require_numbers(row: tuple[Any, ...]) -> None:
+    """row: id, then schema.COLUMNS. ValueError where one that must be a number is none, or infinite."""
+    values = dict(zip(("id", *schema.COLUMNS), row, strict=True))
+    for name, value in values.items():
+        kinds, may_lack = _KINDS[name]
+        if value is None and may_lack:
+            continue
+        if not isinstance(value, kinds) or isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"the {name} of number {values['id']} is {value!r:.40}")
 
 
 def unreadable(key: int, error: BaseException) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from filelock import FileLock, Timeout
 
-from core import checkpoint, curves, disk, machine
+from core import checkpoint, curves, disk, machine, mark
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
@@ -34,6 +34,7 @@ from core.events import (
     ReplayRequested,
     RewardPublished,
 )
+from core.footprint import require_bearable
 from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
 from core.records import Query, Segment
@@ -119,9 +120,13 @@ class Session:
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        require_bearable(config, find(config.task))
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
+        made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            for path in made:
+                disk.sync_folder(path.absolute().parent)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
         lock = locked(folder)
@@ -135,8 +140,10 @@ class Session:
 
     @staticmethod
     def open(folder: Path) -> Session:
-        """Opens an existing session. UserError if it is none, or another program has it."""
-        return Session(folder, read_config(folder), locked(folder))
+        """Opens an existing session. UserError if it is none or one too large, or another program has it."""
+        config = read_config(folder)
+        require_bearable(config, find(config.task))
+        return Session(folder, config, locked(folder))
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
@@ -149,10 +156,13 @@ class Session:
     def reconfigure(self, **changes: Any) -> None:
         """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
         config = replaced(self.config, **changes)
+        disk.require_session(self.folder)
         disk.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
+        """Keeps a checkpoint. UserError where it can't, also where the session's folder is gone: none is made anew."""
+        disk.require_session(self.folder)
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
@@ -177,7 +187,9 @@ def learned(folder: Path) -> list[Path]:
 def require_answers(folder: Path) -> Path:
     """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
     path = folder / "preferences.sqlite"
-    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+    if (checkpoint.kept(folder / "checkpoints") or mark.read(path).answers) and not (
+        path.exists() and path.stat().st_size
+    ):
         raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
     return path
 

@@ -180,6 +180,8 @@ class RolloutJob:
     def _rewards(self, collected: Collected, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
         """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
         if self._on_true_reward:
+            if not np.isfinite(collected.true_rewards).all():
+                raise NotFiniteError("rollout", "the true reward")
             if self.task.pictures:  # as A.2 has it; most small batches have none to normalise by
                 return collected.true_rewards.clip(-1, 1)
             return normalised(collected.true_rewards[None], 1.0)

@@ -35,6 +35,7 @@ def upright(physics: Physics) -> Float64:
 
 ANT = RobotTask(
     name="ant",
+    sizes=(105, 8),
     title="Ant",
     instruction=(
         "Choose the clip in which the robot stands upright; if neither does, the one whose middle is higher. If both "

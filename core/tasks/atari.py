@@ -27,6 +27,7 @@ FRAME_SKIP = 4
 FRAMES_A_SECOND = 60
 STACK, SIDE = 4, 84
 """What the networks see: so many pictures of so many pixels square (A.2)."""
+PIXELS = STACK * SIDE * SIDE
 NO_OPS = 30
 """At most so many frames of a new game pass before the first action (A.2)."""
 GAME_STEPS = 18_000 // FRAME_SKIP
@@ -118,6 +119,16 @@ class AtariTask(Task):
     measure_title: str = "Score of a game"
     measure_tells_reward: bool = True
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
+    papers: Mapping[str, Any] = field(
+        default_factory=lambda: {
+            "reward.dropout": 0.5,
+            "reward.epochs_first": 200,
+            "reward.pace": 10,
+            "query.first_share": 0.25,
+            "query.first_labels": 500,
+        }
+    )
+    """A.2; on two cores they take hours (PRESETS says why)."""
 
     @property
     def step_seconds(self) -> float:
@@ -161,6 +172,7 @@ BEAM_RIDER = AtariTask(
     title="Beam Rider",
     instruction=f"Choose the clip in which it shoots more enemy ships and is not hit itself. {_BAD_END}",
     game="beam_rider",
+    sizes=(PIXELS, 9),
     blanked=(Box(8, 30, 56, 112), Box(31, 41, 16, 36)),  # score and sector; enemy ships left
     presets=PRESETS,
 )
@@ -172,6 +184,7 @@ BREAKOUT = AtariTask(
         " the paddle is bad."
     ),
     game="breakout",
+    sizes=(PIXELS, 4),
     blanked=(Box(4, 16, 32, 84),),
     presets=PRESETS,
 )
@@ -180,6 +193,7 @@ ENDURO = AtariTask(
     title="Enduro",
     instruction="Choose the clip in which the white car at the bottom overtakes more cars, and is overtaken by fewer.",
     game="enduro",
+    sizes=(PIXELS, 9),
     blanked=(Box(160, 192, 46, 114),),  # speedometer, day, and cars to pass
     presets=PRESETS,
 )
@@ -191,6 +205,7 @@ PONG = AtariTask(
         " it past the green paddle is bad."
     ),
     game="pong",
+    sizes=(PIXELS, 6),
     blanked=(Box(0, 24, 0, 160),),
     penalty=0.0,
     presets={**PRESETS, "labels": 1500, "steps": 3_000_000, "query.first_share": 0.2},
@@ -202,6 +217,7 @@ QBERT = AtariTask(
         "Choose the clip in which more blocks change colour. Jumping off the side, or into an enemy, is very bad."
     ),
     game="qbert",
+    sizes=(PIXELS, 6),
     blanked=(Box(5, 15, 32, 74),),
     presets=PRESETS,
 )
@@ -213,6 +229,7 @@ SEAQUEST = AtariTask(
         " or running out of air, is very bad."
     ),
     game="seaquest",
+    sizes=(PIXELS, 18),
     blanked=(Box(8, 18, 56, 106),),
     presets=PRESETS,
 )
@@ -221,6 +238,7 @@ SPACE_INVADERS = AtariTask(
     title="Space Invaders",
     instruction=f"Choose the clip in which the ship at the bottom shoots more invaders and is not shot. {_BAD_END}",
     game="space_invaders",
+    sizes=(PIXELS, 6),
     blanked=(Box(9, 21, 0, 160),),  # the mothership too, which flies where the score stands
     presets=PRESETS,
 )
@@ -232,6 +250,7 @@ ENDURO_EVEN = AtariTask(
         " overtaken. With no cars around it does well too."
     ),
     game="enduro",
+    sizes=(PIXELS, 9),
     blanked=ENDURO.blanked,
     reward=pace,
     counted=pace,

@@ -47,6 +47,7 @@ def on_one_leg(physics: Physics) -> Float64:
 
 HALF_CHEETAH = RobotTask(
     name="half-cheetah",
+    sizes=(17, 6),
     title="Half-Cheetah",
     instruction="Choose the clip in which the robot moves to the right faster.",
     model="half_cheetah.xml",

@@ -91,6 +91,7 @@ class BackflipCounter:
 
 HOPPER_BACKFLIP = RobotTask(
     name="hopper-backflip",
+    sizes=(12, 3),
     title="Hopper: backflips",
     instruction=(
         "Choose the clip in which the robot does more of a backflip: rotating backward (to the left, counter-"

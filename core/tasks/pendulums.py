@@ -64,6 +64,7 @@ def double_upright(physics: Physics) -> Float64:
 
 PENDULUM = RobotTask(
     name="pendulum",
+    sizes=(4, 1),
     title="Pendulum",
     instruction=(
         "Choose the clip in which the pole points up, more or less. If both have fallen, or you can't see them, answer "
@@ -89,6 +90,7 @@ PENDULUM = RobotTask(
 
 DOUBLE_PENDULUM = RobotTask(
     name="double-pendulum",
+    sizes=(9, 1),
     title="Double pendulum",
     instruction=(
         "Choose the clip in which both poles point up, more or less, with the cart near the middle of its rail; if "

@@ -65,6 +65,7 @@ def place_target(rng: np.random.Generator, positions: Float64, velocities: Float
 
 REACHER = RobotTask(
     name="reacher",
+    sizes=(10, 2),
     title="Reacher",
     instruction=(
         "Choose the clip in which the tip of the arm (green) is nearer to the red dot. Near for a while and far for a "

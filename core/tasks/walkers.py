@@ -39,6 +39,7 @@ def walker_upright(physics: Physics) -> Float64:
 
 HOPPER = RobotTask(
     name="hopper",
+    sizes=(11, 3),
     title="Hopper",
     instruction=(
         "Choose the clip in which the robot's middle joint, the one nearest to its pointed end, gets further to the "
@@ -62,6 +63,7 @@ HOPPER = RobotTask(
 
 WALKER = RobotTask(
     name="walker",
+    sizes=(17, 6),
     title="Walker",
     instruction=(
         "Choose the clip in which the joint where the robot's three limbs meet gets further to the right. If that is "

@@ -37,7 +37,7 @@ def make_segment(reward: float = 0.0) -> Segment:
         number,
         np.full((6, 3), number, np.float32),
         np.zeros((6, 2), np.float32),
-        np.zeros((7, 4)),
+        np.zeros((6, 4)),
         np.full(6, reward, np.float32),
         1000,
     )
@@ -93,6 +93,9 @@ class FakeProcess:
 
     def stop(self, grace: float = 0.5) -> None:
         self.stopped = True
+
+    def kill(self) -> None:
+        self.die()
 
     def got(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.sent if isinstance(event, kind)]

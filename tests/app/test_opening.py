@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from app import display
 from app.opening import fresh_folder, new_config, opened, parsed
 from core.errors import UserError
 from core.queries import scheduled
+from core.records import Choice
+from core.session import Session
 from core.tasks import find
+from tests.core.builders import query
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux may lack a display")
 
@@ -56,6 +60,15 @@ def test_a_refused_session_is_left_unlocked(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="made with --seed 0"):
         opened(parsed(["--session", str(tmp_path / "s"), "--seed", "1"]))
     opened(parsed(["--session", str(tmp_path / "s")])).close()
+
+
+def test_a_session_with_the_answers_to_another_task_is_refused_and_left_unlocked(tmp_path: Path) -> None:
+    session = opened(parsed(["--session", str(tmp_path / "s"), "--task", "walker"]))
+    with closing(session), closing(session.store()) as store:
+        store.add(query(1), Choice.LEFT, "human")
+    with pytest.raises(UserError, match="Answer 1 is none to the task walker .it shows 12 numbers a step and not 17"):
+        opened(parsed(["--session", str(tmp_path / "s")]))
+    Session.open(tmp_path / "s").close()
 
 
 @linux

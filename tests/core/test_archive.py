@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -17,6 +18,7 @@ import pytest
 
 from core import archive, curves
 from core.archive import export_session, import_session
+from core.diagnostics import collect
 from core.errors import UserError
 from core.events import JobState
 from core.metrics import Metrics
@@ -103,6 +105,20 @@ def test_what_gives_way_to_newer_checkpoints_during_an_export_is_left_out(
     export_session(session, tmp_path / "shared.somersault")
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     assert [path.stem for path in sorted((tmp_path / "back" / "checkpoints").iterdir())] == ["00000002"]
+
+
+@pytest.mark.parametrize("seconds", [0, 1 << 33])
+def test_a_clock_that_zip_cannot_tell_keeps_nobody_from_sharing(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    for path in (session.folder / "config.json", session.folder / "checkpoints" / "00000002.safetensors"):
+        os.utime(path, (seconds, seconds))
+    monkeypatch.setattr(zipfile.time, "localtime", lambda *_: time.gmtime(seconds))
+    export_session(session, tmp_path / "shared")
+    import_session(tmp_path / "shared", tmp_path / "back")
+    collect(session.folder, tmp_path / "diagnostics.zip")
+    with zipfile.ZipFile(tmp_path / "diagnostics.zip") as opened:
+        assert opened.namelist() == ["config.json", "about.json"]
 
 
 def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 import os
 import stat
@@ -108,6 +109,13 @@ def flipped_value(path: Path) -> None:
     path.write_bytes(content.replace(b"[[1, 2]", b"[[1, 3]"))
 
 
+def flipped_version(path: Path) -> None:
+    """One bit, from 2 to 3: the digest tells that this is no newer program's."""
+    content = path.read_bytes()
+    assert content.count(b'version\\": 2') == 1
+    path.write_bytes(content.replace(b'version\\": 2', b'version\\": 3'))
+
+
 def oversized_header(path: Path) -> None:
     path.write_bytes((10**15).to_bytes(8, "little") + path.read_bytes()[8:])
 
@@ -117,6 +125,19 @@ def long_header(path: Path) -> None:
     with open(path, "wb") as file:
         file.write((90 << 20).to_bytes(8, "little"))
         file.truncate(8 + (90 << 20))
+
+
+def claiming(path: Path, size: int) -> None:
+    """An array of that size, which is there but takes no room on the disk."""
+    claim = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
+    header = json.dumps({"__metadata__": {"somersault": "{}", "digest": ""}, "policy/x": claim}).encode()
+    with open(path, "wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + size)
+
+
+def huge(path: Path) -> None:
+    claiming(path, 1500 << 20)
 
 
 def renamed(path: Path) -> None:
@@ -129,7 +150,10 @@ def deep(path: Path) -> None:
     path.write_bytes(save({}, metadata={"somersault": "[" * 100_000}))
 
 
-DAMAGES = [cut_short, empty, foreign, flipped_bit, flipped_value, oversized_header, long_header, renamed, deep]
+DAMAGES = [
+    *(cut_short, empty, foreign, flipped_bit, flipped_value, flipped_version),
+    *(oversized_header, long_header, huge, renamed, deep),
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -143,6 +167,28 @@ def test_a_damaged_one_gives_way_to_the_one_before(
         assert number_of(load_newest(tmp_path, told.append)) == 1
     assert "is damaged" in caplog.text
     assert len(told) == 1 and "00000001.safetensors" in told[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's most memory so")
+def test_what_is_read_takes_its_size_in_memory_but_once(tmp_path: Path) -> None:
+    claiming(tmp_path / "x", 200 << 20)
+    code = (
+        "import sys; from pathlib import Path; from core.arrays import read\n"
+        "def most(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) >> 10\n"
+        "before = most(); _, arrays, _ = read(Path(sys.argv[1]), 1 << 30); print(len(arrays), most() - before)"
+    )
+    root = Path(__file__).resolve().parents[2]
+    words = [sys.executable, "-c", code, str(tmp_path / "x")]
+    count, megabytes = subprocess.run(words, cwd=root, capture_output=True, check=True).stdout.split()
+    assert int(count) == 1 and 190 < int(megabytes) < 250
+
+
+def test_one_that_is_too_large_to_be_loaded_again_is_not_written(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, 1, states(1))
+    vast = np.broadcast_to(np.zeros((), np.uint8), (600 << 20,))  # takes no memory
+    with pytest.raises(UserError, match="600 MB"):
+        save_checkpoint(tmp_path, 2, {"policy": JobState({"x": vast}, {})})
+    assert number_of(load_newest(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -55,6 +55,8 @@ def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
         ("labels", 1.5),
         ("labels", "many"),
         ("labels", None),
+        ("query__half_life", float("inf")),
+        ("policy__learning_rate", float("nan")),
         ("steps", 0),
         ("seed", -1),
         ("teacher", "cat"),
@@ -80,6 +82,10 @@ def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
         ("policy__algorithm", "dqn"),
         ("rollout__environments", 0),
         ("rollout__environments", 2.5),
+        ("rollout__environments", 65536),
+        ("rollout__filmed", 10**12),
+        ("query__pool", 10**15),
+        ("query__segment_steps", 10_000),
     ],
 )
 def test_values_out_of_bounds_are_refused_by_name(name: str, value: Any) -> None:
@@ -101,6 +107,10 @@ def test_values_out_of_bounds_are_refused_by_name(name: str, value: Any) -> None
         {"reward__target": "returns", "oracle__myopia": 0.9},
         {"reward__ratio_low": 1.6, "reward__ratio_high": 1.5},
         {"teacher": "oracle", "labels": 0},
+        {"reward__members": 100, "reward__hidden": 4096},
+        {"reward__members": 5, "reward__hidden": 2048},
+        {"query__pool": 16384, "query__segment_steps": 65},
+        {"rollout__environments": 2048, "query__segment_steps": 1000},
     ],
 )
 def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
@@ -117,6 +127,12 @@ def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
         {"teacher": "none", "labels": 0},
         {"reward__target": "returns"},
         {"teacher": "human", "oracle__mistakes": 0.1},
+        {"reward__members": 100, "reward__hidden": 400},
+        {"reward__members": 4, "reward__hidden": 2048},
+        {"policy__hidden": 2048},
+        {"query__pool": 16384},
+        {"rollout__environments": 16384, "rollout__steps": 1024},
+        {"rollout__environments": 1000, "query__segment_steps": 1000},
     ],
 )
 def test_what_contradicts_nothing_is_built(changes: dict[str, Any]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sqlite3
 import sys
+import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from core import disk
 from core.__main__ import main
 from core.errors import UserError
 from core.interchange import export_preferences, import_preferences
@@ -29,7 +32,7 @@ def session(tmp_path: Path) -> Session:
     """With one answer of each kind, one taken back, one changed twice and repeated; true rewards and returns."""
     made = Session.create(tmp_path / "s", tiny(seed=3))
     with closing(made.store()) as store:
-        odd = query(7, segment(1, 3, [0.1, -2.5, 1e-7]), segment(2, 3), disagreement=1 / 3)
+        odd = query(7, segment(1, 5, [0.1, -2.5, 1e-7, 0.0, 1.0]), segment(2), disagreement=1 / 3)
         store.add(dataclasses.replace(odd, pool_returns=PoolReturns(-1.5, 0.1)), Choice.LEFT, "oracle", (0.1, 1e-30))
         store.add(query(8, disagreement=float("nan")), Choice.RIGHT, "human")
         store.add(query(9), Choice.TIE, "human")
@@ -87,7 +90,7 @@ def test_another_program_can_read_it(session: Session, tmp_path: Path) -> None:
     assert table["preferences"][1]["disagreement"] is None
     assert table["preferences"][0]["returns"] == [0.1, 1e-30]
     left = table["preferences"][0]["left"]
-    assert (arrays[f"states.{left}"] == segment(1, 3).states).all()
+    assert (arrays[f"states.{left}"] == segment(1).states).all()
     assert f"true_rewards.{left}" in arrays and f"true_rewards.{table['preferences'][1]['left']}" not in arrays
 
 
@@ -136,6 +139,10 @@ def altered(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         lambda table: table["preferences"][0].update(id=-1),
         lambda table: table["preferences"][0].update(choice="maybe"),
         lambda table: table["preferences"][0].update(answered_at="yesterday"),
+        lambda table: table["preferences"][0].update(answered_at=float("inf")),
+        lambda table: table["preferences"][0].update(disagreement=float("nan")),
+        lambda table: table["preferences"][0].update(returns=[0, float("-inf")]),
+        lambda table: table["preferences"][0].update(labeller="\ud800"),
         lambda table: table["preferences"][0].update(repeats="one"),
         lambda table: table["preferences"][0].update(changes=[{"choice": "left"}]),
         lambda table: table["preferences"][1]["changes"][0].update(choice="maybe"),
@@ -152,6 +159,66 @@ def test_a_table_that_makes_no_sense_is_refused_and_nothing_is_made(
         import_preferences(tmp_path / "out", tmp_path / "back")
     assert "\n" not in str(told.value) and str(told.value).endswith(".")
     assert not (tmp_path / "back").exists()
+
+
+def full(*_: object) -> None:
+    raise UserError("The disk is full.")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_import_that_fails_can_be_made_again(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    export_preferences(session, tmp_path / "out")
+    if there:
+        (tmp_path / "back").mkdir()
+    with monkeypatch.context() as broken, pytest.raises(UserError, match="full"):
+        broken.setattr(PreferenceStore, "restore", full)
+        import_preferences(tmp_path / "out", tmp_path / "back")
+    assert (tmp_path / "back").exists() == there
+    assert import_preferences(tmp_path / "out", tmp_path / "back") == 5
+
+
+def test_an_export_that_fails_can_be_made_again(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = disk.write_atomically
+    with monkeypatch.context() as broken, pytest.raises(UserError, match="full"):
+        broken.setattr(
+            disk, "write_atomically", lambda path, text: (full if "json" in path.name else write)(path, text)
+        )
+        export_preferences(session, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert export_preferences(session, tmp_path / "out") == (5, 0)
+
+
+def test_answers_to_another_task_are_not_imported(session: Session, tmp_path: Path) -> None:
+    export_preferences(session, tmp_path / "out")
+    config = tmp_path / "out" / "config.json"
+    config.write_text(config.read_text().replace("hopper-backflip", "walker"))
+    with pytest.raises(UserError, match="Answer 1 is none to the task walker"):
+        import_preferences(tmp_path / "out", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize(("name", "size"), [("preferences.json", 25 << 20), ("segments.safetensors", 769 << 20)])
+def test_files_larger_than_any_of_ours_are_refused_unread(
+    session: Session, tmp_path: Path, name: str, size: int
+) -> None:
+    export_preferences(session, tmp_path / "out")
+    os.truncate(tmp_path / "out" / name, size)  # takes no room on the disk
+    with pytest.raises(UserError, match="bytes|size"):
+        import_preferences(tmp_path / "out", tmp_path / "back")
+
+
+def test_a_small_file_is_given_no_more_room_than_it_needs(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    tracemalloc.start()
+    try:
+        assert disk.read_small(tmp_path / "x", 1 << 30) == b"abc"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_table_of_the_first_version_is_read(session: Session, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.envs.base import Step
 from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersReplayed,
@@ -34,6 +35,7 @@ from core.events import (
 )
 from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
+from core.jobs.rollout import RolloutJob
 from core.processes import JobSpec
 from core.records import Choice
 from core.reward.ensemble import normalised
@@ -167,6 +169,22 @@ def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
     assert gains[0].min() >= 0 and gains[0].max() > 0.5
     assert gains[1] == pytest.approx(gains[0] / 2, abs=1e-5)
     assert gains[2] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) -> None:
+    rollout = Played("rollout", teacher="none", labels=0)
+    assert isinstance(rollout.job, RolloutJob)
+    step = rollout.job.env.step
+
+    def spoiled(actions: np.ndarray) -> Step:
+        taken = step(actions)
+        taken.true_rewards[0] = value
+        return taken
+
+    rollout.job.env.step = spoiled  # type: ignore[method-assign]
+    with pytest.raises(NotFiniteError, match="rollout: the true reward"):
+        rollout.turn(published(rollout, 0))
 
 
 def test_the_reported_correlation_is_the_predictors_own() -> None:

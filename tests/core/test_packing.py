@@ -125,7 +125,7 @@ def test_states_that_are_no_pictures_stay_as_they_are() -> None:
 
 def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
     states = np.zeros((5, 9), np.uint8)
-    kept = packed_segment(Segment(1, stacked(noise(8)), np.eye(5, dtype=np.float32), states, None, 7), STACK)
+    kept = packed_segment(Segment(1, stacked(noise(8)), np.eye(5, 6, dtype=np.float32), states, None, 7), STACK)
     return {**to_arrays(kept), name: value}
 
 
@@ -155,6 +155,28 @@ def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tupl
         Packed(payload, shape).array()
 
 
+def test_a_bomb_is_refused_by_its_claim_and_by_what_it_unpacks_to() -> None:
+    megabytes = packed(np.zeros((33, 1024, 1024), np.uint8)).payload  # 1,000 times as large as this
+    for shape, told in (((33, 1024, 1024), "believable"), ((1, 84, 84), "size")):
+        with pytest.raises(ValueError, match=told):
+            Packed(megabytes, shape).array()
+
+
+def test_the_longest_segment_of_a_game_is_still_believed() -> None:
+    still = Packed(packed(np.zeros((1003, 84, 84), np.uint8)).payload, (1003, 84, 84))
+    stacks = np.arange(1000, dtype=np.int32)[:, None] + np.arange(4, dtype=np.int32)
+    arrays = {"actions": np.zeros((1000, 6), np.float32), "states": np.zeros((1000, 0), np.uint8), "stacks": stacks}
+    arrays |= {"pictures": still.payload, "pictures_shape": np.array(still.shape)}
+    assert from_arrays(1, 7, arrays).observations.shape == (1000, 4 * 84 * 84)
+
+
+@pytest.mark.parametrize("steps", [1190, 20_000])
+def test_a_reel_whose_stacks_would_fill_the_memory_is_refused(steps: int) -> None:
+    arrays = damaged("stacks", np.zeros((steps, 4), np.int32)) | {"actions": np.zeros((steps, 5), np.float32)}
+    with pytest.raises(ValueError, match="whole"):
+        from_arrays(1, 7, arrays)
+
+
 def test_a_damaged_payload_is_told() -> None:
     with pytest.raises(ValueError, match="damaged"):
         Packed(np.full(50, 7, np.uint8), (5, 2)).array()
@@ -162,7 +184,7 @@ def test_a_damaged_payload_is_told() -> None:
 
 def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:
     kept = from_arrays(1, 7, damaged("pictures", np.full(50, 7, np.uint8)))
-    session = Session.create(tmp_path / "s", Config())
+    session = Session.create(tmp_path / "s", Config(task="pong"))
     with closing(session.store()) as store:
         store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
     export_session(session, tmp_path / "shared")

@@ -1,0 +1,166 @@
+"""A store of answers that is whole and yet not this session's is told of in a sentence, before anything is begun."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import seals
+from core.archive import export_session, import_session
+from core.belonging import require_fitting
+from core.config import Config
+from core.envs import make
+from core.errors import UserError
+from core.headless import HeadlessRun
+from core.interchange import export_preferences
+from core.packing import from_arrays, packed_segment, to_arrays
+from core.preferences import PreferenceStore
+from core.records import Choice, Query, Segment
+from core.session import Session
+from core.tasks import CATALOGUE, find
+from tests.core.builders import query, segment, tiny
+
+
+def sized(observed: int, acted: int, steps: int = 5) -> Segment:
+    numbers = np.zeros((steps, observed), np.float32), np.zeros((steps, acted), np.float32), np.zeros((steps, 13))
+    return Segment(1, *numbers, None, 7)
+
+
+def pictures(side: int) -> Segment:
+    plain = Segment(1, np.zeros((5, 4 * side**2), np.uint8), np.zeros((5, 6), np.float32), np.zeros((5, 0)), None, 7)
+    return packed_segment(plain, (4, side, side))
+
+
+def session_with(folder: Path, *segments: Segment, config: Config | None = None) -> Session:
+    made = Session.create(folder, config or tiny())
+    with closing(made.store()) as store:
+        for number, one in enumerate(segments):
+            store.add(Query(number, one, one, 0.5), Choice.LEFT, "human")
+    return made
+
+
+def run(session: Session) -> None:
+    HeadlessRun(session, lambda event: None, threads=1).close()
+
+
+def pass_on(session: Session) -> None:
+    export_session(session, session.folder.parent / "shared")
+    import_session(session.folder.parent / "shared", session.folder.parent / "back")
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_catalogue_knows_the_sizes_of_each_task(name: str) -> None:
+    env = make(find(name), 1, np.random.default_rng(0), threads=1)
+    env.close()
+    assert find(name).sizes == env.sizes[:2]
+
+
+@pytest.mark.parametrize("use", [run, pass_on])
+@pytest.mark.parametrize(
+    ("segments", "told"),
+    [
+        ((sized(17, 6),), "Answer 1 .*17 numbers a step and not 12"),
+        ((sized(12, 3), sized(12, 6)), "Answer 2 .*6 numbers and not 3"),
+        ((sized(12, 3), sized(12, 3, steps=9)), "Answer 2 .*9 steps and not 5"),
+        ((pictures(8),), "Answer 1 .*4 x 8 x 8 pixels a step and not 12 numbers"),
+    ],
+)
+def test_answers_to_another_task_are_refused(
+    tmp_path: Path, segments: tuple[Segment, ...], told: str, use: Callable[[Session], object]
+) -> None:
+    session = session_with(tmp_path / "s", *segments)
+    with pytest.raises(UserError, match=told) as caught:
+        use(session)
+    session.close()
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+    assert not (tmp_path / "back").exists()
+
+
+def test_pictures_of_another_size_are_refused_unread(tmp_path: Path) -> None:
+    session = session_with(tmp_path / "s", pictures(84), pictures(8), config=Config(task="pong"))
+    with closing(session.store()) as store, pytest.raises(UserError, match="4 x 8 x 8 pixels .* 4 x 84 x 84"):
+        require_fitting(store, find("pong"))
+    session.close()
+
+
+def test_of_an_environment_that_the_catalogue_does_not_know_all_answers_must_be_alike(tmp_path: Path) -> None:
+    session = session_with(tmp_path / "s", sized(4, 2), sized(5, 2))
+    task = find("gym:CartPole-v1")
+    with closing(session.store()) as store:
+        with pytest.raises(UserError, match="Answer 2 .*5 numbers a step and not 4"):
+            require_fitting(store, task)
+        with pytest.raises(UserError, match="Answer 1 .*2 numbers and not 3"):
+            require_fitting(store, task, (4, 3))
+    session.close()
+
+
+def test_an_import_reads_one_answer_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = session_with(tmp_path / "s", *[segment(number) for number in range(5)])
+    with closing(session.store()) as store:
+        store.withdraw_last()
+        assert [kept.preference.id for kept in store.each_kept()] == [kept.preference.id for kept in store.history()]
+        assert [kept.withdrawn for kept in store.each_kept()] == [False] * 4 + [True]
+    monkeypatch.setattr(PreferenceStore, "history", None)
+    pass_on(session)
+    session.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "disagreement = 'much'",
+        "disagreement = 9e999",
+        "answered_at = 'yesterday'",
+        "answered_at = -9e999",
+        "labeller = x'00'",
+        "query = 'first'",
+        "left_return = 'all', right_return = 'none'",
+        "right_return = 9e999, left_return = 1.0",
+        "pool_mean = 'so-so', pool_worst = 0.5",
+        "repeats = 'one'",
+    ],
+)
+def test_a_row_that_makes_no_sense_is_one_that_cannot_be_read_whatever_its_seal(tmp_path: Path, change: str) -> None:
+    session = session_with(tmp_path / "s", segment(1), segment(2), segment(3))
+    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
+        vandal.execute(f"UPDATE preferences SET {change} WHERE id = 2")
+        seals.seal(vandal, 2)
+    with pytest.raises(UserError, match=rf"not imported: .*can't be read .the {change.split()[0]} of number 2 [^:]*$"):
+        pass_on(session)
+    assert export_preferences(session, tmp_path / "out") == (2, 1)
+    session.close()
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"observations": np.zeros(5, np.float32)},
+        {"actions": np.zeros(5, np.float32)},
+        {"states": np.zeros(5)},
+        {"states": np.zeros((4, 13))},
+        {"observations": np.zeros((5, 12))},
+        {"observations": np.full((5, 12), np.nan, np.float32)},
+        {"actions": np.full((5, 3), np.inf, np.float32)},
+        {"true_rewards": np.zeros(4, np.float32)},
+        {"true_rewards": np.zeros((5, 1), np.float32)},
+        {name: np.zeros((0, 3), np.float32) for name in ("observations", "actions", "states")},
+    ],
+)
+def test_a_segment_whose_arrays_make_no_sense_is_not_taken(arrays: dict[str, np.ndarray]) -> None:
+    with pytest.raises(ValueError, match="whole|infinite"):
+        from_arrays(1, 7, {**to_arrays(segment(1)), **arrays})
+
+
+def test_whole_answers_of_its_own_are_let_through(tmp_path: Path) -> None:
+    session = session_with(tmp_path / "s", segment(1), replace(segment(2), true_rewards=np.zeros(5, np.float32)))
+    with closing(session.store()) as store:
+        store.add(query(9, disagreement=float("nan")), Choice.TIE, "oracle", (0.0, 1.0))
+    run(session)
+    pass_on(session)
+    session.close()
