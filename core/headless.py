@@ -92,7 +92,7 @@ class HeadlessRun:
         self._snapshot_due = 0
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
-        require_fitting(self._store, find(session.config.task), sizes(session.config))
+        require_fitting(self._store, session.config, sizes(session.config))
         for preference in self._store.each():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)
