@@ -84,9 +84,9 @@ class AnswerWorker(QThread):
         """Looks for an answer whose pair may be shown again; `repeat_found` follows where there is one."""
         self._ask(lambda store: self._find_repeat(store, repeats), self.trouble_arose, "looked up to be shown again")
 
-    def replay(self, names: tuple[str, ...]) -> None:
-        """Gives every answer so far to these jobs, which have just been started."""
-        self._ask(lambda store: self._replay(store, names), self.trouble_arose, "given to the jobs")
+    def replay(self, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
+        """Gives every answer so far to these jobs, which have just been started; `waiting` has none as yet."""
+        self._ask(lambda store: self._replay(store, names, waiting), self.trouble_arose, "given to the jobs")
 
     def _ask(self, carry_out: Callable[[PreferenceStore], None], refused: SignalInstance, done: str) -> None:
         self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}"))
@@ -144,11 +144,11 @@ class AnswerWorker(QThread):
         if preference:
             deliver(PreferenceAdded(preference), self._ports)
 
-    def _replay(self, store: PreferenceStore, names: tuple[str, ...]) -> None:
+    def _replay(self, store: PreferenceStore, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
         ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
         count = 0
         for preference in store.each():
             deliver(PreferenceAdded(preference), ports)
             count += 1
-        deliver(AnswersReplayed(), ports)
+        deliver(AnswersReplayed(waiting), ports)
         self.answers_counted.emit(count)

@@ -29,6 +29,7 @@ from core import disk
 from core.archive import export_session
 from core.config import Config, replaced
 from core.diagnostics import collect
+from core.errors import summary
 from core.events import (
     AnswersJudged,
     ClipsRendered,
@@ -109,6 +110,7 @@ class Controller(QObject):
         self._to_start: set[str] = set()
         self._last_number = 0
         """Of the checkpoint that stopping waits for."""
+        self._refusal_told = False
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
@@ -235,8 +237,15 @@ class Controller(QObject):
     def _on_loaded(self, states: dict[str, JobState]) -> None:
         if self.state not in (State.STARTING, State.RESTARTING):
             return
-        names, self._to_start = self._to_start, set()
-        self.crew.start([name for name in NAMES if name in names], states)
+        names = self._to_start
+        try:
+            self.crew.start([name for name in NAMES if name in names], states)
+        except Exception as error:  # too many open files, above all
+            log.exception("The stages can't be started.")
+            told = f"The stages can't be started: {summary(error).rstrip('.')}."
+            self._fail(f"{told} {self._kept()}", Remedy("Restart", self._remedy.config))
+            return
+        self._to_start = set()
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
         if "clips" in names:
             self.demonstrations.forget()
@@ -251,6 +260,7 @@ class Controller(QObject):
         self._enter(State.RUNNING)
 
     def _on_event(self, event: Event) -> None:
+        self.progress.passed()
         match event:
             case Waited(job, reason):
                 self._waits[job] = reason, time.monotonic()
@@ -310,28 +320,35 @@ class Controller(QObject):
             self._dismiss()  # no checkpoint can be whole any more
         elif reason != "stopped":
             self._to_start |= set(TOGETHER[name])
-            self.crew.pause(True)
-            self.checkpoints.request()
-            self._enter(State.FAILED)
-            self._remedy = remedy(failure.lack, self._remedy.config)
-            self.job_failed.emit(self._account(failure), self._remedy.name)
+            told = f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}."
+            self._fail(f"{told} {self._kept()} The other stages are paused.", remedy(failure, self._remedy.config))
+
+    def _fail(self, told: str, found: Remedy) -> None:
+        """The stages that go on hold still, and what they have learned is kept, until the person decides."""
+        self.crew.pause(True)
+        self.checkpoints.request()
+        self._remedy = found
+        self._enter(State.FAILED)
+        self.job_failed.emit(told, found.name)
 
     def _load_when_ended(self) -> None:
         if not self._to_start & set(self.crew.running):
             self.checkpoints.load()
 
-    def _account(self, failure: Failed) -> str:
-        """What happened to this stage, and what was kept, in plain words."""
+    def _kept(self) -> str:
+        """What is safe, in plain words."""
         count = self.progress.labels
         answers = "Your answer is on disk" if count == 1 else f"All {count} answers are on disk"
         saved = self.checkpoints.saved_at
         if saved is None:
-            kept = f"{answers}; there is no checkpoint from this run yet."
-        else:
-            kept = f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
-        return f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}. {kept} The other stages are paused."
+            return f"{answers}; there is no checkpoint from this run yet."
+        return f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
 
     def _on_saved(self, number: int) -> None:
+        self._refusal_told = False
+        self._go_on_stopping(number)
+
+    def _go_on_stopping(self, number: int) -> None:
         if self.state == State.STOPPING and number == self._last_number:
             self._dismiss()
 
@@ -343,9 +360,10 @@ class Controller(QObject):
             self._enter(State.FAILED if self.crew.running else State.STOPPED)
         if waited and self.state == State.FAILED:
             self.job_failed.emit(sentence, self._remedy.name)
-        else:
+        elif number == 0 or self.state == State.STOPPING or not self._refusal_told:
+            self._refusal_told = number > 0  # a folder that is gone is told of once, and not every minute
             self.trouble_arose.emit(sentence)
-        self._on_saved(number)
+        self._go_on_stopping(number)
 
     def _dismiss(self) -> None:
         self._last_checkpoint.stop()

@@ -91,8 +91,9 @@ class Crew(QObject):
         """Of the children, and of who else takes part in the session without being one."""
         self.make_process, self._config = make_process, config
         self._workers: dict[str, JobWorker] = {}
-        self._post = Background(self)
-        self._post.start()
+        self._posts = {name: Background(self) for name in NAMES}
+        for post in self._posts.values():
+            post.start()
 
     def configure(self, config: dict[str, object]) -> None:
         """What children that are started from now on are built by."""
@@ -103,14 +104,27 @@ class Crew(QObject):
         return tuple(self._workers)
 
     def start(self, names: Iterable[str], states: Mapping[str, JobState]) -> None:
-        """Starts these children; none of them may be running. All ports exist before the first worker runs."""
-        names = tuple(names)
-        for name in names:
-            process = self.make_process(JobSpec(name, dict(self._config), states.get(name)))
+        """Starts these children; none of them may be running. All ports exist before the first worker runs.
+
+        Where one of them can't be made, none is started, and what that raised goes on.
+        """
+        processes = self._made({name: JobSpec(name, dict(self._config), states.get(name)) for name in names})
+        for name, process in processes.items():
             self._workers[name] = self._worker(name, process)
             self.ports[name] = JobPort(process, self._workers[name].fail)
-        for name in names:
+        for name in processes:
             self._workers[name].start()
+
+    def _made(self, specs: Mapping[str, JobSpec]) -> dict[str, Process]:
+        made: dict[str, Process] = {}
+        try:
+            for name, spec in specs.items():
+                made[name] = self.make_process(spec)
+        except Exception:
+            for process in made.values():
+                process.stop()
+            raise
+        return made
 
     def _worker(self, name: str, process: Process) -> JobWorker:
         worker = JobWorker(name, process, self._relay, self)
@@ -124,10 +138,10 @@ class Crew(QObject):
         return isinstance(event, _FOR_WINDOW)
 
     def send(self, event: Event, names: Iterable[str]) -> None:
-        """Sends from a thread of its own: pickling takes time, and a pipe may be full."""
+        """Sends from threads of their own: pickling takes time, and one child's pipe may be full."""
         for name in names:
             if name in self._workers:
-                self._post.do(partial(self.ports[name].send, event))
+                self._posts[name].do(partial(self.ports[name].send, event))
 
     def pause(self, on: bool) -> None:
         self.send(Paused(on), JOBS)  # clips go on: what is offered can still be looked at
@@ -142,8 +156,9 @@ class Crew(QObject):
 
     def close(self) -> None:
         """After `dismissed`: ends what is left of the crew's threads."""
-        self._post.end()
-        self._post.wait()
+        for post in self._posts.values():
+            post.end()
+            post.wait()
 
     def _on_finished(self, name: str, reason: str) -> None:
         worker = self._workers.pop(name)

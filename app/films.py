@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from app.worker import JobWorker, MakeProcess
 from core.config import Config
+from core.errors import summary
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested
 from core.processes import JobSpec
+
+log = logging.getLogger(__name__)
 
 
 class Films(QObject):
@@ -40,7 +44,12 @@ class Films(QObject):
             return
         target = target if target.suffix else target.with_suffix(".mp4")
         self._target, self._outcome = target, ""
-        process = self._make_process(JobSpec("film", self._config.to_dict()))
+        try:
+            process = self._make_process(JobSpec("film", self._config.to_dict()))
+        except Exception as error:  # too many open files, above all
+            log.exception("A film can't be begun.")
+            self.film_refused.emit(f"The film could not be made: {summary(error).rstrip('.')}.")
+            return
         request = FilmRequested(str(self._folder), str(target), before_after)
         self._worker = JobWorker("film", process, lambda event: True, self, first=request)
         self._worker.event_arrived.connect(self._on_event)
@@ -70,8 +79,9 @@ class Films(QObject):
             case FilmMade(target, note):
                 self._outcome = " ".join(part for part in (f"{Path(target).name} is written.", note) if part)
                 self.cancel()
-            case Failed(_, summary):
-                self._outcome = summary
+            case Failed():
+                log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
+                self._outcome = f"The film could not be made: {event.summary.rstrip('.')}."
 
     def _on_finished(self, name: str, reason: str) -> None:
         assert self._worker is not None

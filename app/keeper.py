@@ -28,7 +28,7 @@ _SIDE = 192
 class SummaryKeeper(QObject):
     """Writes when the session is opened, with each checkpoint, when it is paused or stopped, and when another teaches.
 
-    What fails is logged and stops nothing: a session is whole without its summary.
+    What fails is logged, told once and stops nothing: a session is whole without its summary.
     """
 
     def __init__(self, controller: Controller, parent: QObject | None = None) -> None:
@@ -38,6 +38,8 @@ class SummaryKeeper(QObject):
         self._best: float | None = None
         self._demonstration: Demonstration | None = None
         self._disk = Background(self)
+        self._told = False
+        self._disk.task_done.connect(self._on_kept)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
         controller.crew.event_arrived.connect(self._on_event)
@@ -86,11 +88,19 @@ class SummaryKeeper(QObject):
         self.write()
 
     def _on_refused(self, name: str, sentence: str) -> None:
-        log.warning("The session's %s was not kept: %s", name, sentence)
+        text = f"The session's {name} was not kept: {sentence}"
+        log.warning("%s", text)
+        if not self._told:
+            self._told = True
+            self._controller.trouble_arose.emit(text)
+
+    def _on_kept(self, name: str, result: object) -> None:
+        self._told = False
 
 
 def _write(folder: Path, now: Summary, falls: bool) -> None:
     """What this run can't know yet is as it was: the best of earlier runs, the steps before the first report."""
+    disk.require_session(folder)
     before = _before(folder)
     best, steps = now.best, now.env_steps
     if before is not None:
@@ -110,6 +120,7 @@ def _before(folder: Path) -> Summary | None:
 
 def _write_picture(folder: Path, demonstration: Demonstration) -> None:
     """The middle of what the policy last did."""
+    disk.require_session(folder)
     pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
     height, width = pixels.shape[:2]
     image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)

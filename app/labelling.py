@@ -93,7 +93,7 @@ class Labelling(QObject):
 
     def replay(self, names: tuple[str, ...]) -> None:
         """Gives every answer so far to these jobs, which have just been started."""
-        self._answers.replay(names)
+        self._answers.replay(names, self.pairs.kept)
 
     def set_open(self, on: bool) -> None:
         """Whether answers are taken at all."""

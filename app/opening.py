@@ -104,7 +104,8 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
     """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
     task = find(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    config = replaced(Config(task=task.name), **{**presets(task.presets, changes.get("policy.algorithm")), **labels})
+    chosen = presets(task.presets, task.papers, changes.get("policy.algorithm"))
+    config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
     kept = ("human", _NO_END, config.steps, first)
     return replaced(config, **dict(zip(OF_WINDOW, kept, strict=True)))

@@ -118,6 +118,12 @@ class PairQueue:
         """Everything that was being drawn, to be asked for again: the clips job was started anew."""
         return list(self._drawing.items())
 
+    @property
+    def kept(self) -> tuple[Query, ...]:
+        """What forget_offered leaves."""
+        shown = () if self.shown is None else (self.shown.query,)
+        return *shown, *(query for token, query in self._drawing.items() if token == self._taken_back)
+
     def forget_offered(self) -> None:
         """Drops all but the shown and the taken-back pair: the rollout was started anew and offers others."""
         self._offered.clear()

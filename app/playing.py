@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.windows.play import PlayWindow
 from app.worker import JobWorker, MakeProcess, Process
 from core.config import Config
+from core.errors import summary
 from core.events import ControlsHeld, Event, Failed, GameShown, JobSpec
 from core.processes import JobDiedError
 from core.tasks import find
@@ -66,7 +67,13 @@ class Playing(QObject):
             self._worker = None
 
     def _start(self) -> None:
-        self._process = self._make_process(JobSpec(_JOB, self._config.to_dict()))
+        assert self.window is not None
+        try:
+            self._process = self._make_process(JobSpec(_JOB, self._config.to_dict()))
+        except Exception as error:  # too many open files, above all
+            log.exception("A game can't be begun.")
+            self.window.tell(f"The game can't be begun: {summary(error).rstrip('.')}.")
+            return
         self._worker = JobWorker(_JOB, self._process, lambda event: True, self)
         self._worker.event_arrived.connect(self._on_event)
         self._worker.finished_with.connect(self._on_finished)

@@ -17,6 +17,7 @@ from app.background import Background
 from app.worker import JobWorker, MakeProcess, Process
 from core import disk
 from core.config import Config
+from core.errors import summary
 from core.events import Event, Failed, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.processes import JobDiedError
 from core.records import Frames
@@ -164,10 +165,14 @@ class Previews(QObject):
             self._rest.start()
             return
         self._rest.stop()
-        self._drawing = self._wanted.popleft()
-        process = self._process or self._start()
-        with contextlib.suppress(JobDiedError):  # _on_finished comes next, and tells
-            process.send(PreviewRequested(self._drawing))
+        self._drawing = task = self._wanted.popleft()
+        try:
+            process = self._process or self._start()
+            with contextlib.suppress(JobDiedError):  # _on_finished comes next, and tells
+                process.send(PreviewRequested(task))
+        except Exception as error:  # too many open files, above all
+            self._refuse(task, f"{task} can't be drawn: {summary(error).rstrip('.')}.")
+            self._draw_next()
 
     def _on_rest(self) -> None:
         if self._worker:

@@ -14,6 +14,8 @@ from core.queries import scheduled
 _WINDOW = 60.0
 """Seconds that a pace is measured over."""
 _SPEED_WINDOW = 10.0
+_LONGEST_SILENCE = 60.0
+"""Seconds. An idle job says so four times in each, and never all four are at work for longer: the computer slept."""
 USUAL_START = 10.0
 """Seconds to the first pair where nobody has measured them: four processes import their libraries on two cores."""
 
@@ -40,15 +42,22 @@ class Progress:
 
     def run(self, on: bool) -> None:
         """Teaching goes on, or rests."""
-        now = self._clock()
-        self._ran += 0.0 if self._since is None else now - self._since
-        self._since = now if on else None
+        self.passed()
+        self._since = self._clock() if on else None
+
+    def passed(self) -> None:
+        """Something has come from the jobs: they are at work, and the computer is awake."""
+        self._ran += self._under_way
+        self._since = None if self._since is None else self._clock()
+
+    @property
+    def _under_way(self) -> float:
+        return 0.0 if self._since is None else min(self._clock() - self._since, _LONGEST_SILENCE)
 
     @property
     def seconds(self) -> float:
-        """Of teaching so far, pauses left out."""
-        under_way = 0.0 if self._since is None else self._clock() - self._since
-        return self.seconds_before + self._ran + under_way
+        """Of teaching so far, without pauses and while the computer slept."""
+        return self.seconds_before + self._ran + self._under_way
 
     def answered(self) -> None:
         self.labels += 1

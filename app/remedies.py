@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from core.config import Config, replaced
 from core.errors import Lack
+from core.events import Failed
 
 _LEAST_POLICY, _LEAST_REWARD = 64, 8
 """Batches below these make gradients too noisy to learn from, and save no memory worth having."""
@@ -19,16 +20,20 @@ class Remedy:
     config: Config
 
 
-def remedy(lack: Lack, config: Config) -> Remedy:
-    """With less of what there was not enough of. The session keeps its own numbers: only this run is changed."""
-    if lack == Lack.GPU_MEMORY and config.device != "cpu":
+def remedy(failure: Failed, config: Config) -> Remedy:
+    """With less of what this stage had not enough of. The session keeps its own numbers: only this run is changed."""
+    if failure.lack == Lack.GPU_MEMORY and config.device != "cpu":
         return Remedy("Retry on the CPU", replaced(config, device="cpu"))
-    policy = max(_LEAST_POLICY, config.policy.minibatch // 2)
-    reward = max(_LEAST_REWARD, config.reward.minibatch // 2)
-    smaller = policy < config.policy.minibatch or reward < config.reward.minibatch
-    if lack and smaller:
-        policy, reward = min(policy, config.policy.minibatch), min(reward, config.reward.minibatch)
-        return Remedy(
-            "Retry with smaller batches", replaced(config, policy__minibatch=policy, reward__minibatch=reward)
-        )
-    return Remedy("Restart", config)
+    smaller = _smaller_batches(failure.job, config) if failure.lack else {}
+    return Remedy("Retry with smaller batches", replaced(config, **smaller)) if smaller else Remedy("Restart", config)
+
+
+def _smaller_batches(job: str, config: Config) -> dict[str, int]:
+    """Of the stage that failed, where it has some that can shrink: A2C takes whole batches."""
+    if job == "reward":
+        batch, least = config.reward.minibatch, _LEAST_REWARD
+    elif job == "policy" and config.policy.algorithm != "a2c":
+        batch, least = config.policy.minibatch, _LEAST_POLICY
+    else:
+        return {}
+    return {f"{job}__minibatch": max(least, batch // 2)} if batch > least else {}

@@ -7,6 +7,8 @@ import math
 from app import settings
 from app.progress import USUAL_START
 
+_LONGEST = 600.0
+
 
 def usual_start(task: str) -> float:
     """Seconds from the start to the first pair, as it was the last time."""
@@ -18,6 +20,9 @@ def usual_start(task: str) -> float:
 
 
 def keep_start(task: str, seconds: float) -> None:
+    """Not where the computer must have slept in between."""
+    if seconds > _LONGEST:
+        return
     settings.keep(_name(task), f"{seconds:.1f}")
 
 

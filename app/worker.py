@@ -18,6 +18,8 @@ from core.processes import JobDiedError, JobSpec
 log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.05
 """How long the worker blocks in its pipe before it looks whether it was cancelled."""
+_PATIENCE_SECONDS = 0.5
+"""A worker that has not noticed by then is held up: by half an event, or by another child that does not read."""
 
 
 class Process(Protocol):
@@ -27,6 +29,7 @@ class Process(Protocol):
     def send(self, event: Event) -> None: ...
     def receive(self, timeout: float) -> Event | None: ...
     def stop(self, grace: float = ...) -> None: ...
+    def kill(self) -> None: ...
 
 
 MakeProcess = Callable[[JobSpec], Process]
@@ -59,6 +62,8 @@ class JobWorker(QThread):
         self.name = name
         self._process, self._relay = process, relay
         self._cancelled = threading.Event()
+        self._last_resort = threading.Timer(_PATIENCE_SECONDS, process.kill)
+        self._last_resort.daemon = True
         self._error: Exception | None = None
 
     def fail(self, error: Exception) -> None:
@@ -66,8 +71,10 @@ class JobWorker(QThread):
         self._error = error
 
     def cancel(self) -> None:
-        """Asks for the end; finished_with answers."""
-        self._cancelled.set()
+        """Asks for the end; finished_with answers, whatever the child does."""
+        if not self._cancelled.is_set():
+            self._cancelled.set()
+            self._last_resort.start()
 
     def run(self) -> None:
         reason = "failed"
@@ -79,6 +86,7 @@ class JobWorker(QThread):
         except Exception as error:  # the boundary of the thread: everything is reported, nothing is lost
             log.warning("The %s stage can't go on.", self.name, exc_info=True)
             self.event_arrived.emit(Failed(self.name, summary(error), traceback.format_exc(), lack(error)))
+        self._last_resort.cancel()
         try:
             self._process.stop()
         finally:

@@ -24,8 +24,9 @@ class _Parser(argparse.ArgumentParser):
 def main() -> int:
     args = _parser().parse_args()
     from core.cli import run_command  # after parsing: --help must not wait for torch
-    from core.errors import NotFiniteError, UserError, lack
+    from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
 
+    goes_on = "the same command goes on" if args.command == "reproduce" else "go on with --resume"
     try:
         return run_command(args)
     except UserError as error:
@@ -34,13 +35,18 @@ def main() -> int:
     except NotFiniteError as error:
         print(f"somersault: {error}", file=sys.stderr)
         return 1
+    except StageFailedError as error:
+        print(f"somersault: {error}: {goes_on}.", file=sys.stderr)
+        return 1
     except (MemoryError, RuntimeError, OSError) as error:
         if not lack(error):
             raise
         print(f"somersault: there was not enough {lack(error)}: what was saved can be gone on with.", file=sys.stderr)
         return 1
+    except CutShortError:
+        print(f"somersault: stopped at once; the last checkpoint is what remains: {goes_on}.", file=sys.stderr)
+        return 130
     except KeyboardInterrupt:
-        goes_on = "the same command goes on" if args.command == "reproduce" else "go on with --resume"
         print(f"somersault: stopped; {goes_on}.", file=sys.stderr)
         return 130
 

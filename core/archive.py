@@ -108,6 +108,7 @@ def import_session(source: Path, folder: Path) -> None:
             inside = Path(made) / "session"
             _unpack(source, inside)
             _examine(inside, source)
+            disk.sync_tree(inside)
             if folder.exists():
                 folder.rmdir()
             os.replace(inside, folder)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from core import arrays as files
-from core.disk import write_atomically
+from core.disk import make_inside, write_atomically
 from core.errors import UserError
 from core.events import JobState
 
@@ -39,6 +39,7 @@ def save_checkpoint(folder: Path, number: int, states: dict[str, JobState]) -> P
             " a session with smaller networks, a smaller pool or fewer environments."
         )
     path = folder / f"{number:08d}.safetensors"
+    make_inside(folder)
     write_atomically(path, files.as_file({"version": _VERSION, "number": number, "values": values}, arrays))
     _prune(folder, path)
     return path
@@ -87,10 +88,10 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
 
 def _load(path: Path) -> tuple[int, dict[str, JobState]]:
     meta, arrays, sealed = files.read(path, _MAX_SIZE)
+    if meta["version"] != _WITHOUT_DIGEST and not sealed:  # first: a flipped bit may be in the version
+        raise ValueError("its digest does not match")
     if meta["version"] not in (_WITHOUT_DIGEST, _VERSION):
         raise UserError(f"{path} was written by another version of Somersault: open it with that one.")
-    if meta["version"] != _WITHOUT_DIGEST and not sealed:
-        raise ValueError("its digest does not match")
     if meta["number"] != int(path.stem):
         raise ValueError("its number is not that of its name")
     return meta["number"], _states(meta["values"], arrays)

@@ -145,7 +145,7 @@ def _new_session(args: argparse.Namespace) -> Session:
         raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
     settings = _settings(args.set)
     changes = {
-        **presets(task.presets, settings.get("policy.algorithm", args.algorithm)),
+        **presets(task.presets, task.papers, settings.get("policy.algorithm", args.algorithm)),
         **{name: value for name, value in given.items() if value is not None},
     }
     config = replaced(Config(task=task.name), **{**changes, **modified, **settings})

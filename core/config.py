@@ -48,8 +48,9 @@ def _check(field: dataclasses.Field[Any], value: Any) -> None:
     whole = field.type == "int"
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not fits or not limits["low"] <= value <= limits["high"]:
-        raise UserError(f"{field.name} is {value!r}; give {kind} from {limits['low']:g} to {limits['high']:g}.")
+    if not fits or not limits["low"] <= value <= limits["high"] or not math.isfinite(value):
+        upwards = f"to {limits['high']:g}" if math.isfinite(limits["high"]) else "on"
+        raise UserError(f"{field.name} is {value!r}; give {kind} from {limits['low']:g} {upwards}.")
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,11 @@ class Config(_Checked):
             if field.name != "task":
                 _check(field, getattr(self, field.name))
         self._refuse_contradictions()
+
+    @property
+    def planned_steps(self) -> int:
+        """Environment steps by which all is to be learned: a session in the window may go on after them."""
+        return self.query.horizon or self.steps
 
     def _refuse_contradictions(self) -> None:
         for contradicts, sentence in self._contradictions():

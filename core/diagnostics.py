@@ -7,7 +7,9 @@ import json
 import os
 import platform
 import re
+import site
 import sys
+import sysconfig
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,7 +26,7 @@ _LONGEST = 4 << 20
 def collect(folder: Path, target: Path) -> None:
     """Writes a zip with the session's log and config and the versions of everything. UserError where it can't.
 
-    Answers and networks are not in it; names of folders, of the person and of the machine are replaced.
+    Answers and networks are not in it; paths, and the names of the person and of the machine, are replaced.
     """
     part = target.with_name(target.name + ".part")
     try:
@@ -65,14 +67,48 @@ def _about(folder: Path) -> dict[str, object]:
 
 
 def without_names(text: str, folder: Path) -> str:
-    """The text, with the session's folder, the home, the person's and the machine's name replaced."""
-    for path, name in ((folder.absolute(), "<session>"), (folder.resolve(), "<session>"), (Path.home(), "~")):
+    """The text, with the session's folder, the person's and the machine's name replaced, and of every other path that
+    is not within the program's own installation at most the last component left."""
+    places = [(folder.absolute(), "<session>"), (folder.resolve(), "<session>"), *_installation()]
+    for path, name in sorted(places, key=lambda place: -len(str(place[0]))):
         for form in {str(path), path.as_posix(), str(path).replace("\\", "\\\\")}:
             if len(form) > 1:
-                text = re.sub(re.escape(form) + r"(?![\w-])", name, text, flags=re.IGNORECASE)
+                text = re.sub(re.escape(form) + r"(?![\w.-])", name, text, flags=re.IGNORECASE)
+    for pattern in _PATHS:
+        text = pattern.sub(_last_component, text)
     for word, name in _personal():
-        text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", name, text, flags=re.IGNORECASE)
+        text = re.sub(rf"(?<![\w-]){re.escape(word)}{_after(word)}", name, text, flags=re.IGNORECASE)
     return text
+
+
+def _after(word: str) -> str:
+    """Two letters are a word of many languages, too: alone they are a name only before the name of a machine."""
+    return r"(?![\w-])" if len(word) > 2 else "(?=@)"
+
+
+def _installation() -> Iterable[tuple[Path, str]]:
+    """Where the program and its libraries are: which line of which file is what a traceback is for."""
+    yield Path(__file__).resolve().parents[1], "<program>"
+    for place in {*sysconfig.get_paths().values(), site.getusersitepackages(), sys.prefix, sys.base_prefix}:
+        if Path(place) != Path.home():
+            yield Path(place), "<python>"
+
+
+_PART = r"[^\s/\\\"'<>|:*?,;()\[\]{}]"
+_NAME = rf"{_PART}(?:(?:{_PART}| )*{_PART})?"
+"""Within a path: with spaces, as 'My Documents' has one."""
+_PATHS = (
+    re.compile(r"(?<=')(?:~?/|[A-Za-z]:[\\/]|\\\\)[^'\n]*(?=')|(?<=\")(?:~?/|[A-Za-z]:[\\/]|\\\\)[^\"\n]*(?=\")"),
+    re.compile(rf"(?<![\w<>])(?:[A-Za-z]:[\\/]+|\\\\+)(?:{_NAME}[\\/]+)*{_PART}*"),
+    re.compile(rf"(?<![\w.>/~])(?<!http:)(?<!https:)~?/+(?={_PART})(?:{_NAME}/+)*{_PART}*"),
+)
+"""In quotes, where a path may hold anything; of Windows and its shares; of all others, but not what follows 'http:'."""
+
+
+def _last_component(found: re.Match[str]) -> str:
+    """Only of a file: a folder's name is as likely a person's."""
+    last = re.split(r"[\\/]", found.group())[-1].strip()
+    return f"<path>/{last}" if re.search(r"\w\.\w{1,12}$", last) else "<path>"
 
 
 def _personal() -> Iterable[tuple[str, str]]:
@@ -81,5 +117,5 @@ def _personal() -> Iterable[tuple[str, str]]:
     except (OSError, KeyError, ImportError):  # an account without a name
         person = ""
     for word, name in ((person, "<person>"), (Path.home().name, "<person>"), (platform.node(), "<machine>")):
-        if len(word) > 2 and word != "root":
+        if word and word != "root":
             yield word, name

@@ -14,11 +14,10 @@ from core.errors import UserError
 def write_atomically(path: Path, content: bytes) -> None:
     """Writes, syncs and renames: after a crash or a power cut the file is the old one or the new one, never half.
 
-    Makes the file's folder where there is none. UserError where it can't be written; the old one is untouched then.
+    UserError where it can't be written, also where its folder is gone; the old one is untouched then.
     """
     part = path.with_name(path.name + ".part")
     try:
-        path.parent.mkdir(exist_ok=True)
         with open(part, "wb") as file:
             file.write(content)
             file.flush()
@@ -29,6 +28,36 @@ def write_atomically(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):  # half a file would only take room that is wanted
             part.unlink(missing_ok=True)
         raise UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.") from error
+
+
+def make_inside(folder: Path) -> None:
+    """Makes a folder in one that is there, and on disk, where there is none yet. UserError where it can't be made.
+
+    The one that it is in is never made: a session that was moved away while it was open would go on as a ghost.
+    """
+    if folder.is_dir():
+        return
+    try:
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise UserError(f"{folder} can't be written ({reason(error)}): {remedy(error)}.") from error
+
+
+def require_session(folder: Path) -> None:
+    """UserError where the session's folder was moved away or deleted while it is open."""
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder} is gone: bring the session's folder back, then try again.")
+
+
+def sync_tree(folder: Path) -> None:
+    """Puts all that is in it on disk, before it gets the name under which it is found. OSError where it can't be."""
+    for path in (*folder.rglob("*"), folder):
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with open(path, "r+b" if os.name == "nt" else "rb") as file:  # Windows syncs only what it may write
+                os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

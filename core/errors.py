@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from enum import StrEnum
 
 
@@ -18,6 +19,14 @@ class NotFiniteError(Exception):
         self.stage = stage
 
 
+class StageFailedError(Exception):
+    """A stage of a run without a window has raised what nobody foresaw. Its text is one sentence."""
+
+
+class CutShortError(KeyboardInterrupt):
+    """Ctrl+C for the second time: the run ends at once, and nothing more is saved."""
+
+
 class Lack(StrEnum):
     """Of what there was not enough, where a stage failed for that."""
 
@@ -26,7 +35,15 @@ class Lack(StrEnum):
     GPU_MEMORY = "GPU memory"
 
 
-_NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "cannot allocate memory")
+_NO_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "cannot allocate memory",
+    "host_allocation_failed",
+)
+_FULL_GPU = re.compile(r"(cublas|cudnn|cusolver|cusparse|cufft|hipblas|miopen)_\w*(?<!host_)alloc(ation)?_?failed")
+"""As CUDA's libraries say it, each in its own way, when they find no room for themselves."""
 
 
 def lack(error: BaseException) -> Lack:
@@ -34,7 +51,7 @@ def lack(error: BaseException) -> Lack:
     text = str(error).lower()
     if not isinstance(error, MemoryError | RuntimeError | OSError):
         return Lack.NOTHING
-    if "out of memory" in text and ("cuda" in text or "gpu" in text):
+    if "out of memory" in text and ("cuda" in text or "gpu" in text) or _FULL_GPU.search(text):
         return Lack.GPU_MEMORY
     short = isinstance(error, MemoryError) or isinstance(error, OSError) and error.errno == errno.ENOMEM
     return Lack.MEMORY if short or any(words in text for words in _NO_MEMORY) else Lack.NOTHING

@@ -146,7 +146,12 @@ class AnswersJudged(Event):
 
 @dataclass(frozen=True)
 class AnswersReplayed(Event):
-    """Sent once to reward and rollout at the start, after the PreferenceAdded of every answer in the store."""
+    """Sent once to reward and rollout at the start, after the PreferenceAdded of every answer in the store.
+
+    waiting: queries that the labeller has before him still, from a rollout that was started again since
+    """
+
+    waiting: tuple[Query, ...] = ()
 
 
 @dataclass(frozen=True)

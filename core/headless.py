@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from core.belonging import require_fitting
 from core.config import Config
 from core.envs import make
 from core.envs.base import Film
-from core.errors import UserError
+from core.errors import NotFiniteError, StageFailedError, UserError, summary
 from core.events import (
     AnswersReplayed,
     Event,
@@ -28,6 +29,7 @@ from core.events import (
     RolloutReported,
     Waited,
 )
+from core.interrupts import Interrupts
 from core.jobs import build
 from core.jobs.acting import Actor, sizes, untrained_policy
 from core.jobs.fitting import checkpoint_must_fit
@@ -93,27 +95,53 @@ class HeadlessRun:
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
         require_fitting(self._store, session.config, sizes(session.config))
+        self._stage = JOBS[0]
+        with self._failures_told():
+            self._begin()
+
+    def _begin(self) -> None:
         for preference in self._store.each():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)
         self._turn("policy")  # it publishes at once, so that a resumed rollout acts as it did before
 
     def run(self) -> Outcome:
-        """Goes on until all steps are taken; a checkpoint now and then, and at the end or when interrupted."""
+        """Goes on until all steps are taken; a checkpoint now and then, and at the end.
+
+        Ctrl+C is taken between two cycles: KeyboardInterrupt, after a checkpoint. UserError, NotFiniteError or
+        StageFailedError where a stage can't go on, and CutShortError: the checkpoint before is the one that remains.
+        """
         started = saved_at = time.monotonic()
-        try:
-            while not self._finished():
+        with Interrupts() as interrupts, self._failures_told():
+            while not (self._finished() or interrupts.asked):
                 self.cycle()
                 if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
                     self.save()
                     saved_at = time.monotonic()
-        except KeyboardInterrupt:
+            if self._policy and self._finished():
+                self._keep_policy(self._policy, always=True)
             self.save()
-            raise
-        if self._policy:
-            self._keep_policy(self._policy, always=True)
-        self.save()
+        if interrupts.asked:
+            raise KeyboardInterrupt
         return self._outcome(time.monotonic() - started)
+
+    @contextmanager
+    def _failures_told(self) -> Iterator[None]:
+        """The jobs' states can't be trusted after a failure: nothing is saved, and the last checkpoint is the one."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            # Not as an error: the terminal, which shows those, is told one sentence.
+            log.info("The %s stage failed.", self._stage, exc_info=True)
+            if isinstance(error, NotFiniteError):
+                raise
+            kept = f"checkpoint {self._checkpoint} and every answer are" if self._checkpoint else "every answer is"
+            raise StageFailedError(
+                f"the {self._stage} stage failed ({summary(error).rstrip('.')}); {kept} on disk, and the session's log "
+                "says more"
+            ) from error
 
     def cycle(self) -> None:
         """Lets every job work until it waits. Between two cycles nothing is under way, and saving loses nothing."""
@@ -121,9 +149,10 @@ class HeadlessRun:
             self._turn(name)
 
     def save(self) -> None:
-        self._checkpoint += 1
-        log.info("checkpoint %d, %d answers", self._checkpoint, self._store.count())
-        self._session.save(self._checkpoint, {name: port.job.get_state() for name, port in self._ports.items()})
+        number = self._checkpoint + 1
+        log.info("checkpoint %d, %d answers", number, self._store.count())
+        self._session.save(number, {name: port.job.get_state() for name, port in self._ports.items()})
+        self._checkpoint = number
 
     def close(self) -> None:
         self._store.close()
@@ -134,6 +163,7 @@ class HeadlessRun:
 
     def _turn(self, name: str) -> None:
         """Lets one job work until it waits."""
+        self._stage = name
         for event in self._ports[name].turns:
             if isinstance(event, Waited):
                 return

@@ -32,8 +32,9 @@ from core import disk
 from core.belonging import require_fitting
 from core.errors import UserError
 from core.packing import from_arrays, require_unpackable, to_arrays
-from core.preferences import Kept, PreferenceStore
+from core.preferences import Kept
 from core.records import Choice, PoolReturns, Preference, Query, Segment
+from core.rescue import rescued
 from core.rows import Change
 from core.session import Session, read_config
 
@@ -91,8 +92,7 @@ def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
         with closing(session.store()) as store:
             return store.history(), 0
     except UserError:
-        with closing(PreferenceStore(session.folder / "preferences.sqlite", read_only=True)) as store:
-            return store.salvage()
+        return rescued(session.folder / "preferences.sqlite")
 
 
 def _arrays(segments: Iterable[Segment]) -> dict[str, np.ndarray]:

@@ -94,6 +94,7 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
         with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=target.parent) as made:
             inside = Path(made) / "session"
             _copy(session, inside, tell)
+            disk.sync_tree(inside)
             os.replace(inside, target)
             disk.sync_folder(target.parent)
     except OSError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
+import sys
 from pathlib import Path
 
 from core.errors import UserError
@@ -47,6 +49,18 @@ def free_memory(meminfo: Path = _MEMINFO) -> int | None:
         return None
     kilobytes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
     return 1024 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
+
+
+def give_back() -> None:
+    """Returns to the system what this process has freed, where the C library can (glibc); some ten milliseconds.
+
+    By itself it keeps the holes between blocks that live on: a reward fit of 1,350 answers held 1.2 GB after fifty
+    minutes, most of it holes.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim:
+            trim(0)
 
 
 def require_room(folder: Path, least: int) -> None:

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from core.config import Config, OracleConfig
-from core.errors import UserError
+from core.errors import NotFiniteError, UserError
 from core.records import Answer, Choice, Float32, PoolReturns, Query, Segment
 from core.seeding import generator
 
@@ -49,6 +49,8 @@ def _choice(query: Query, left: Float32, right: Float32, config: Config) -> Choi
     if limits and max(returns) < limits.worst + oracle.skip * scale:
         return Choice.CANT_TELL
     difference = _return(left, oracle.myopia) - _return(right, oracle.myopia)
+    if not math.isfinite(difference):
+        raise NotFiniteError("oracle", "the true reward")
     if abs(returns[0] - returns[1]) < oracle.equal * scale or difference == 0:
         return Choice.TIE
     prefers_left = _prefers_left(difference, oracle, generator(config.seed, f"oracle {query.id}"))

@@ -13,6 +13,7 @@ An array of uint8 is packed so: each row but the first less the one before (modu
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Mapping
@@ -233,6 +234,27 @@ def require_unpackable(segment: Segment) -> None:
     if isinstance(segment, PackedSegment):
         segment.reel.pictures.array()
         _ = segment.states
+
+
+_SEEN = ("actions", "observations", "stacks", "pictures")
+
+
+def fingerprint(segment: Segment) -> str:
+    """What tells a segment from any other by what happens in it.
+
+    Its number doesn't: the store gives it one of its own, and after a kill the rollout gives lost ones' numbers anew.
+    """
+    digest = hashlib.blake2b(str(segment.env_steps).encode(), digest_size=16)
+    arrays = to_arrays(segment)
+    for name in _SEEN:
+        if name in arrays:
+            digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()
+
+
+def pair_of(left: str, right: str) -> str:
+    """Of two fingerprints, whichever of them is on the left."""
+    return min(left, right) + max(left, right)
 
 
 def _read(arrays: Mapping[str, npt.NDArray[Any]], name: str, payload: str) -> Packed:

@@ -2,7 +2,8 @@
 
 Write-ahead log with full sync: when `add` returns, the answer survives a kill or a power cut. Segments are kept in
 the same transaction as the answer that refers to them. An answer taken back stays in the file, marked as withdrawn; of
-one that was changed, each choice that it had stays beside it.
+one that was changed, each choice that it had stays beside it. A log that a disk has spoiled, and answers that are
+missing, are noticed before SQLite forgets them.
 
 A repeat is the answer to a pair that was answered before. It is kept with a link to the first answer and shares its
 segments. It says how far the labeller agrees with himself, and is no label: no reward is fitted to it.
@@ -22,15 +23,19 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from core import rows, schema, seals
+from core import disk, mark, rows, schema, seals, writelog
 from core.errors import UserError
+from core.mark import Mark
 from core.packing import Form, form_of, from_arrays, to_arrays
 from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
+from core.words import counted
 
 _STANDS, _GONE, _UNDONE = 0, 1, 2
 """What `withdrawn` holds: gone for good, or taken back and to be given again if the labeller so wishes."""
+_PAGES_IN_LOG = 64
+"""About ten answers of a robot: so few are in the log alone, where a single bit spoils all that follow it."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class PreferenceStore:
         self._path = path
         with self._plain_errors():
             seals.require_no_journal(path)
+            self._require_whole_log()
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
                 self._take_up(read_only)
@@ -57,12 +63,25 @@ class PreferenceStore:
                 self._db.close()
                 raise
 
+    def _require_whole_log(self) -> None:
+        log = writelog.beside(self._path)
+        try:
+            spoiled = writelog.is_spoiled(self._path)
+        except OSError as error:
+            raise UserError(f"{log} can't be read ({disk.reason(error)}): {disk.remedy(error)}.") from error
+        if spoiled:
+            raise UserError(
+                f"{log}, which holds the newest answers, is damaged: put a copy of it back, or {self._rescue}."
+            )
+
     def _take_up(self, read_only: bool) -> None:
         """Looks before it writes anything: the file may be another program's, or come from another person."""
         seals.distrust(self._db)
+        known = mark.read(self._path)  # first: another thread may be adding answers
         ours = seals.require_ours(self._db, self._path)
         if schema.version_of(self._db) > schema.VERSION:
             raise UserError(f"{self._path} was written by a newer Somersault: open it with that version.")
+        self._require_all(known, self._held() if ours else Mark())
         if read_only:
             self._db.execute("PRAGMA query_only=ON")
         else:
@@ -72,12 +91,31 @@ class PreferenceStore:
             with self._transaction():
                 seals.prepare(self._db)
 
+    def _require_all(self, known: Mark, held: Mark) -> None:
+        """UserError where the store holds less than it once did. The log stays as it was found: closing deletes it."""
+        answers, changes = known.answers - held.answers, known.changes - held.changes
+        if max(answers, changes) <= 0:
+            return
+        writelog.keep_aside(self._path)
+        lost = " and ".join(counted(n, what) for n, what in ((answers, "answer"), (changes, "changed choice")) if n > 0)
+        raise UserError(
+            f"{self._path} has lost {lost} that were kept in it: put a copy of it and of "
+            f"{writelog.beside(self._path).name} back, or delete {mark.beside(self._path)} to go on without."
+        )
+
+    def _held(self) -> Mark:
+        answers = self._db.execute("SELECT COUNT(*) FROM preferences").fetchone()[0]
+        counted = schema.has_changes(self._db)
+        return Mark(answers, self._db.execute("SELECT COUNT(*) FROM changes").fetchone()[0] if counted else 0)
+
     def _tune(self, ours: bool) -> None:
         """Makes what is missing; to write otherwise too would keep a full disk's answers from being read."""
         if ours:
             seals.require_whole(self._db, self._path)
+            schema.mend_version(self._db)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute(f"PRAGMA wal_autocheckpoint={_PAGES_IN_LOG}")
         schema.bring_up_to_date(self._db)
 
     def close(self) -> None:
@@ -220,10 +258,17 @@ class PreferenceStore:
         lost = 0
         for key in range(1, highest + 1):
             try:
-                found += self._history("WHERE id = ?", key)
+                whole = self._history("WHERE id = ?", key)
+                found += whole
+                lost += not whole and self._sealed(key)
             except UserError:
                 lost += 1
         return found, lost
+
+    def _sealed(self, key: int) -> bool:
+        """An imported history may lack numbers: what never was is not lost."""
+        with self._plain_errors():
+            return self._db.execute("SELECT 1 FROM seals WHERE preference = ?", (key,)).fetchone() is not None
 
     def _history(self, condition: str, *values: int) -> list[Kept]:
         with self._plain_errors():
@@ -318,11 +363,13 @@ class PreferenceStore:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                held = self._held()
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+            mark.write(self._path, held)
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:

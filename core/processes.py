@@ -20,6 +20,7 @@ import threading
 import time
 import traceback
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
@@ -28,11 +29,16 @@ import numpy as np
 
 from core.errors import lack, summary
 from core.events import Event, Failed, Job, JobSpec, Logged, Paused, StateRequested, StateSaved, Waited
+from core.machine import give_back
 
 _SMALL = 1 << 14
 """Arrays below this many bytes stay in the pickle; a block of their own would cost more."""
 _IDLE_SECONDS = 0.25
 """How long an idle job sleeps before it looks again, unless an event wakes it."""
+_TIDY_SECONDS = 20.0
+"""Between two times that a child gives back the memory it has freed."""
+_LEFT_SECONDS = 1.0
+"""What is left after a child was killed takes less; where it does not, the system itself hangs."""
 _NOTES = 100
 """Log messages that may wait to be sent."""
 _NICE = 10
@@ -56,6 +62,10 @@ class JobDiedError(Exception):
     def __init__(self, exit_code: int | None) -> None:
         super().__init__(f"exit code {exit_code}")
         self.exit_code = exit_code
+
+
+class _PipeEndedError(Exception):
+    """Nobody is at the pipe's other end any more. Not an OSError, or a job's own would pass for it."""
 
 
 def encode(event: Event) -> Envelope:
@@ -163,32 +173,55 @@ class JobProcess:
         try:
             with self._sending:
                 self._pipe.send(envelope)
-        except (BrokenPipeError, OSError) as error:
-            decode(envelope)  # nobody else will free its shared memory
+        except OSError as error:
+            discard(envelope)  # nobody else will free its shared memory
             raise JobDiedError(self._process.exitcode) from error
 
     def receive(self, timeout: float) -> Event | None:
-        """The next event, or None after `timeout` seconds; raises JobDiedError at the pipe's end."""
+        """The next event, or None after `timeout` seconds; raises JobDiedError at the pipe's end.
+
+        A child that holds still in the middle of an event holds this up for as long: `kill` ends that.
+        """
         try:
-            if not self._pipe.poll(timeout):
-                return None
-            return decode(self._pipe.recv())
-        except (EOFError, OSError) as error:
+            with _end_told_apart():
+                if not self._pipe.poll(timeout):
+                    return None
+                envelope = self._pipe.recv()
+        except _PipeEndedError as error:
             self._process.join(1)
             raise JobDiedError(self._process.exitcode) from error
+        return decode(envelope)
 
     def stop(self, grace: float = 0.5) -> None:
         """Asks the child to end at its next boundary; after `grace` seconds ends it. Safe to call twice."""
-        with contextlib.suppress(JobDiedError, ValueError):
-            self.send(_Stop())
         if self._process.pid is None:
-            return
+            self._child_end.close()
+        else:
+            self._end(grace)
+        if self._sending.acquire(timeout=_LEFT_SECONDS):  # not while another thread still writes
+            self._pipe.close()
+            self._sending.release()
+
+    def _end(self, grace: float) -> None:
+        """Asks in a thread of its own: a child that does not read, with a full pipe, holds up whoever writes."""
+        ask = threading.Thread(target=self._ask_to_stop, daemon=True)
+        ask.start()
         self._process.join(grace)
         if self._process.is_alive():
             self._process.kill()
-            self._process.join()
-        self._drain()
-        self._pipe.close()
+            self._process.join(_LEFT_SECONDS)
+        ask.join(_LEFT_SECONDS)  # its end of the pipe went with the child
+        if not self._process.is_alive():
+            self._drain()
+
+    def _ask_to_stop(self) -> None:
+        with contextlib.suppress(JobDiedError):
+            self.send(_Stop())
+
+    def kill(self) -> None:
+        """Ends the child at once, whatever it does. From any thread; `receive` then comes to the pipe's end."""
+        if self._process.pid is not None:
+            self._process.kill()
 
     def _drain(self) -> None:
         """Frees the shared memory of what the child sent and nobody took."""
@@ -220,22 +253,48 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
         # By name, since the window imports this module and must not reach the heavy ones.
         jobs = importlib.import_module("core.jobs")
         _work(jobs.build(spec), spec.name, pipe, inbox)
-    except BrokenPipeError:
+    except _PipeEndedError:
         return
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
-        pipe.send(encode(Failed(spec.name, summary(error), traceback.format_exc(), lack(error))))
+        with contextlib.suppress(_PipeEndedError):
+            _tell(pipe, Failed(spec.name, summary(error), traceback.format_exc(), lack(error)))
+
+
+def _tell(pipe: Connection, event: Event) -> None:
+    envelope = encode(event)
+    try:
+        with _end_told_apart():
+            pipe.send(envelope)
+    except BaseException:
+        discard(envelope)
+        raise
 
 
 def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
     """Fills the inbox; when the parent dies the pipe ends and so does this process, at once."""
     while True:
         try:
-            inbox.put(decode(pipe.recv()))
-        except (EOFError, OSError):
+            with _end_told_apart():
+                envelope = pipe.recv()
+            inbox.put(decode(envelope))
+        except _PipeEndedError:
             os._exit(0)
         except Exception as error:
             inbox.put(_Unreadable(error))
             return
+
+
+@contextlib.contextmanager
+def _end_told_apart() -> Iterator[None]:
+    """Whatever else goes wrong, for lack of memory say, is no sign that nobody is at the other end any more."""
+    try:
+        yield
+    except (EOFError, ConnectionError) as error:
+        raise _PipeEndedError from error
+    except OSError as error:
+        if error.errno is None:  # it ended in the middle of a message, or was closed here
+            raise _PipeEndedError from error
+        raise
 
 
 class _Notes(logging.Handler):
@@ -253,11 +312,15 @@ class _Notes(logging.Handler):
 
 def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
     notes = _Notes(name)
+    tidy_at = time.monotonic() + _TIDY_SECONDS
     for event in job.run():
+        if time.monotonic() > tidy_at:
+            give_back()
+            tidy_at = time.monotonic() + _TIDY_SECONDS
         while notes.taken:
-            pipe.send(encode(notes.taken.popleft()))
+            _tell(pipe, notes.taken.popleft())
         if event is not None:
-            pipe.send(encode(event))
+            _tell(pipe, event)
         if not _serve(job, name, pipe, inbox, idle=isinstance(event, Waited)):
             return
 
@@ -280,7 +343,7 @@ def _serve(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event
             case Paused(on):
                 paused = on
             case StateRequested(number):
-                pipe.send(encode(StateSaved(name, number, job.get_state())))
+                _tell(pipe, StateSaved(name, number, job.get_state()))
             case _:
                 job.receive(event)
         deadline = 0.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from core.config import Config, QueryConfig
+from core.packing import fingerprint, pair_of
 from core.records import Float32, Float64, Query, Segment
 
 SegmentSums = Callable[[list[Segment]], Float32]
@@ -17,8 +19,8 @@ _Pair = tuple[Segment, Segment]
 
 
 def first_labels(labels: int, config: QueryConfig) -> int:
-    """How many labels are asked of the untrained policy: a share of them (A.1) or a number (A.2), at most all."""
-    return min(labels, config.first_labels or math.ceil(config.first_share * labels))
+    """How many labels are asked of the untrained policy: a share of them (A.1) or a number (A.2), but one at least."""
+    return min(labels, config.first_labels or max(1, math.ceil(config.first_share * labels)))
 
 
 def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfig) -> int:
@@ -33,7 +35,7 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 def scheduled(env_steps: int, config: Config) -> int:
     """labels_due of a session."""
-    return labels_due(env_steps, config.labels, config.query.horizon or config.steps, config.query)
+    return labels_due(env_steps, config.labels, config.planned_steps, config.query)
 
 
 def disagreement(sums_left: Float32, sums_right: Float32) -> Float64:
@@ -81,6 +83,9 @@ def _entropy(chance: Float64) -> Float64:
 class QuerySelector:
     """Draws pairs from the pool. No pair is offered twice, and no segment is paired with itself.
 
+    A selector that goes back to a checkpoint has forgotten what it offered since, and draws by the same random numbers:
+    `spare` tells it what was answered of that. The store has those pairs under other numbers, hence by what is in them.
+
     The window may put a pair to a person a second time, to see how often the answers agree (core.reviewing). Such a
     pair comes from the store and not from here, and no reward is fitted to its answer.
 
@@ -93,7 +98,14 @@ class QuerySelector:
         self._error_rate = error_rate
         self._rng = rng
         self._offered: set[tuple[int, int]] = set()
+        self._spared: set[str] = set()
         self.next_id = 0
+
+    def spare(self, pair: str) -> bool:
+        """Never to offer this pair (core.packing.pair_of) from now on; whether that is news."""
+        news = pair not in self._spared
+        self._spared.add(pair)
+        return news
 
     def select(self, pool: list[Segment], count: int, sums: SegmentSums | None) -> list[Query]:
         """Up to `count` queries, best first (2.2.4); random where the config says so, or while there are no sums."""
@@ -119,10 +131,11 @@ class QuerySelector:
         pairs: dict[tuple[int, int], _Pair] = {}
         if len(pool) < 2:
             return []
+        told_apart = cache(lambda i: fingerprint(pool[i]))
         for _ in range(10 * count):
             i, j = self._rng.choice(len(pool), 2, replace=False)
             key = _key(pool[i], pool[j])
-            if key not in self._offered:
+            if key not in self._offered and pair_of(told_apart(i), told_apart(j)) not in self._spared:
                 pairs.setdefault(key, (pool[i], pool[j]))
             if len(pairs) == count:
                 break

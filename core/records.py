@@ -89,6 +89,8 @@ class Query:
     """Each member's P[left preferred] when the pair was chosen (2.2.3, without the labeller's errors); () before the
     first snapshot, and where no person answers. Not recorded with the answer, and never to be shown before it.
     """
+    pair: str = ""
+    """What tells its two segments from all others (core.packing.pair_of), where they themselves are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from core.disk import write_atomically
 from core.errors import UserError
 from core.events import Event, RolloutReported
 from core.headless import HeadlessRun, random_return
+from core.journal import session_log
 from core.policy.presets import presets
 from core.session import Session
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, find
@@ -57,7 +58,7 @@ class Run:
         task = find(self.task)
         teacher = {"teacher": "oracle", "labels": self.labels} if self.labels else {"teacher": "none"}
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
-        chosen = presets(task.presets, settings.get("policy.algorithm"))
+        chosen = presets(task.presets, task.papers, settings.get("policy.algorithm"))
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 
 
@@ -128,7 +129,7 @@ def _require_same(asked: Config, there: Config, path: Path) -> None:
 
 def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> dict[str, Any]:
     kept = session.folder / "curve.jsonl"
-    with kept.open("a") as file:
+    with kept.open("a") as file, session_log(session.folder):
 
         def listen(event: Event) -> None:
             show(event)

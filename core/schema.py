@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 
+log = logging.getLogger(__name__)
 VERSION = 3
+_VERSION_SEAL = 0
+"""Number under which the table of seals has the version; answers count from 1."""
 COLUMNS = (
     *("left_segment", "right_segment", "query", "disagreement", "choice", "labeller", "answered_at"),
     *("left_return", "right_return", "pool_worst", "pool_mean", "repeats"),
@@ -61,8 +65,30 @@ _STEPS = {
 
 
 def version_of(db: sqlite3.Connection) -> int:
-    """0 where the file is still empty."""
+    """As sealed, where it is: in the number that SQLite keeps a bit may flip. 0 where the file is still empty."""
+    if _has(db, "seals"):
+        sealed = db.execute("SELECT digest FROM seals WHERE preference = ?", (_VERSION_SEAL,)).fetchone()
+        if sealed:
+            return int(sealed[0])
+    return _stated(db)
+
+
+def _stated(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def seal_version(db: sqlite3.Connection) -> None:
+    """Keeps it a second time, once. Within a transaction, where there is a table of seals."""
+    values = (_VERSION_SEAL, _stated(db))
+    db.execute("INSERT OR IGNORE INTO seals (preference, digest) VALUES (?, ?)", values)
+
+
+def mend_version(db: sqlite3.Connection) -> None:
+    """Puts the sealed number back where SQLite keeps another."""
+    version = version_of(db)
+    if _stated(db) != version:
+        log.warning("The store's version was damaged, %d in place of %d.", _stated(db), version)
+        db.execute(f"PRAGMA user_version={version}")
 
 
 def bring_up_to_date(db: sqlite3.Connection) -> None:
@@ -76,6 +102,8 @@ def bring_up_to_date(db: sqlite3.Connection) -> None:
     for statement in _STEPS.get(version_of(db), "").split(";"):
         db.execute(statement)
     db.execute(f"PRAGMA user_version={VERSION}")
+    if _has(db, "seals"):
+        db.execute("UPDATE seals SET digest = ? WHERE preference = ?", (VERSION, _VERSION_SEAL))
     db.execute("COMMIT")
 
 
@@ -86,4 +114,8 @@ def columns(db: sqlite3.Connection, wanted: tuple[str, ...] = COLUMNS) -> str:
 
 
 def has_changes(db: sqlite3.Connection) -> bool:
-    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'changes'").fetchone() is not None
+    return _has(db, "changes")
+
+
+def _has(db: sqlite3.Connection, table: str) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone() is not None

@@ -2,7 +2,7 @@
 
 A session may come from another person, so nothing in its store may run: no trigger, view, virtual table or expression
 of it is ever evaluated. And SQLite doesn't notice when a bit of a row flips: hence a seal for each answer, over its
-row, both its segments, and the choices that it had before it was changed.
+row, both its segments, and the choices that it had before it was changed. The store's version is sealed too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sqlite3
 import zlib
 from pathlib import Path
 
-from core import rows
+from core import rows, schema
 from core.errors import UserError
 
 _TABLES = {"segments": "env_steps", "preferences": "choice", "seals": "digest", "changes": "newest"}
@@ -67,14 +67,22 @@ def require_ours(db: sqlite3.Connection, path: Path) -> bool:
 
 
 def require_whole(db: sqlite3.Connection, path: Path) -> None:
-    """sqlite3.DatabaseError where the file's structure is damaged; a file so large that looking takes long is taken
-    as it is: its answers are checked one by one when they are read.
+    """sqlite3.DatabaseError where the file's structure is damaged, or an answer and its seal are not both there.
+
+    Of a file so large that looking takes long only the numbers are compared: its answers are checked one by one when
+    they are read.
     """
-    if path.stat().st_size > _LOOKED_THROUGH:
-        return
-    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if said != "ok":
-        raise sqlite3.DatabaseError(" ".join(said.split()))
+    if path.stat().st_size <= _LOOKED_THROUGH:
+        said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if said != "ok":
+            raise sqlite3.DatabaseError(" ".join(said.split()))
+    if prepared(db) and (odd := _numbers(db, "preferences", "id") ^ _numbers(db, "seals", "preference")):
+        raise sqlite3.DatabaseError(f"number {min(odd)} is missing, or its checksum is")
+
+
+def _numbers(db: sqlite3.Connection, table: str, column: str) -> set[int]:
+    """Of answers, as a walk through the whole table finds them: an index or a count may know better."""
+    return {key for (key,) in db.execute(f"SELECT {column} FROM {table} WHERE {column} > 0")}
 
 
 def prepared(db: sqlite3.Connection) -> bool:
@@ -84,12 +92,14 @@ def prepared(db: sqlite3.Connection) -> bool:
 def prepare(db: sqlite3.Connection) -> None:
     """For a new store, or one from before there were seals: a seal for each answer. Within a transaction."""
     db.execute(_SCHEMA)
+    schema.seal_version(db)
     for (key,) in db.execute("SELECT id FROM preferences").fetchall():
         seal(db, key)
 
 
 def seal(db: sqlite3.Connection, key: int) -> None:
     """Records the checksum of this answer as it now is. Within the transaction that changes it."""
+    schema.seal_version(db)
     db.execute("INSERT OR REPLACE INTO seals (preference, digest) VALUES (?, ?)", (key, _digest(db, key)))
 
 

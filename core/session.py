@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from filelock import FileLock, Timeout
 
-from core import checkpoint, curves, disk, machine
+from core import checkpoint, curves, disk, machine, mark
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import (
@@ -35,8 +35,9 @@ from core.events import (
     RewardPublished,
 )
 from core.footprint import require_bearable
+from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
-from core.records import Segment
+from core.records import Query, Segment
 from core.snapshots import Snapshots, snapshots_of
 from core.tasks import find
 
@@ -74,7 +75,7 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     """Hands the event to the jobs that it concerns, as far as they run here.
 
     No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
-    The rollout only counts answers, and is sent none of their segments.
+    The rollout only counts answers, and is sent none of their segments but what tells the pairs from others.
     """
     if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
         return
@@ -84,11 +85,17 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
 
 
 def _counted(event: Event) -> Event:
-    """Of an answer what is left without its segments."""
+    """Of an answer, or of a pair that waits for one, what is left without its segments."""
+    if isinstance(event, AnswersReplayed):
+        return replace(event, waiting=tuple(map(_told_apart, event.waiting)))
     if not isinstance(event, PreferenceAdded | PreferenceChanged):
         return event
-    pair = replace(event.preference.query, left=_NO_SEGMENT, right=_NO_SEGMENT)
-    return replace(event, preference=replace(event.preference, query=pair))
+    return replace(event, preference=replace(event.preference, query=_told_apart(event.preference.query)))
+
+
+def _told_apart(query: Query) -> Query:
+    pair = pair_of(fingerprint(query.left), fingerprint(query.right))
+    return replace(query, left=_NO_SEGMENT, right=_NO_SEGMENT, pair=pair)
 
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
@@ -115,8 +122,11 @@ class Session:
             raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
         require_bearable(config, find(config.task))
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
+        made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            for path in made:
+                disk.sync_folder(path.absolute().parent)
         except OSError as error:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
         lock = locked(folder)
@@ -146,10 +156,13 @@ class Session:
     def reconfigure(self, **changes: Any) -> None:
         """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
         config = replaced(self.config, **changes)
+        disk.require_session(self.folder)
         disk.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
+        """Keeps a checkpoint. UserError where it can't, also where the session's folder is gone: none is made anew."""
+        disk.require_session(self.folder)
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
@@ -174,7 +187,9 @@ def learned(folder: Path) -> list[Path]:
 def require_answers(folder: Path) -> Path:
     """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
     path = folder / "preferences.sqlite"
-    if checkpoint.kept(folder / "checkpoints") and not (path.exists() and path.stat().st_size):
+    if (checkpoint.kept(folder / "checkpoints") or mark.read(path).answers) and not (
+        path.exists() and path.stat().st_size
+    ):
         raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
     return path
 

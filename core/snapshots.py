@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core import arrays as files
 from core.config import Config
-from core.disk import whole, write_atomically
+from core.disk import make_inside, whole, write_atomically
 from core.errors import UserError
 from core.events import Arrays
 from core.words import counted, lasting
@@ -104,6 +104,7 @@ class Snapshots:
         values = {"version": _VERSION, **asdict(moment)}
         values["measure"] = moment.measure if math.isfinite(moment.measure) else None
         content = files.as_file(values, weights)
+        make_inside(self.folder)
         write_atomically(self._path(moment.env_steps), content)
         self._thin(max(_FEWEST, min(self._limit, _BYTES // len(content))))
         return True
@@ -170,4 +171,4 @@ def thinned(steps: list[int], limit: int) -> list[int]:
 
 def snapshots_of(session: Path, config: Config) -> Snapshots:
     """Those of a session with this config."""
-    return Snapshots(session, max(1, round((config.query.horizon or config.steps) * _FIRST_SHARE)))
+    return Snapshots(session, max(1, round(config.planned_steps * _FIRST_SHARE)))

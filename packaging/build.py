@@ -1,7 +1,7 @@
 """Build the bundle, and what it is shipped as. One command, for the system it is run on:
 
 python3 packaging/build.py                   Linux: folder, .deb and .tar.xz; Windows: folder, installer and .zip
-python3 packaging/build.py --torch cuda      the same with CUDA
+python3 packaging/build.py --torch cuda      the same with CUDA, on Linux with .tar.zst for .tar.xz
 python3 packaging/build.py --folder-only     stop after the folder
 python3 packaging/build.py --output FOLDER   instead of packaging/dist
 
@@ -117,15 +117,16 @@ class Build:
         """The folder as one file that is unpacked anywhere; in a fixed order, and owned by nobody in particular."""
         if sys.platform == "win32":
             return Path(shutil.make_archive(str(self.folder), "zip", self.output, self.name))
-        target = self.output / f"{self.name}.tar.xz"
+        program, level, suffix = debian.packing(self.cuda)
+        target = self.output / f"{self.name}.tar.{suffix}"
         with target.open("wb") as file:
-            xz = subprocess.Popen(["xz", f"-{debian.XZ_LEVEL}", "--threads=0"], stdin=subprocess.PIPE, stdout=file)
-            assert xz.stdin
-            with tarfile.open(fileobj=xz.stdin, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+            packer = subprocess.Popen([program, f"-{level}", "--threads=0"], stdin=subprocess.PIPE, stdout=file)
+            assert packer.stdin
+            with tarfile.open(fileobj=packer.stdin, mode="w|", format=tarfile.PAX_FORMAT) as archive:
                 archive.add(self.folder, self.name, filter=_nobodys)
-            xz.stdin.close()
-        if xz.wait():
-            raise subprocess.CalledProcessError(xz.returncode, "xz")
+            packer.stdin.close()
+        if packer.wait():
+            raise subprocess.CalledProcessError(packer.returncode, program)
         return target
 
 

@@ -23,6 +23,8 @@ EXCLUDED_MODULES = (
     *("pyqtgraph.examples", "pyqtgraph.opengl", "matplotlib", "networkx", "jinja2", "markupsafe", "yaml", "PIL"),
     *("mujoco.studio", "mujoco.usd", "mujoco.sysid", "mujoco.mjx", "mujoco.viewer", "mujoco._simulate"),
     *("mujoco._render_filament", "numpy.f2py", "torch.utils.tensorboard", "pygame.tests", "pygame.examples"),
+    # CUDA's torch, where it finds this, compiles operations from sources that are not shipped, with a C compiler
+    "triton",
 )
 
 _UNWANTED = (

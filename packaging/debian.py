@@ -8,13 +8,12 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import bundle as bundles
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-XZ_LEVEL = 1
-"""A fifth of the time of level 6, for a tenth more bytes."""
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _DEPENDS = (
     # C and C++, which graphics drivers share with the program
@@ -55,6 +54,22 @@ Description: teach a simulated robot by choosing the better of two clips
 """
 
 
+class Packing(NamedTuple):
+    """What a package and an archive are compressed with."""
+
+    program: str
+    level: int
+    suffix: str
+
+
+def packing(cuda: bool) -> Packing:
+    """xz for the CPU flavour, on level 1: a fifth of the time of level 6, for a tenth more bytes.
+
+    zstd for CUDA's libraries, which hardly compress: a hundredth of the time of xz, for a fiftieth more bytes.
+    """
+    return Packing("zstd", 3, "zst") if cuda else Packing("xz", 1, "xz")
+
+
 def architecture(machine: str) -> str:
     """Debian's name for what `uname -m` says."""
     return _ARCHITECTURES[machine]
@@ -76,7 +91,9 @@ def build(bundle: Path, version: str, machine: str, cuda: bool, staging: Path, t
     (staging / "DEBIAN" / "md5sums").write_text(_sums(staging), "utf-8")
     set_times(staging, epoch)
     environ = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
-    command = ["dpkg-deb", "--root-owner-group", "-Zxz", f"-z{XZ_LEVEL}", "--build", str(staging), str(target)]
+    packed = packing(cuda)
+    compression = [f"-Z{packed.program}", f"-z{packed.level}"]
+    command = ["dpkg-deb", "--root-owner-group", *compression, "--build", str(staging), str(target)]
     subprocess.run(command, check=True, env=environ)
 
 

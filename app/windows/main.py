@@ -248,6 +248,7 @@ class MainWindow(QMainWindow):
             self._close_others()
             keep_place(self)
             self._controller.stop()
+            event.setAccepted(self._controller.state == State.STOPPED)  # nobody was left to wait for
 
     def _on_stopped(self) -> None:
         if self._closing:

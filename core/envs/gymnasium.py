@@ -84,11 +84,12 @@ class GymBatch:
     def step(self, actions: Float32) -> Step:
         """actions (N, a): from -1 to 1 for a Box, scaled to its bounds; for a Discrete, the largest is taken."""
         with self._told():
-            observations, rewards, stopped, cut, _ = self._envs.step(self._own(actions))
+            observations, gained, stopped, cut, _ = self._envs.step(self._own(actions))
         over = stopped | cut
         resting = self._resting > 0
         observations = np.where(resting[:, None], self.observations, observations).astype(np.float32)
-        rewards = np.where(resting, 0.0, rewards)
+        with np.errstate(over="ignore"):  # what float32 can't hold is a blow-up too
+            rewards: Float32 = np.where(resting, 0.0, gained).astype(np.float32)
         self._mend_blow_ups(observations, rewards)
         self._time += 1
         self._take_pictures(~resting)
@@ -102,7 +103,7 @@ class GymBatch:
         finished = [self._finish(int(index)) for index in rows]
         self._restart(observations, ended, ended | (resting & (self._resting == 0)), over)
         self.observations = observations
-        return Step(observations, rewards.astype(np.float32), ended, end_observations, finished, rows)
+        return Step(observations, rewards, ended, end_observations, finished, rows)
 
     def _own(self, actions: Float32) -> npt.NDArray[Any]:
         """The actions as the environment takes them."""
@@ -113,7 +114,7 @@ class GymBatch:
         scaled = space.low + (space.high - space.low) * (np.clip(actions, -1, 1) + 1) / 2
         return np.clip(scaled, space.low, space.high).astype(space.dtype)
 
-    def _mend_blow_ups(self, observations: Float32, rewards: npt.NDArray[np.float64]) -> None:
+    def _mend_blow_ups(self, observations: Float32, rewards: Float32) -> None:
         """What is no longer finite ends its episode here, unreported and counted."""
         blown = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
         if blown.any():

@@ -14,6 +14,7 @@ from core.envs import make
 from core.envs.base import Film
 from core.errors import NotFiniteError
 from core.events import (
+    AnswersReplayed,
     BatchCollected,
     DemonstrationRecorded,
     Event,
@@ -33,7 +34,7 @@ from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
 from core.oracle import pool_returns
 from core.queries import QuerySelector, predictions, scheduled
-from core.records import Float32
+from core.records import Float32, Query
 from core.reward.ensemble import RewardEnsemble, normalised, spread
 from core.reward.picture_ensemble import PictureEnsemble
 from core.reward.recent import Recent
@@ -78,6 +79,7 @@ class RolloutJob:
         self.version = -1
         self.outstanding: set[int] = set()
         self.usable: set[int] = set()
+        self._replayed = False
         self.demonstration_rng = generator(config.seed, "demonstrations")
 
     def receive(self, event: Event) -> None:
@@ -91,12 +93,20 @@ class RolloutJob:
             case RewardPublished(_, weights):
                 self.load_reward(weights)
             case PreferenceAdded(preference) | PreferenceChanged(preference):
+                self.selector.spare(preference.query.pair)
                 self.outstanding.discard(preference.query.id)
                 self.usable.discard(preference.id)
                 if preference.choice.mu is not None:
                     self.usable.add(preference.id)
             case PreferenceWithdrawn(preference_id):
                 self.usable.discard(preference_id)
+            case AnswersReplayed(waiting):
+                self._take_over(waiting)
+
+    def _take_over(self, waiting: tuple[Query, ...]) -> None:
+        """Counts as its own what is still before the labeller; what he has answered meanwhile was replayed."""
+        self._replayed = True
+        self.outstanding |= {query.id for query in waiting if self.selector.spare(query.pair)}
 
     def run(self) -> Iterator[Event | None]:
         if self.env_steps:
@@ -167,6 +177,8 @@ class RolloutJob:
     def _rewards(self, collected: Collected, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
         """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
         if self._on_true_reward:
+            if not np.isfinite(collected.true_rewards).all():
+                raise NotFiniteError("rollout", "the true reward")
             if self.task.pictures:  # as A.2 has it; most small batches have none to normalise by
                 return collected.true_rewards.clip(-1, 1)
             return normalised(collected.true_rewards[None], 1.0)
@@ -227,7 +239,7 @@ class RolloutJob:
 
     def _offer(self) -> Iterator[Event | None]:
         """Queries as the schedule wants them, or for a person enough to have some ready."""
-        if self._on_true_reward:
+        if self._on_true_reward or not self._replayed:  # or what is answered already would be offered again
             return
         if self.config.teacher == "human":
             missing = self.config.query.ready - len(self.outstanding)

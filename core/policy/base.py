@@ -66,7 +66,7 @@ class OnPolicyOptimiser(ABC):
     def __init__(self, network: ActorCritic, config: Config, rng: np.random.Generator) -> None:
         self.network = network
         self._config = config.policy
-        self._session_steps = config.steps
+        self._planned_steps = config.planned_steps
         self._rng = rng
         self._moments = Moments(network.mean.shape[0])
         self._scale = ReturnScale(config.policy.discount)
@@ -103,7 +103,7 @@ class OnPolicyOptimiser(ABC):
 
     def _decay(self, env_steps: int) -> None:
         """The step size falls linearly with the steps of the session (A.2)."""
-        done = min(1.0, env_steps / self._session_steps)
+        done = min(1.0, env_steps / self._planned_steps)
         self.optimiser.param_groups[0]["lr"] = self._config.learning_rate * (1 - self._config.decay * done)
 
     def _prepare(self, batch: BatchCollected) -> Prepared:

@@ -28,16 +28,19 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 _OF_ALGORITHMS = {name for preset in PRESETS.values() for name in preset}
-"""Settings that belong to the algorithm. The entropy bonus is none of them: in the paper it is the task's (A.1)."""
+"""Settings that belong to the algorithm."""
 
 
-def presets(task: Mapping[str, Any], algorithm: object = None) -> dict[str, Any]:
-    """Config changes, as for config.replaced, for a task that has these presets.
+def presets(task: Mapping[str, Any], papers: Mapping[str, Any], algorithm: object = None) -> dict[str, Any]:
+    """Config changes, as for config.replaced, for a task with these presets and these numbers of the paper's.
 
     algorithm None: the task's own, PPO where it names none. With another, what the task says of _OF_ALGORITHMS is
-    left out, since it was found for its own. Whether there is such an algorithm is the config's to say.
+    left out, since it was found for its own, and the paper's numbers go before the rest. Whether there is such an
+    algorithm is the config's to say.
     """
     own = task.get("policy.algorithm", "ppo")
     chosen = own if algorithm is None else str(algorithm)
-    fitting = {name: value for name, value in task.items() if chosen == own or name not in _OF_ALGORITHMS}
-    return {**PRESETS.get(chosen, {}), **fitting, "policy.algorithm": chosen}
+    if chosen == own:
+        return {**PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
+    fitting = {name: value for name, value in task.items() if name not in _OF_ALGORITHMS}
+    return {**PRESETS.get(chosen, {}), **fitting, **papers, "policy.algorithm": chosen}

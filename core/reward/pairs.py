@@ -70,6 +70,7 @@ class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
         self._moments: list[np.ndarray] = []
         """(2, inputs) of each preference: mean and variance of its inputs."""
         self._inputs = torch.zeros(0)
+        self._normalised = torch.zeros(0)
         self._normal: Tensor | None = None
         """The inputs of all preferences, normalised; None once one was added or removed."""
 
@@ -105,7 +106,12 @@ class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
         std = np.sqrt(np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-6))
         self._ensemble.mean = torch.as_tensor(means.mean(axis=0), dtype=torch.float32, device=self._device)
         self._ensemble.std = torch.as_tensor(std, dtype=torch.float32, device=self._device)
-        self._normal = (self._inputs[: len(self._moments)] - self._ensemble.mean) / self._ensemble.std
+        # In place: a block that is a little larger after each answer would leave the last one's hole behind.
+        if self._normalised.shape != self._inputs.shape:
+            self._normalised = torch.empty_like(self._inputs)
+        count = len(self._moments)
+        self._normal = torch.sub(self._inputs[:count], self._ensemble.mean, out=self._normalised[:count])
+        self._normal.div_(self._ensemble.std)
 
     def practice(self, rng: np.random.Generator) -> Drop | None:
         """Leaves out hidden units and scales the others up (A.2)."""

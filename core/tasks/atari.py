@@ -119,6 +119,16 @@ class AtariTask(Task):
     measure_title: str = "Score of a game"
     measure_tells_reward: bool = True
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
+    papers: Mapping[str, Any] = field(
+        default_factory=lambda: {
+            "reward.dropout": 0.5,
+            "reward.epochs_first": 200,
+            "reward.pace": 10,
+            "query.first_share": 0.25,
+            "query.first_labels": 500,
+        }
+    )
+    """A.2; on two cores they take hours (PRESETS says why)."""
 
     @property
     def step_seconds(self) -> float:

@@ -107,6 +107,8 @@ class Task:
     """Whether less of that figure is better."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
+    papers: Mapping[str, Any] = field(default_factory=dict)
+    """Those that stand in their place where another optimiser than the task's own is chosen: the paper's numbers."""
     pictures: tuple[int, int, int] | None = None
     """(frames, height, width) where observations are pictures: each is then a flat row of so many uint8 pixels, the
     oldest frame first, which the networks bring to the range 0 to 1. None where observations are float32 numbers."""
@@ -178,6 +180,8 @@ class RobotTask(Task):
     true_reward: Callable[[Physics], Float64] | None
     measure: Callable[[int, float], Measure]
     """(environments, seconds in a step) -> a fresh measure."""
+    papers: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
+    """A.1: the same for all but the Swimmer."""
     extras: tuple[str, ...] = ()
     """Fields of MuJoCo's data, as the last physics step left them, that an observation wants besides the state."""
     touch_points: tuple[tuple[str, float], ...] = ()

@@ -94,6 +94,9 @@ class FakeProcess:
     def stop(self, grace: float = 0.5) -> None:
         self.stopped = True
 
+    def kill(self) -> None:
+        self.die()
+
     def got(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.sent if isinstance(event, kind)]
 

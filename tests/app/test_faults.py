@@ -19,6 +19,7 @@ from app.remedies import remedy
 from core.config import Config, replaced
 from core.errors import Lack, UserError
 from core.events import (
+    AnswersJudged,
     AnswersReplayed,
     BatchCollected,
     ClipsRendered,
@@ -26,12 +27,15 @@ from core.events import (
     DemonstrationRecorded,
     Event,
     Failed,
+    JobState,
     Paused,
     PolicyPublished,
     PolicyUpdated,
     PreferenceAdded,
     PreferenceWithdrawn,
     QueryOffered,
+    ReplayRefused,
+    ReplayRendered,
     RewardFitted,
     RewardPublished,
     RolloutReported,
@@ -40,6 +44,7 @@ from core.events import (
     Waited,
 )
 from core.preferences import PreferenceStore
+from core.processes import JobSpec
 from core.session import Session
 from tests.app.fakes import Face, FakeProcess, make_frames, make_query, make_segment
 
@@ -70,7 +75,11 @@ def events() -> list[tuple[str, Event]]:
         ("reward", RewardPublished(1, {})),
         ("policy", PolicyPublished(1, {})),
         ("policy", PolicyUpdated(1, 1000, 0.01, 1.0, 0.5, 3, 0.1)),
+        ("reward", AnswersJudged(10**9, 1, np.zeros(0, np.int64), EMPTY)),
         ("clips", ClipsRendered(10**9, (make_frames(), make_frames()))),
+        ("clips", ReplayRendered(10**9, make_frames(), EMPTY, {})),
+        ("clips", ReplayRefused(10**9, "it can't be shown")),
+        ("policy", StateSaved("policy", 10**9, JobState({}, {}))),
     ]
 
 
@@ -206,6 +215,26 @@ def test_a_checkpoint_that_fails_stops_nothing_and_the_next_is_tried(
     qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
 
 
+def test_checkpoints_that_fail_one_after_the_other_are_told_of_once_until_one_is_saved(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, told = face.controller.checkpoints, list[str]()
+    face.controller.trouble_arose.connect(told.append)
+
+    def failing(session: Session, number: int, states: Any) -> None:
+        raise UserError(f"Checkpoint {number} can't be written: bring the folder back.")
+
+    for expected in (1, 2):
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "save", failing)
+            for _ in range(3):
+                with qtbot.waitSignal(checkpoints.refused):
+                    checkpoints.request()
+        assert len(told) == expected
+        with qtbot.waitSignal(checkpoints.saved):
+            checkpoints.request()
+
+
 def test_what_is_told_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(
     face: Face, qtbot: QtBot
 ) -> None:
@@ -232,32 +261,42 @@ def test_stopping_ends_even_when_the_last_checkpoint_fails(
 
 
 @pytest.mark.parametrize(
-    ("lack", "device", "button"),
+    ("job", "lack", "device", "button"),
     [
-        (Lack.GPU_MEMORY, "cuda", "Retry on the CPU"),
-        (Lack.GPU_MEMORY, "auto", "Retry on the CPU"),
-        (Lack.GPU_MEMORY, "cpu", "Retry with smaller batches"),
-        (Lack.MEMORY, "auto", "Retry with smaller batches"),
-        (Lack.NOTHING, "auto", "Restart"),
+        ("rollout", Lack.GPU_MEMORY, "cuda", "Retry on the CPU"),
+        ("policy", Lack.GPU_MEMORY, "auto", "Retry on the CPU"),
+        ("policy", Lack.GPU_MEMORY, "cpu", "Retry with smaller batches"),
+        ("reward", Lack.MEMORY, "auto", "Retry with smaller batches"),
+        ("rollout", Lack.MEMORY, "auto", "Restart"),
+        ("clips", Lack.MEMORY, "auto", "Restart"),
+        ("policy", Lack.NOTHING, "auto", "Restart"),
     ],
 )
-def test_what_lacked_memory_is_started_again_with_less(lack: Lack, device: str, button: str) -> None:
+def test_what_lacked_memory_is_started_again_with_less(job: str, lack: Lack, device: str, button: str) -> None:
     config = replaced(Config(), device=device)
-    found = remedy(lack, config)
+    found = remedy(Failed(job, "", "", lack), config)
     assert found.name == button
     assert (found.config.device == "cpu") == (button == "Retry on the CPU" or device == "cpu")
-    smaller = found.config.policy.minibatch < config.policy.minibatch
-    assert smaller == (found.config.reward.minibatch < config.reward.minibatch) == ("smaller" in button)
+    shrunk = {"policy": found.config.policy.minibatch, "reward": found.config.reward.minibatch}
+    whole = {"policy": config.policy.minibatch, "reward": config.reward.minibatch}
+    assert shrunk == {name: n // 2 if name == job and "smaller" in button else n for name, n in whole.items()}
 
 
-def test_batches_shrink_only_as_far_as_they_still_teach() -> None:
-    config = Config()
+def test_an_optimiser_that_takes_whole_batches_is_offered_no_smaller_ones() -> None:
+    config = replaced(Config(), policy__algorithm="a2c")
+    assert remedy(Failed("policy", "", "", Lack.MEMORY), config).name == "Restart"
+    assert remedy(Failed("reward", "", "", Lack.MEMORY), config).name == "Retry with smaller batches"
+
+
+@pytest.mark.parametrize(("job", "least"), [("policy", 64), ("reward", 8)])
+def test_batches_shrink_only_as_far_as_they_still_teach(job: str, least: int) -> None:
+    failed, config = Failed(job, "", "", Lack.MEMORY), Config()
     for _ in range(20):
-        config = remedy(Lack.MEMORY, config).config
-    assert (config.policy.minibatch, config.reward.minibatch) == (64, 8)
-    assert remedy(Lack.MEMORY, config).name == "Restart"
-    small = replaced(config, policy__minibatch=32, reward__minibatch=16)
-    assert remedy(Lack.MEMORY, small).config.policy.minibatch == 32
+        config = remedy(failed, config).config
+    assert getattr(config, job).minibatch == least
+    assert remedy(failed, config).name == "Restart"
+    small = replaced(config, **{f"{job}__minibatch": 5})
+    assert remedy(failed, small).config == small
 
 
 def test_the_button_says_and_does_it(face: Face, qtbot: QtBot) -> None:
@@ -282,6 +321,67 @@ def test_why_a_stage_failed_while_all_was_stopped_is_no_reason_for_a_later_end(f
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     assert "its process ended unexpectedly" in face.window.banner.text.text()
     assert face.window.banner.restart.text() == "Restart"
+
+
+class FullSystem:
+    """Makes so many processes of the engine, and then none any more."""
+
+    def __init__(self, face: Face, left: int) -> None:
+        self._make, self._left = face.engine, left
+
+    def __call__(self, spec: JobSpec) -> FakeProcess:
+        self._left -= 1
+        if self._left < 0:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return self._make(spec)
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_child_that_cannot_be_made_is_a_failure_like_another(face: Face, qtbot: QtBot, left: int) -> None:
+    crew = face.controller.crew
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    crew.make_process = FullSystem(face, left)
+    stop_button(face)
+    qtbot.waitUntil(lambda: "Too many open files" in face.window.banner.text.text())
+    assert face.window.banner.shows_failure and face.controller.state == State.FAILED
+    assert crew.running == ("reward", "clips") and all(p.started or p.stopped for p in face.engine.made)
+    crew.make_process = face.engine
+    stop_button(face)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert set(crew.running) == {"rollout", "policy", "reward", "clips"}
+
+
+def test_without_any_child_the_window_still_closes(face: Face, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(face.controller.stopped):
+        face.controller.stop()
+    face.controller.crew.make_process = FullSystem(face, 2)
+    face.controller.start()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    assert face.controller.state == State.FAILED and not face.controller.crew.running
+    with qtbot.waitSignal(face.window.closed):
+        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
+
+
+def test_a_film_for_which_no_child_can_be_made_is_refused_and_another_is_made(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    films, target = face.controller.films, face.folder.parent / "x.mp4"
+    with monkeypatch.context() as patch:
+        patch.setattr(films, "_make_process", FullSystem(face, 0))
+        with qtbot.waitSignal(films.film_refused) as refused:
+            films.make(target)
+    assert "Too many open files" in refused.args[0]
+    films.make(target)
+    with qtbot.waitSignal(films.film_ended):
+        films.cancel()
+
+
+def test_why_a_film_failed_is_in_the_log(face: Face, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    face.controller.films.make(face.folder.parent / "x.mp4")
+    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.films.film_ended) as told:
+        face.engine["film"].play(Failed("film", "RuntimeError: boom", "the trace"))
+    assert told.args == ["The film could not be made: RuntimeError: boom."] and "the trace" in caplog.text
 
 
 def test_save_and_quit_closes_after_a_failure(face: Face, qtbot: QtBot) -> None:

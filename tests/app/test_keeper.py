@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,13 +114,40 @@ def test_the_last_picture_is_the_middle_of_the_last_demonstration(face: Face, ke
 def test_a_summary_that_cannot_be_written_stops_nothing(
     face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
+    told_of: list[str] = []
+    face.controller.trouble_arose.connect(told_of.append)
     (face.folder / f"{summary.NAME}.part").mkdir()
-    keep(face)
+    keeper = keep(face)
     qtbot.waitUntil(lambda: "was not kept" in caplog.text)
+    keeper.write()
+    qtbot.waitUntil(lambda: caplog.text.count("was not kept") == 2)
+    assert len(told_of) == 1 and "The session's summary was not kept" in face.window.banner.text.text()
     assert not (face.folder / summary.NAME).exists()
+    (face.folder / f"{summary.NAME}.part").rmdir()
+    keeper.write()
+    qtbot.waitUntil((face.folder / summary.NAME).exists)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
+
+
+def test_a_session_that_was_moved_away_gets_no_ghost(
+    face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    keeper = keep(face)
+    qtbot.waitUntil((face.folder / summary.NAME).exists)
+    face.folder.rename(tmp_path / "away")
+    with qtbot.waitSignal(face.controller.trouble_arose) as told:
+        face.controller.checkpoints.request()
+    assert "bring the session's folder back" in told.args[0]
+    face.controller.demonstration_drawn.emit(Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100))
+    keeper.write()
+    qtbot.waitUntil(lambda: "picture was not kept" in caplog.text)
+    assert "summary was not kept" in caplog.text
+    assert not face.folder.exists()
+    (tmp_path / "away").rename(face.folder)
+    with qtbot.waitSignal(face.controller.checkpoints.saved):
+        face.controller.checkpoints.request()
 
 
 def test_a_damaged_summary_is_written_anew(

@@ -11,9 +11,11 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.answers import AnswerWorker
+from app.controller import State
 from app.labelling import HUMAN, ORACLE
 from core.errors import UserError
-from core.events import ClipsRequested, Event, PreferenceAdded, PreferenceWithdrawn
+from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, PreferenceWithdrawn
+from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
 from core.records import Choice, Preference, Query
 from tests.app.fakes import Face, make_query
@@ -59,7 +61,7 @@ def test_a_job_that_is_started_is_given_one_answer_after_the_other(face: Face, m
                 told.append((len(read), event.preference.id if isinstance(event, PreferenceAdded) else 0))
 
         worker = AnswerWorker(face.controller.session.store, {"reward": Port()})
-        worker._replay(store, ("reward",))
+        worker._replay(store, ("reward",), ())
     assert told == [(1, 1), (2, 2), (3, 3), (3, 0)]
 
 
@@ -152,6 +154,19 @@ def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face
     assert (again.query.left.states == first.left.states).all()
     assert len(again.engine["clips"].got(ClipsRequested)) == 1
     assert again.answers() == []
+
+
+def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: Face, qtbot: QtBot) -> None:
+    shown = make_query()
+    face.offer(shown, make_query())
+    face.engine["rollout"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(AnswersReplayed)) == 1)
+    ((waiting,),) = [told.waiting for told in face.engine["rollout"].got(AnswersReplayed)]
+    assert face.query is shown and waiting.id == shown.id
+    assert waiting.pair == pair_of(fingerprint(shown.left), fingerprint(shown.right))
 
 
 def test_a_restarted_session_gives_the_jobs_every_answer_in_order(open_face: Callable[..., Face], qtbot: QtBot) -> None:

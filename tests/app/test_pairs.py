@@ -72,9 +72,19 @@ def test_what_a_new_rollout_does_not_know_is_forgotten() -> None:
     pairs, _ = filled(3)
     shown = pairs.advance()
     pairs.offer(make_query())
+    assert shown is not None and pairs.kept == (shown.query,)
     pairs.forget_offered()
     assert pairs.shown is shown
-    assert pairs.advance() is None and pairs.to_draw() == []
+    assert pairs.advance() is None and pairs.to_draw() == [] and pairs.kept == ()
+
+
+def test_a_pair_that_was_taken_back_is_kept_while_it_is_drawn() -> None:
+    pairs, _ = filled(3)
+    pairs.advance()
+    _, query = pairs.draw_first(make_query())
+    assert pairs.kept == (query,)
+    pairs.forget_offered()
+    assert pairs.kept == (query,) and pairs.waits_for_taken_back
 
 
 def test_what_was_being_drawn_can_be_asked_for_again() -> None:

@@ -78,6 +78,16 @@ def test_frames_that_are_missed_are_left_out(clock: FrameClock, time: Clock, sho
     assert shown == [0, 3] and clock.deadline == pytest.approx(50.2)
 
 
+def test_after_hours_of_sleep_one_frame_is_shown_and_the_loop_goes_on(
+    clock: FrameClock, time: Clock, shown: list[int]
+) -> None:
+    shown.clear()
+    time.now += 8 * 3600 + 0.15
+    clock.tick()
+    assert shown == [3] and play_frames(clock, time, 2) == pytest.approx([0.05] * 2)
+    assert shown == [3, 4, 5]
+
+
 def test_another_speed_keeps_the_frame_on_screen(clock: FrameClock, time: Clock, shown: list[int]) -> None:
     play_frames(clock, time, 3)
     clock.resume()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.previews import Preview, Previews, cache_folder
 from core.version import VERSION
-from tests.app.drawers import Drawers
+from tests.app.drawers import Drawer, Drawers
 
 Open = Callable[..., tuple[Previews, Drawers]]
 
@@ -66,6 +67,22 @@ def test_they_are_drawn_one_after_the_other_by_one_child_that_then_ends(open_pre
     assert drawers.asked == ["a", "b", "c"]
     qtbot.waitUntil(lambda: all(drawer.stopped for drawer in drawers.made))
     assert len(drawers.made) == 1
+
+
+@pytest.mark.parametrize("where", ["make", "send"])
+def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_drawn(
+    open_previews: Open, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    previews, _ = open_previews()
+    with monkeypatch.context() as patch:
+        patch.setattr(Drawers if where == "make" else Drawer, "__call__" if where == "make" else "send", refuse)
+        with qtbot.waitSignal(previews.preview_refused) as refused:
+            previews.request("a")
+    assert refused.args[0] == "a" and "Too many open files" in refused.args[1]
+    brought(qtbot, previews, "b")
 
 
 def test_a_task_that_cannot_be_drawn_is_told_and_logged(

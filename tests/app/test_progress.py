@@ -78,3 +78,20 @@ def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock:
     assert progress.seconds_to_next_offer == pytest.approx(1)
     progress.offered()
     assert progress.seconds_to_next_offer == pytest.approx(6)
+
+
+def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Progress, clock: Clock) -> None:
+    progress.run(True)
+    for _ in range(30):
+        clock.now += 2
+        progress.passed()
+    clock.now += 8 * 3600  # without a sign of life
+    progress.passed()
+    clock.now += 5
+    assert progress.seconds == pytest.approx(30 * 2 + 60 + 5)
+    progress.answered()
+    assert (progress.labels_per_minute, progress.steps_per_second) == (1, 0)
+    progress.run(False)
+    clock.now += 3600
+    progress.passed()
+    assert progress.seconds == pytest.approx(125)

@@ -135,6 +135,12 @@ def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
     assert usual_start("gym:ALE/Pong-v5") == 7.0
 
 
+def test_a_start_through_which_the_computer_slept_is_not_kept() -> None:
+    keep_start("reacher", 7.0)
+    keep_start("reacher", 8 * 3600.0)
+    assert usual_start("reacher") == 7.0
+
+
 def test_later_pairs_are_counted_down_to_at_the_recent_pace(
     face: Face, qtbot: QtBot, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

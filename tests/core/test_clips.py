@@ -153,6 +153,15 @@ def test_a_clip_becomes_a_video(renderer: ClipRenderer, tmp_path: Path) -> None:
     assert difference(read, clip.pixels) < 8 < difference(np.zeros_like(read), clip.pixels)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_video_for_which_the_disk_has_no_room_is_told_of_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "clip.mp4.part").symlink_to("/dev/full")
+    noise = np.random.default_rng(0).integers(0, 255, (40, 64, 64, 3), np.uint8)
+    with pytest.raises(UserError, match="clip.mp4 can't be written .*No space left"):
+        write_video(tmp_path / "clip.mp4", Frames(noise, 30.0))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", ["clip.gif", "clip", "nowhere/clip.mp4"])
 def test_a_place_that_takes_no_video_is_told_in_one_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError) as refused:

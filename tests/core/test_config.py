@@ -55,6 +55,8 @@ def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
         ("labels", 1.5),
         ("labels", "many"),
         ("labels", None),
+        ("query__half_life", float("inf")),
+        ("policy__learning_rate", float("nan")),
         ("steps", 0),
         ("seed", -1),
         ("teacher", "cat"),

@@ -232,6 +232,11 @@ def test_a_child_that_cannot_read_what_it_was_sent_fails_instead_of_waiting() ->
         (MemoryError(), Lack.MEMORY),
         (np._core._exceptions._ArrayMemoryError((10**9,), np.dtype(np.float64)), Lack.MEMORY),  # type: ignore[attr-defined]
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB."), Lack.GPU_MEMORY),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), Lack.GPU_MEMORY),
+        (RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"), Lack.GPU_MEMORY),
+        (RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), Lack.GPU_MEMORY),
+        (RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"), Lack.MEMORY),
+        (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), Lack.NOTHING),
         (RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"), Lack.MEMORY),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), Lack.MEMORY),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), Lack.NOTHING),

@@ -43,9 +43,10 @@ class Walk(gymnasium.Env[Any, Any]):
         done: Any = Box(np.float32([-2.0, 0.0]), np.float32([2.0, 10.0])),  # noqa: B008 - never changed
         fails_at: int = -1,
         nan_at: int = -1,
+        fortune_at: int = -1,
     ) -> None:
         self.render_mode, self.observation_space, self.action_space = render_mode, seen, done
-        self._life, self._fails_at, self._nan_at = life, fails_at, nan_at
+        self._life, self._fails_at, self._nan_at, self._fortune_at = life, fails_at, nan_at, fortune_at
         self._age, self._luck = 0, 0.0
 
     def reset(self, **given: Any) -> tuple[np.ndarray, dict[str, Any]]:
@@ -60,7 +61,8 @@ class Walk(gymnasium.Env[Any, Any]):
         if self._age == self._fails_at:
             raise RuntimeError("the wheels came off")
         self._age += 1
-        return self._seen(), float(np.ravel(action)[0]), self._age >= self._life, False, {}
+        reward = 1e39 if self._age == self._fortune_at else float(np.ravel(action)[0])
+        return self._seen(), reward, self._age >= self._life, False, {}
 
     def render(self) -> np.ndarray:
         """The brighter, the older."""
@@ -165,8 +167,10 @@ def test_ends_are_spread_over_time_and_partial_episodes_not_reported(batch: Make
     assert [len(step.finished) for step in steps if step.ended.any()] == [0, 0, 1]
 
 
-def test_a_number_that_is_none_ends_the_episode_unreported(batch: MakeBatch) -> None:
-    registered(nan_at=3)
+@pytest.mark.parametrize("fault", ["nan_at", "fortune_at"])
+def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: MakeBatch) -> None:
+    """A reward that single precision can't hold would be infinite to whoever learns from it."""
+    registered(**{fault: 3})
     env = batch(count=1)
     steps = forward(env, 4)
     assert env.blow_ups == 1

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.envs.base import Step
 from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersReplayed,
@@ -34,6 +35,7 @@ from core.events import (
 )
 from core.jobs import build
 from core.jobs.acting import Actor, untrained_policy
+from core.jobs.rollout import RolloutJob
 from core.processes import JobSpec
 from core.records import Choice
 from core.tasks import find
@@ -46,6 +48,8 @@ class Played:
     def __init__(self, name: str, state: Any = None, **changes: Any) -> None:
         self.config = tiny(**changes)
         self.job = build(JobSpec(name, self.config.to_dict(), state))
+        if name == "rollout":
+            self.job.receive(AnswersReplayed())  # there was none, or the test replays them itself
         self._events: Iterator[Event | None] = self.job.run()
 
     def turn(self, *received: Event) -> list[Event]:
@@ -154,6 +158,22 @@ def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
     assert gains[0].min() >= 0 and gains[0].max() > 0.5
     assert gains[1] == pytest.approx(gains[0] / 2, abs=1e-5)
     assert gains[2] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) -> None:
+    rollout = Played("rollout", teacher="none", labels=0)
+    assert isinstance(rollout.job, RolloutJob)
+    step = rollout.job.env.step
+
+    def spoiled(actions: np.ndarray) -> Step:
+        taken = step(actions)
+        taken.true_rewards[0] = value
+        return taken
+
+    rollout.job.env.step = spoiled  # type: ignore[method-assign]
+    with pytest.raises(NotFiniteError, match="rollout: the true reward"):
+        rollout.turn(published(rollout, 0))
 
 
 def test_the_reported_correlation_is_the_predictors_own() -> None:

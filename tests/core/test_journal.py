@@ -7,10 +7,12 @@ import json
 import logging
 import os
 import queue
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core import journal, processes
@@ -123,6 +125,44 @@ def test_the_diagnostics_name_neither_the_person_nor_the_place(tmp_path: Path, m
 def test_a_short_or_common_name_is_no_reason_to_spoil_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "al")
     assert without_names("al fine", tmp_path) == "al fine"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("moved from /data/jane_roe/x today", "moved from <path> today"),
+        ("read //fileserver/users/jroe/x.npz", "read <path>/x.npz"),
+        ("/home/jane-old/notes.txt: gone", "<path>/notes.txt: gone"),
+        ("/home/jane-old", "<path>"),
+        ("[Errno 2] No such file: '/mnt/Jane Roe's disk/a b.txt'", "[Errno 2] No such file: '<path>"),
+        ("see /media/Jane Roe/disk/a.txt, and go on", "see <path>/a.txt, and go on"),
+        ("C:\\Users\\jroe\\run 1\\log.txt: full", "<path>/log.txt: full"),
+        ("\\\\server\\jroe\\x", "<path>"),
+        ('{"folder": "D:\\\\jroe\\\\s"}', '{"folder": "<path>"}'),
+        ("~/clients/acme", "<path>"),
+        ("file:///srv/jroe/x.html", "file:<path>/x.html"),
+        ("folder=/srv/jroe", "folder=<path>"),
+        ("120.5 steps/s, 3/4 of them; and/or", "120.5 steps/s, 3/4 of them; and/or"),
+        ("https://download.pytorch.org/whl/cpu", "https://download.pytorch.org/whl/cpu"),
+        ("gym:ALE/Pong-v5", "gym:ALE/Pong-v5"),
+        ("al@box", "<person>@box"),
+    ],
+)
+def test_of_other_paths_only_a_files_own_name_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, left: str
+) -> None:
+    monkeypatch.setenv("LOGNAME", "al")
+    changed = without_names(text, tmp_path)
+    assert changed.startswith(left) and not re.search("jane|roe|acme", changed, re.IGNORECASE)
+    assert changed == left or "'" in left
+
+
+def test_where_in_the_program_something_happened_stays(tmp_path: Path) -> None:
+    ours, libraries = Path(journal.__file__), Path(np.__file__)
+    text = f'File "{ours}", line 3, in f\nFile "{libraries}", line 4, in g'
+    changed = without_names(text, tmp_path).replace("\\", "/")
+    assert changed.startswith('File "<program>/core/journal.py", line 3, in f')
+    assert changed.endswith('/numpy/__init__.py", line 4, in g') and '"<python>' in changed
 
 
 def test_diagnostics_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +17,8 @@ from core.__main__ import main
 from core.errors import UserError
 from core.session import Session
 from tests.core.builders import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
@@ -85,3 +89,14 @@ def test_the_disk_is_that_of_the_nearest_folder(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(shutil, "disk_usage", usage)
     machine.require_room(tmp_path / "deep" / "down", 5000)
     assert asked == [tmp_path]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
+def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
+    script = (
+        "import psutil; from core.machine import give_back; me = psutil.Process();"
+        "blocks = [bytes(60_000) for _ in range(4000)]; blocks[:-1] = [bytes(10)] * 3999; held = me.memory_info().rss;"
+        "give_back(); print(held - me.memory_info().rss)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    assert int(done.stdout) > 100_000_000

@@ -148,8 +148,9 @@ def test_a_restored_policy_goes_on_exactly(algorithm: str, discrete: bool) -> No
 
 
 @every
-def test_the_step_size_falls_to_its_share_at_the_sessions_end(algorithm: str) -> None:
-    made = optimiser(algorithm, learning_rate=0.01, decay=0.75, steps=1000)
+@pytest.mark.parametrize("length", [{"steps": 1000}, {"steps": 10**12, "horizon": 1000}], ids=["headless", "window"])
+def test_the_step_size_falls_to_its_share_at_the_planned_end(algorithm: str, length: dict[str, int]) -> None:
+    made = optimiser(algorithm, learning_rate=0.01, decay=0.75, **length)
     batch = one_step(made.network, 0)
     found = []
     for env_steps in (0, 500, 1000, 5000):

@@ -9,7 +9,7 @@ import pytest
 
 from core import oracle
 from core.config import Config, OracleConfig, replaced
-from core.errors import UserError
+from core.errors import NotFiniteError, UserError
 from core.records import Answer, Choice, PoolReturns, Query
 from tests.core.builders import query, segment
 
@@ -61,6 +61,11 @@ def test_nothing_but_the_true_reward_counts() -> None:
 def test_sides_swapped_choices_swap() -> None:
     assert judged([1, 2, 3.5], [1, 2, 3]) is Choice.LEFT
     assert judged([1, 2, 3], [1, 2, 3.5]) is Choice.RIGHT
+
+
+def test_rewards_that_are_no_numbers_are_not_judged() -> None:
+    with pytest.raises(NotFiniteError, match="the true reward"):
+        judged([math.inf, 1], [math.inf, 2])
 
 
 def test_without_a_true_reward_there_is_no_oracle() -> None:

@@ -193,6 +193,14 @@ def one_sentence(refused: pytest.ExceptionInfo[UserError], path: Path) -> str:
     return text
 
 
+def test_each_answer_is_synced(opened: Open) -> None:
+    """Without it a power cut would take the last ones, which no kill shows."""
+    store = opened()
+    store.add(query(1), Choice.LEFT, "human")
+    pragmas = {name: store._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")}
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2}
+
+
 def test_a_file_of_another_kind_is_refused_and_left_alone(opened: Open, tmp_path: Path) -> None:
     path = tmp_path / "preferences.sqlite"
     path.write_text("my shopping list\n" * 100)

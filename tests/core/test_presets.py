@@ -21,8 +21,13 @@ from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, find
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
 
-def made(*, task: dict[str, Any], algorithm: str | None = None) -> Config:
-    return replaced(Config(), **presets(task, algorithm))
+def made(*, task: dict[str, Any], papers: dict[str, Any] | None = None, algorithm: str | None = None) -> Config:
+    return replaced(Config(), **presets(task, papers or {}, algorithm))
+
+
+def made_of(name: str, algorithm: str | None = None) -> Config:
+    task = find(name)
+    return replaced(Config(task=name), **presets(task.presets, task.papers, algorithm))
 
 
 def test_there_are_presets_for_every_optimiser() -> None:
@@ -45,8 +50,13 @@ def test_the_papers_numbers() -> None:
 
 @pytest.mark.parametrize("robot", PAPER_ROBOTS)
 def test_the_robots_labelling_rate_halves_within_the_session(robot: str) -> None:
-    config = made(task=dict(find(robot).presets))
+    config = made_of(robot)
     assert config.query.half_life == config.steps / 5
+
+
+@pytest.mark.parametrize("robot", [*PAPER_ROBOTS, "hopper-backflip"])
+def test_trpo_has_the_papers_entropy_bonus_on_every_robot(robot: str) -> None:
+    assert made_of(robot, "trpo").policy.entropy_bonus == (0.001 if robot == "swimmer" else 0.01)
 
 
 def test_without_a_choice_the_task_has_its_way() -> None:
@@ -118,11 +128,13 @@ def test_a_resumed_session_keeps_its_algorithm(
 
 @pytest.mark.parametrize("task", PAPER_GAMES)
 def test_games_have_the_papers_numbers_where_they_do_not_say_why_not(task: str) -> None:
-    config = replaced(Config(task=task), **presets(find(task).presets))
+    config = made_of(task)
     assert (config.reward.std, config.reward.latest, config.reward.members) == (0.05, 3000, 3)
     assert (config.query.half_life, config.policy.discount, config.policy.entropy_bonus) == (1.25e6, 0.99, 0.01)
     assert (config.policy.algorithm, config.policy.vision) == ("ppo", "small")
     assert 300 <= first_labels(config.labels, config.query) <= 500
-    a2c = replaced(Config(task=task), **presets(find(task).presets, "a2c"))
+    a2c = made_of(task, "a2c")
     assert (a2c.rollout.environments, a2c.rollout.steps, a2c.policy.vision) == (16, 5, "nature")
     assert (a2c.policy.learning_rate, a2c.reward.std) == (7e-4, 0.05)
+    assert (a2c.reward.dropout, a2c.reward.epochs_first, a2c.reward.pace) == (0.5, 200, 10)
+    assert first_labels(5500, a2c.query) == 500

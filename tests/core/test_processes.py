@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import functools
 import os
+import queue
 import signal
+import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing import shared_memory
@@ -16,6 +21,7 @@ import numpy as np
 import psutil
 import pytest
 
+from core import processes
 from core.events import (
     BatchCollected,
     ClipsRendered,
@@ -32,6 +38,7 @@ from core.events import (
     Waited,
 )
 from core.processes import Envelope, JobDiedError, JobProcess, JobSpec, decode, encode
+from tests.core import failing
 from tests.core.builders import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -198,6 +205,82 @@ def test_a_job_that_fails_says_so_and_ends(start: Start) -> None:
     assert child.pid is not None and is_gone(child.pid)
 
 
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("rollout", RuntimeError("as injected")),
+        ("reward", RuntimeError("as injected")),
+        ("policy", OSError(errno.EIO, "as injected")),
+        ("clips", BrokenPipeError(errno.EPIPE, "as injected")),  # of its own: nobody has left the pipe
+    ],
+)
+def test_whatever_a_job_raises_is_told_of(
+    start: Start, monkeypatch: pytest.MonkeyPatch, name: str, error: Exception
+) -> None:
+    monkeypatch.setattr("core.processes._child", functools.partial(failing.child, error=error))
+    child = start(name)
+    failed = failure_of(child)
+    assert failed.job == name and "as injected" in failed.summary and "Traceback" in failed.text
+    assert child.pid is not None and is_gone(child.pid)
+
+
+def test_an_event_whose_arrays_are_gone_fails_the_job_and_is_not_taken_for_the_parents_end(start: Start) -> None:
+    child = start("policy")
+    next_of(child, Waited)
+    child._pipe.send(Envelope(b"", "no_such_block", (100_000,)))
+    assert "FileNotFoundError" in failure_of(child).summary
+
+
+class Mailbox:
+    """A pipe's end from which this comes, and then this is raised."""
+
+    def __init__(self, *items: Envelope | Exception) -> None:
+        self._items = list(items)
+
+    def poll(self, timeout: float) -> bool:
+        return True
+
+    def recv(self) -> Envelope:
+        item = self._items.pop(0)
+        if isinstance(item, Exception):
+            raise item
+        return item
+
+
+@pytest.mark.parametrize("number", [errno.ENOMEM, errno.EMFILE, errno.EPIPE])
+@pytest.mark.parametrize("where", ["decode", "recv"])
+def test_what_the_system_refuses_while_an_event_is_taken_in_reaches_the_job(
+    monkeypatch: pytest.MonkeyPatch, number: int, where: str
+) -> None:
+    error = OSError(number, os.strerror(number))
+
+    def refuse(envelope: Envelope) -> Event:
+        raise error
+
+    def end(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr("os._exit", end)
+    if where == "decode":
+        monkeypatch.setattr(processes, "decode", refuse)
+    inbox: Any = queue.SimpleQueue()
+    pipe: Any = Mailbox(encode(Waited("rollout", "why")) if where == "decode" else error)
+    if where == "recv" and number == errno.EPIPE:
+        with pytest.raises(SystemExit):
+            processes._listen(pipe, inbox)
+    else:
+        processes._listen(pipe, inbox)
+        assert inbox.get_nowait().error is error
+
+
+def test_the_parent_too_tells_a_child_that_died_from_an_event_that_it_cannot_take_in() -> None:
+    child = JobProcess(JobSpec("policy", tiny().to_dict()))
+    child._child_end.send(Envelope(b"", "no_such_block", (100_000,)))
+    with pytest.raises(FileNotFoundError):
+        child.receive(1.0)
+    child.stop()
+
+
 def test_a_killed_child_is_noticed_with_its_signal(start: Start) -> None:
     child = start("policy")
     next_of(child, PolicyPublished)
@@ -224,10 +307,72 @@ def test_what_could_not_be_sent_leaves_no_shared_memory_behind(start: Start, mon
         shared_memory.SharedMemory(made[-1].block)
 
 
+def held_up(act: Callable[[], Any]) -> threading.Thread:
+    """Started, and left alone for so long that it would have ended if it could."""
+    thread = threading.Thread(target=act, daemon=True)
+    thread.start()
+    thread.join(1.0)
+    assert thread.is_alive()
+    return thread
+
+
+def send_until_it_is_gone(child: JobProcess) -> None:
+    with pytest.raises(JobDiedError):
+        while True:
+            child.send(RewardPublished(1, {"small": np.zeros(1000)}))
+
+
+def test_a_child_that_does_not_read_any_more_is_ended_all_the_same(start: Start) -> None:
+    child = start("policy")
+    next_of(child, PolicyPublished)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGSTOP)
+    sender = held_up(lambda: send_until_it_is_gone(child))  # the pipe is full
+    stopper = threading.Thread(target=child.stop, daemon=True)
+    stopper.start()
+    stopper.join(5.0)
+    sender.join(5.0)
+    assert not stopper.is_alive() and not sender.is_alive() and is_gone(child.pid)
+
+
+def test_whoever_waits_for_the_rest_of_an_event_is_freed_by_killing_the_child() -> None:
+    child, ended = JobProcess(JobSpec("policy", tiny().to_dict())), list[JobDiedError]()
+    half = os.dup(child._child_end.fileno())
+    child.start()
+    next_of(child, Waited)
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGSTOP)
+    while child.receive(0.1):
+        pass
+    os.write(half, struct.pack("!i", 1000))  # as the pipe begins an event of 1,000 bytes
+    os.close(half)
+
+    def receive() -> None:
+        with pytest.raises(JobDiedError) as died:
+            child.receive(1.0)
+        ended.append(died.value)
+
+    receiver = held_up(receive)
+    child.kill()
+    receiver.join(5.0)
+    child.stop()
+    assert not receiver.is_alive() and ended[0].exit_code == -signal.SIGKILL
+
+
+def test_one_that_was_never_started_is_let_go() -> None:
+    child = JobProcess(JobSpec("policy", tiny().to_dict()))
+    child.kill()
+    child.stop()
+    child.stop()
+    with pytest.raises(JobDiedError):
+        child.send(Waited("rollout", "why"))
+
+
 PARENT = """
 import sys
 from core.events import Paused, StateRequested, StateSaved
 from core.processes import JobProcess, JobSpec
+from tests.core import failing
 from tests.core.builders import tiny
 if __name__ == "__main__":
     child = JobProcess(JobSpec("policy", tiny().to_dict()))

@@ -90,6 +90,11 @@ def test_the_schedule_never_goes_back() -> None:
     assert set(due) == set(range(25, 100))  # one at a time
 
 
+def test_one_label_at_least_is_asked_of_the_untrained_policy() -> None:
+    """Without any there would be no reward, and nothing would ever begin."""
+    assert labels_due(0, 8, TOTAL, schedule(first_share=0.0)) == 1
+
+
 def test_no_labels_no_queries() -> None:
     assert labels_due(TOTAL, 0, TOTAL, schedule()) == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,7 +52,7 @@ class Shown:
         if isinstance(event, PolicyUpdated):
             self.updates += 1
             if self.updates == self._stop_after:
-                raise KeyboardInterrupt
+                signal.raise_signal(signal.SIGINT)
 
 
 def reproduced(out: Path, shown: Shown, seeds: tuple[int, ...] = (0,), settings: Any = SETTINGS) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sqlite3
 import time
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from core import mark, schema, seals
 from core.errors import UserError
 from core.preferences import PreferenceStore
 from core.records import Choice
+from core.rescue import rescued
 from tests.core.builders import query
 
 
@@ -106,6 +109,62 @@ def test_a_flipped_bit_in_a_segment_is_noticed(path: Path) -> None:
     at = content.index(states[:64])
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     assert "does not match its checksum" in refused(path)
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_a_flipped_bit_in_the_version_is_mended(
+    path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, bit: int
+) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:63] + bytes([whole[63] ^ 1 << bit]) + whole[64:])
+    with closing(PreferenceStore(path, read_only=True)) as reader:
+        assert reader.count() == 2
+    with caplog.at_level(logging.WARNING), closing(PreferenceStore(path)) as store:
+        assert [p.query.id for p in store.all()] == [0, 1]
+    assert "version was damaged" in caplog.text
+    assert path.read_bytes()[60:64] == whole[60:64] == (3).to_bytes(4, "big")
+
+
+def test_a_later_version_seals_its_own_and_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as later:
+        later.setattr(schema, "VERSION", 4)
+        later.setattr(schema, "_STEPS", {3: "ALTER TABLE preferences ADD COLUMN mood REAL;"})
+        with closing(PreferenceStore(path)) as store:
+            assert len(store.all()) == 2
+    assert "newer Somersault" in refused(path)
+
+
+def test_a_store_from_before_versions_were_sealed_has_it_sealed_by_the_next_answer(path: Path) -> None:
+    change(path, "DELETE FROM seals WHERE preference = 0")
+    with closing(PreferenceStore(path)) as store:
+        store.add(query(5), Choice.TIE, "human")
+    change(path, "PRAGMA user_version=7")
+    with closing(PreferenceStore(path)) as store:
+        assert len(store.all()) == 3
+
+
+@pytest.mark.parametrize("looked_through", [0, 256 << 20])
+@pytest.mark.parametrize("table", ["preferences", "seals"])
+def test_rows_that_a_page_has_forgotten_are_missed_in_a_large_store_too(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_through: int, table: str
+) -> None:
+    """One flipped bit in the number of rows on a page: SQLite sees fewer, and finds nothing wrong."""
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    content = bytearray(path.read_bytes())
+    rows = (page - 1) * 4096 + 4
+    assert content[rows] in (3, 4)
+    content[rows] &= 2 if content[rows] == 3 else 0
+    path.write_bytes(content)
+    mark.beside(path).unlink()
+    monkeypatch.setattr(seals, "_LOOKED_THROUGH", looked_through)
+    assert "preferences export" in refused(path)
+
+
+def test_a_row_that_is_missing_counts_as_lost(path: Path) -> None:
+    change(path, "DELETE FROM preferences WHERE id = 2")
+    found, lost = rescued(path)
+    assert [kept.preference.id for kept in found] == [1, 3] and lost == 1
 
 
 def test_a_store_from_before_there_were_checksums_gets_them(path: Path) -> None:

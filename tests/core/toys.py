@@ -18,10 +18,10 @@ _SMALL = {"hidden": 16, "learning_rate": 1e-2, "epochs": 5, "minibatch": 64, "en
 
 
 def optimiser(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **numbers: Any) -> OnPolicyOptimiser:
-    """For observations of 2 numbers and actions of 1, or 3 to choose from. numbers: of PolicyConfig, or `steps`."""
-    steps = numbers.pop("steps", 1_000_000)
+    """For observations of 2 numbers and actions of 1, or 3 to choose from. numbers: PolicyConfig's, steps, horizon."""
+    steps, horizon = numbers.pop("steps", 1_000_000), numbers.pop("horizon", 0)
     changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **numbers}.items()}
-    config = replaced(Config(), steps=steps, **changes)
+    config = replaced(Config(), steps=steps, query__horizon=horizon, **changes)
     start = torch.Generator().manual_seed(seed)
     network = actor_critic(2, 3 if discrete else 1, discrete, config.policy, start)
     made = OPTIMISERS[algorithm](network, config, np.random.default_rng(seed))

@@ -7,22 +7,40 @@ import shlex
 import shutil
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 _PATIENCE_SECONDS = 900
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def newest_bundle() -> Path | None:
-    """The folder named by SOMERSAULT_BUNDLE, or the newest that packaging/build.py made; None where there is none."""
+    """The folder named by SOMERSAULT_BUNDLE, or the newest that packaging/build.py made; None where there is none.
+
+    Of two flavours of one commit, which are equally old, the one without CUDA.
+    """
     if named := os.environ.get("SOMERSAULT_BUNDLE"):
         return Path(named)
     made = [path.parent for path in (ROOT / "packaging/dist").glob("*/somersault")]
-    return max(made, key=lambda path: (path / "somersault").stat().st_mtime_ns, default=None)
+    return max(made, key=lambda path: ((path / "somersault").stat().st_mtime_ns, "+" not in path.name), default=None)
+
+
+_FOUND = newest_bundle()
+BUNDLE = _FOUND or Path()
+PROGRAM = BUNDLE / "somersault"
+HAS_CUDA = (BUNDLE / "lib/_internal/torch/lib/libtorch_cuda.so").exists()
+needs_bundle = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the launcher and its checks are Linux's"),
+    pytest.mark.skipif(_FOUND is None, reason="no bundle: python3 packaging/build.py --folder-only"),
+]
 
 
 @contextmanager
@@ -80,12 +98,17 @@ def taught(
         stderr=subprocess.PIPE,
         text=True,
     ) as program:
-        deadline = time.monotonic() + _PATIENCE_SECONDS
-        while program.poll() is None and answers(folder) < least and time.monotonic() < deadline:
-            time.sleep(0.5)
+        wait_for_answers(program, folder, least)
         program.terminate()
         output, errors = program.communicate(timeout=60)
     return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
+
+
+def wait_for_answers(program: subprocess.Popen[str], folder: Path, least: int) -> None:
+    """Until there are so many in that session, the program ends, or patience does."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while program.poll() is None and answers(folder) < least and time.monotonic() < deadline:
+        time.sleep(0.5)
 
 
 def answers(folder: Path) -> int:
@@ -101,6 +124,14 @@ def with_mounts(mounts: Sequence[str], command: Sequence[object]) -> list[str]:
     """The command, in a view of the file system of its own, in which these mount commands have been carried out."""
     script = " && ".join([*(f"mount {arguments}" for arguments in mounts), f"exec {shlex.join(map(str, command))}"])
     return ["unshare", "--mount", "sh", "-c", script]
+
+
+def with_driver(folder: Path, newest_cuda: int) -> dict[str, str]:
+    """What has programs find a stand-in for NVIDIA's driver, which knows that CUDA: 1000 * major + 10 * minor."""
+    source = folder / "driver.c"
+    source.write_text(f"int cuDriverGetVersion(int *version) {{ *version = {newest_cuda}; return 0; }}\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1"), str(source)], check=True)
+    return {"LD_LIBRARY_PATH": str(folder)}
 
 
 def may_mount() -> bool:

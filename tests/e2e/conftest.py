@@ -11,6 +11,7 @@ import torch
 from PySide6.QtCore import QSettings
 
 from tests.core.builders import tiny
+from tests.e2e.bundle import screen
 from tests.e2e.taught import Taught, Teach
 
 
@@ -25,6 +26,13 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     folder = str(tmp_path_factory.mktemp("settings"))
     monkeypatch.setenv("XDG_CONFIG_HOME", folder)
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, folder)
+
+
+@pytest.fixture(scope="module")
+def display() -> Iterator[str]:
+    """The DISPLAY of a virtual screen that only this module's tests draw on."""
+    with screen() as name:
+        yield name
 
 
 @pytest.fixture

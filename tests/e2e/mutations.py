@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from core import writelog
 from core.checkpoint import kept, load_newest, save_checkpoint
 from core.events import JobState
 
@@ -223,6 +224,7 @@ def liar(path: Path, rng: Rng) -> None:
 ANY: tuple[Mutation, ...] = (flipped, flipped_early, truncated, extended, zeroed, swapped, foreign, empty, oversized)
 OF_CHECKPOINT: tuple[Mutation, ...] = (*ANY, missing, long_header, sparse, odd_state, odd_state)
 OF_STORE: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse, beside, beside)
+OF_LOG: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse)
 OF_CONFIG: tuple[Mutation, ...] = (*ANY, missing, nested, sparse, odd_value, odd_value, odd_value, odd_value)
 OF_FILE: tuple[Mutation, ...] = (*ANY, flipped_late, flipped_late, sparse, path_trick, link, bomb, liar, liar)
 
@@ -231,8 +233,11 @@ def _pick(mutations: tuple[Mutation, ...], rng: Rng) -> Mutation:
     return mutations[rng.integers(len(mutations))]
 
 
-def mutated(session: Path, packed: Path, place: Path, rng: Rng) -> tuple[Path, str]:
-    """A spoiled copy under `place` of the session's folder, or of it as one file; and what was done to what."""
+def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) -> tuple[Path, str]:
+    """A spoiled copy under `place` of the session's folder, or of it as one file; and what was done to what.
+
+    killed: its folder as a kill leaves it, with answers in the store's log that the store itself lacks
+    """
     if rng.random() < 0.3:
         copy = place / "shared.somersault"
         shutil.copy(packed, copy)
@@ -240,10 +245,17 @@ def mutated(session: Path, packed: Path, place: Path, rng: Rng) -> tuple[Path, s
         mutation(copy, rng)
         return copy, f"{mutation.__name__} file"
     copy = place / "session"
-    shutil.copytree(session, copy)
+    kind = rng.integers(4)
+    shutil.copytree(killed if kind == 3 else session, copy)
+    store = copy / "preferences.sqlite"
     newest = kept(copy / "checkpoints")[-1]
-    kinds = [(newest, OF_CHECKPOINT), (copy / "preferences.sqlite", OF_STORE), (copy / "config.json", OF_CONFIG)]
-    path, mutations = kinds[rng.integers(3)]
+    kinds = [
+        (newest, OF_CHECKPOINT),
+        (store, OF_STORE),
+        (copy / "config.json", OF_CONFIG),
+        (writelog.beside(store), OF_LOG),
+    ]
+    path, mutations = kinds[kind]
     mutation = _pick(mutations, rng)
     mutation(path, rng)
     return copy, f"{mutation.__name__} {path.name}"

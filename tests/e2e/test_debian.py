@@ -1,9 +1,10 @@
-"""The Debian package in a fresh Debian: installed by apt, started on a screen, and gone without a trace.
+"""The package in a fresh Debian and Ubuntu: installed by apt, started on a screen, and gone without a trace.
 
     .venv/bin/python -m pytest -m slow tests/e2e/test_debian.py
 
-Wants root, debootstrap, Debian's packages, and a package made by packaging/build.py. A picture of the window is kept in
-build/pictures, or where SOMERSAULT_PICTURES says.
+Wants root, debootstrap, Debian's packages, and a package made by packaging/build.py. SOMERSAULT_UBUNTU_MIRROR names a
+mirror of Ubuntu, such as http://archive.ubuntu.com/ubuntu; without it, or without Ubuntu's keys, Ubuntu is left out.
+Pictures of the window are kept in build/pictures, or where SOMERSAULT_PICTURES says.
 """
 
 from __future__ import annotations
@@ -12,66 +13,116 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from core.version import VERSION
-from tests.e2e.bundle import ROOT, may_mount, screen
+from tests.e2e.bundle import ROOT, answers, may_mount, screen, wait_for_answers
 
 _DIST = Path(os.environ.get("SOMERSAULT_DIST", ROOT / "packaging/dist"))
 _PACKAGES = sorted(_DIST.glob(f"somersault_{VERSION}_*.deb"))
 _MOST_BYTES = 280_000_000
+_UBUNTU_MIRROR = os.environ.get("SOMERSAULT_UBUNTU_MIRROR", "")
+_UBUNTU_KEYS = Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1800),
     pytest.mark.skipif(not _PACKAGES, reason="no package: python3 packaging/build.py"),
 ]
 needs_root = pytest.mark.skipif(
-    not (may_mount() and shutil.which("debootstrap")), reason="only root with debootstrap can make a fresh Debian"
+    not (may_mount() and shutil.which("debootstrap")), reason="only root with debootstrap can make a fresh system"
 )
 _CHANGES_BY_ITSELF = ("/var/lib/apt", "/var/lib/dpkg", "/var/cache", "/var/log", "/tmp", "/root", "/home", "/proc")
 _OF_TRIGGERS = ("/etc/ld.so.cache", "/usr/share/mime", "/usr/share/icons", "/etc/fonts", "/var/lib/fontconfig")
 """What maintainers of other packages leave when those are removed; none of it may be ours."""
 
+_ENVIRON = {
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
+_ENOUGH = 5
+"""Answers that show a window to teach."""
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of Debian or Ubuntu. suite: its name for debootstrap; components: what its installer switches on."""
+
+    suite: str
+    components: str = "main"
+    mirror: str = ""
+
+    def bootstrap(self, folder: Path) -> None:
+        """A minimal one in this folder."""
+        options = ["--variant=minbase", f"--components={self.components}"]
+        command = ["debootstrap", *options, self.suite, str(folder), *([self.mirror] if self.mirror else [])]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def _ubuntu(suite: str) -> Release:
+    return Release(suite, components="main,universe", mirror=_UBUNTU_MIRROR)
+
+
+_needs_ubuntu = pytest.mark.skipif(
+    not (_UBUNTU_MIRROR and _UBUNTU_KEYS.exists()),
+    reason=f"no mirror of Ubuntu is named in SOMERSAULT_UBUNTU_MIRROR, or there is no {_UBUNTU_KEYS}",
+)
+_RELEASES = [
+    pytest.param(Release("bookworm"), id="debian-12"),
+    pytest.param(Release("trixie"), id="debian-13"),
+    pytest.param(_ubuntu("jammy"), id="ubuntu-22.04", marks=_needs_ubuntu),
+    pytest.param(_ubuntu("noble"), id="ubuntu-24.04", marks=_needs_ubuntu),
+]
 
 
 def test_the_size_of_the_package() -> None:
     assert _PACKAGES[-1].stat().st_size <= _MOST_BYTES
 
 
+@pytest.fixture(scope="module", params=_RELEASES)
+def release(request: pytest.FixtureRequest) -> Release:
+    found: Release = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a minimal Debian 12."""
-    folder = tmp_path_factory.mktemp("debian")
+def fresh(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a fresh system with the package in its /tmp; gone afterwards, as it takes two gigabytes."""
+    folder = tmp_path_factory.mktemp(release.suite)
     folder.chmod(0o755)
-    subprocess.run(["debootstrap", "--variant=minbase", "bookworm", str(folder)], check=True, capture_output=True)
+    release.bootstrap(folder)
     shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
     (folder / "tmp/.X11-unix").mkdir(parents=True, exist_ok=True)
     shutil.copy(_PACKAGES[-1], folder / "tmp" / _PACKAGES[-1].name)
-    return folder
+    yield folder
+    shutil.rmtree(folder)
+
+
+def inside(fresh: Path, *command: str) -> list[str]:
+    """What runs a command as root in the fresh system, with the host's screens in it."""
+    mounts = [
+        f"mount --bind /tmp/.X11-unix {fresh}/tmp/.X11-unix",
+        f"mount -t proc proc {fresh}/proc",
+        f"mount -t tmpfs shm {fresh}/dev/shm -o mode=1777 || true",
+    ]
+    script = " && ".join([*mounts, f'exec chroot {fresh} "$@"'])
+    return ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, "sh", *command]
 
 
 @pytest.fixture(scope="module")
 def within(fresh: Path) -> Run:
-    """Runs a command as root in the fresh Debian, with the host's screens in it."""
+    """Runs a command in the fresh system to its end."""
 
-    def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        mounts = [
-            f"mount --bind /tmp/.X11-unix {fresh}/tmp/.X11-unix",
-            f"mount -t proc proc {fresh}/proc",
-            f"mount -t tmpfs shm {fresh}/dev/shm -o mode=1777 || true",
-        ]
-        plain = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", **environ}
-        script = " && ".join([*mounts, f'exec chroot {fresh} "$@"'])
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, "sh", *command],
-            env={**plain, "DEBIAN_FRONTEND": "noninteractive"},
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
+            inside(fresh, *command), env=_ENVIRON, capture_output=True, text=True, timeout=900, check=False
         )
 
     return run
@@ -124,20 +175,26 @@ def test_it_teaches_without_a_window_and_films(fresh: Path, within: Run, install
 
 
 @needs_root
-def test_it_opens_a_window_that_teaches(fresh: Path, within: Run, installed: set[str]) -> None:
-    pictures = ROOT / os.environ.get("SOMERSAULT_PICTURES", "build/pictures")
-    pictures.mkdir(parents=True, exist_ok=True)
-    with screen() as display:
-        taker = subprocess.Popen(
-            ["sh", "-c", f"sleep 75; import -display {display} -window root {pictures}/debian.png"]
-        )
-        command = ["somersault", "--task", "hopper-backflip", "--teacher", "oracle", "--session", "/root/w"]
-        done = within(*command, "--quit-after", "90", DISPLAY=display)
-        taker.wait()
-    assert (done.returncode, done.stderr) == (0, "")
+def test_it_opens_a_window_that_teaches(release: Release, fresh: Path, installed: set[str]) -> None:
+    picture = ROOT / os.environ.get("SOMERSAULT_PICTURES", "build/pictures") / f"{release.suite}.png"
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    command = ["somersault", "--task", "hopper-backflip", "--teacher", "oracle", "--session", "/root/w"]
+    with (
+        screen() as display,
+        subprocess.Popen(
+            inside(fresh, *command), env={**_ENVIRON, "DISPLAY": display}, stderr=subprocess.PIPE, text=True
+        ) as program,
+    ):
+        wait_for_answers(program, fresh / "root/w", _ENOUGH)
+        if shutil.which("import"):
+            subprocess.run(["import", "-display", display, "-window", "root", str(picture)], check=True)
+            assert picture.stat().st_size > 20_000, "the window is blank"
+        for window in psutil.Process(program.pid).children():  # unshare itself does not heed the signal
+            window.terminate()
+        _, errors = program.communicate(timeout=60)
+    assert (program.returncode, errors) == (0, "")
+    assert answers(fresh / "root/w") >= _ENOUGH
     assert list((fresh / "root/w/checkpoints").iterdir())
-    if taker.returncode == 0:
-        assert (pictures / "debian.png").stat().st_size > 20_000, "the window is blank"
 
 
 @needs_root

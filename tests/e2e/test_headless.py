@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +15,10 @@ import torch
 
 from core import checkpoint, oracle
 from core.__main__ import main
-from core.errors import NotFiniteError
+from core.errors import CutShortError, NotFiniteError
 from core.events import (
     BatchCollected,
+    Event,
     PolicyPublished,
     PolicyUpdated,
     PreferenceAdded,
@@ -31,7 +33,7 @@ from core.reward.fit import FitReport, RewardFit
 from core.snapshots import Snapshots
 from core.tasks import CATALOGUE, find
 from tests.core.builders import tiny
-from tests.e2e.taught import TASK, Teach, garbage, same, stopped_and_resumed, tape
+from tests.e2e.taught import TASK, Taught, Teach, garbage, same, stopped_and_resumed, tape
 
 
 def test_one_seed_one_result(teach: Teach) -> None:
@@ -132,7 +134,7 @@ def test_ctrl_c_keeps_what_was_reached(teach: Teach, monkeypatch: pytest.MonkeyP
     def interrupted(run: HeadlessRun) -> None:
         cycle(run)
         if next(cycles) == 8:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(HeadlessRun, "cycle", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -144,6 +146,72 @@ def test_ctrl_c_keeps_what_was_reached(teach: Teach, monkeypatch: pytest.MonkeyP
     outcome = resumed.finished()
     assert outcome.env_steps - outcome.steps_taken == steps
     assert len(resumed.all(PreferenceAdded)) == 12 - answers  # none was asked again
+
+
+def interrupted_at_batch(taught: Taught, number: int, times: int) -> None:
+    """Presses Ctrl+C so often when the policy is just about to learn from this batch."""
+
+    def listen(event: Event) -> None:
+        taught.events.append(event)
+        if isinstance(event, BatchCollected) and len(taught.all(BatchCollected)) == number:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+
+    taught.run._listener = listen
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        taught.run.run()
+    assert isinstance(stopped.value, CutShortError) == (times > 1)
+    taught.close()
+
+
+def test_ctrl_c_in_the_middle_of_an_update_changes_nothing_of_what_is_learned(teach: Teach) -> None:
+    whole, stopped = teach("whole"), teach("stopped")
+    interrupted_at_batch(stopped, 12, times=1)
+    assert len(stopped.all(PolicyUpdated)) == 12  # from the batch under way, too
+    resumed = teach("stopped")
+    whole.finished(), resumed.finished()
+    assert same(whole, resumed)
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+
+
+def test_ctrl_c_twice_ends_at_once_and_leaves_the_checkpoint_before(teach: Teach) -> None:
+    whole, stopped = teach("whole"), teach("stopped")
+    while not stopped.all(PolicyUpdated):
+        stopped.run.cycle()
+    stopped.run.save()
+    interrupted_at_batch(stopped, 6, times=2)
+    assert len(stopped.all(PolicyUpdated)) == 5
+    loaded = checkpoint.load_newest(stopped.session.folder / "checkpoints")
+    assert loaded is not None and loaded[0] == 1 and loaded[1]["policy"].values["version"] == 1
+    assert teach("stopped").finished().env_steps == whole.finished().env_steps
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(RuntimeError("boom\nand more"), "RuntimeError: boom and more"), (MemoryError(), "not enough")]
+)
+def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_the_log(
+    teach: Teach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, said: str
+) -> None:
+    taught = teach("s")
+    while not taught.all(PolicyUpdated):
+        taught.run.cycle()
+    taught.run.save()
+    taught.close()
+
+    def failing(*_: Any) -> Iterator[Any]:
+        raise error
+
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
+    with monkeypatch.context() as broken:
+        broken.setattr("core.policy.base.OnPolicyOptimiser.update", failing)
+        assert main() == 1
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    last = told.splitlines()[-1]
+    assert last.startswith("somersault: the policy stage failed (") and said in last
+    assert "checkpoint 1 and every answer are on disk" in last and last.endswith("go on with --resume.")
+    assert "Traceback" in Path("s/log.txt").read_text()
+    assert main() == 0
 
 
 def test_a_finished_run_resumed_tells_what_was_reached(teach: Teach) -> None:

@@ -8,6 +8,7 @@ import queue
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core import library
 from core.archive import export_session
 from core.headless import HeadlessRun
 from core.session import Session
@@ -86,7 +88,7 @@ def opener() -> Iterator[Opener]:
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a session that has answers and two checkpoints, and the same session as one file."""
+    """A folder with a session that has answers and two checkpoints; the same as a kill leaves it, and as one file."""
     place = tmp_path_factory.mktemp("taught")
     session = Session.create(place / "session", tiny())
     run = HeadlessRun(session, lambda event: None)
@@ -94,10 +96,19 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for _ in range(4):
             run.cycle()
         run.save()
+    shutil.copytree(session.folder, place / "killed")
     run.close()
     export_session(session, place / "packed")
     session.close()
+    assert only_in_the_log(place / "killed") > 0
     return place
+
+
+def only_in_the_log(killed: Path) -> int:
+    """How many answers the store lacks without its log."""
+    with tempfile.TemporaryDirectory() as made:
+        alone = Path(shutil.copy(killed / "preferences.sqlite", made))
+        return len(answers(killed.with_name("session"))) - library.answers(alone)
 
 
 def answers(session: Path) -> list[list[Any]]:
@@ -129,7 +140,8 @@ def spoil_and_open(taught: Path, place: Path, opener: Opener, seeds: range) -> c
     for seed in seeds:
         inside = place / "a" / "b"
         inside.mkdir(parents=True)
-        copy, what = mutated(taught / "session", taught / "packed", inside, np.random.default_rng(seed))
+        session, killed, packed = (taught / name for name in ("session", "killed", "packed"))
+        copy, what = mutated(session, killed, packed, inside, np.random.default_rng(seed))
         result = opener.open(copy, train="config.json" not in what)
         outcomes[result["outcome"]] += 1
         said = complaint(result, expected)

@@ -71,5 +71,9 @@ def test_all_that_the_project_asks_for_is_not_excluded(script: Script) -> None:
     assert imported.isdisjoint(script("contents").EXCLUDED_MODULES)
 
 
+def test_what_would_compile_on_the_persons_machine_is_excluded(script: Script) -> None:
+    assert "triton" in script("contents").EXCLUDED_MODULES
+
+
 def test_the_libraries_of_glfw_are_not_left_out(script: Script) -> None:
     assert script("contents").is_wanted("glfw/x11/libglfw.so", "/venv/glfw/x11/libglfw.so")

@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
+import filelock
+import numpy.random._common
 import pytest
 
 Script = Callable[[str], ModuleType]
@@ -37,9 +39,6 @@ def test_these_tests_run_on_the_versions_that_are_locked(script: Script) -> None
 
 @pytest.mark.skipif(not shutil.which("dpkg"), reason="asks Debian whose a file is")
 def test_licences_are_those_of_the_owners_of_the_files(script: Script, tmp_path: Path) -> None:
-    import filelock
-    import numpy
-
     shipped = [filelock.__file__, numpy.__file__, str(ROOT / "core/cli.py")]
     lines = script("licences").gather(shipped, tmp_path / "l", tools=("pytest",))
     assert [line.split()[0] for line in lines[:3]] == ["filelock", "numpy", "pytest"]
@@ -81,6 +80,23 @@ def test_the_manual_names_each_command_and_option() -> None:
     assert listed
     for command in listed[1].split(","):
         assert command in manual, command
+
+
+@pytest.mark.skipif(not (shutil.which("dpkg-deb") and shutil.which("ar")), reason="makes and opens Debian packages")
+@pytest.mark.parametrize(("cuda", "member"), [(False, "data.tar.xz"), (True, "data.tar.zst")])
+def test_the_package_is_compressed_as_its_flavour_is(script: Script, tmp_path: Path, cuda: bool, member: str) -> None:
+    bundle, target = tmp_path / "b", tmp_path / "x.deb"
+    shutil.copytree(Path(filelock.__file__).parent, bundle / "lib")
+    shutil.copy(numpy.random._common.__file__, bundle / "lib/x.so")
+    (bundle / "licences").mkdir()
+    (bundle / "licences/INDEX.txt").write_text("numpy\n")
+    script("debian").build(bundle, "1.2", "x86_64", cuda, tmp_path / "staging", target, epoch=1_700_000_000)
+    listed = subprocess.run(["ar", "t", str(target)], capture_output=True, text=True, check=True).stdout.split()
+    assert listed[-1] == member
+    fields = subprocess.run(["dpkg-deb", "--field", str(target)], capture_output=True, text=True, check=True).stdout
+    assert "Version: 1.2\n" in fields and "Architecture: amd64\n" in fields and "Depends: libc6 (>= 2." in fields
+    unpacked = subprocess.run(["dpkg-deb", "--contents", str(target)], capture_output=True, text=True, check=True)
+    assert "./usr/lib/somersault/lib/x.so\n" in unpacked.stdout
 
 
 @pytest.mark.skipif(not shutil.which("makensis"), reason="there is no makensis")

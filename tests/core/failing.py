@@ -1,0 +1,34 @@
+"""Jobs that raise, in real children: to be put in the place of core.processes._child."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+from core import processes
+from core.events import Event, Job, JobSpec
+
+
+class _Raising:
+    """A job that raises at the first event that it would yield, where nobody expects it."""
+
+    def __init__(self, job: Job, error: Exception) -> None:
+        self._job, self._error = job, error
+
+    def run(self) -> Iterator[Event | None]:
+        for event in self._job.run():
+            if event is not None:
+                raise self._error
+            yield event
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._job, name)
+
+
+def child(pipe: Connection, spec: JobSpec, error: Exception) -> None:
+    jobs = importlib.import_module("core.jobs")
+    build = jobs.build
+    vars(jobs)["build"] = lambda wanted: _Raising(build(wanted), error)
+    processes._child(pipe, spec)

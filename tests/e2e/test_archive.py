@@ -1,0 +1,73 @@
+"""The portable archive, unpacked elsewhere and started from there. Build it first: python3 packaging/build.py
+
+    .venv/bin/python -m pytest -m slow tests/e2e/test_archive.py
+
+SOMERSAULT_DIST names another folder with the archive and its list of files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.session import Session
+from core.version import VERSION
+from tests.e2e.bundle import ROOT, answers, environment, started, taught
+
+_DIST = Path(os.environ.get("SOMERSAULT_DIST", ROOT / "packaging/dist"))
+_ARCHIVES = sorted(_DIST.glob(f"somersault-{VERSION}-linux-*.tar.xz"))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the archive is Linux's"),
+    pytest.mark.skipif(not _ARCHIVES, reason="no archive: python3 packaging/build.py"),
+]
+ENOUGH = 5
+"""Answers that show an archive to teach."""
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The one folder that the archive unpacks to, in a place of its own."""
+    place = tmp_path_factory.mktemp("somewhere else")
+    subprocess.run(["tar", "--extract", "--file", str(_ARCHIVES[-1]), "--directory", str(place)], check=True)
+    (folder,) = place.iterdir()
+    return folder
+
+
+def test_it_holds_just_what_its_list_says(unpacked: Path) -> None:
+    name = _ARCHIVES[-1].name.removesuffix(".tar.xz")
+    assert unpacked.name == name
+    listed = (_DIST / f"{name}.files.txt").read_text("utf-8").splitlines()
+    found = [path for path in unpacked.rglob("*") if path.is_symlink() or path.is_file()]
+    assert sorted(_line(path, unpacked) for path in found) == sorted(listed)
+
+
+def _line(path: Path, folder: Path) -> str:
+    name = path.relative_to(folder).as_posix()
+    if path.is_symlink():
+        return f"{'link':>12} {name} -> {os.readlink(path)}"
+    return f"{path.stat().st_size:>12} {name}"
+
+
+def test_its_window_teaches(unpacked: Path, display: str, tmp_path: Path) -> None:
+    environ, session = environment(tmp_path / "home", display), tmp_path / "s"
+    command = [unpacked / "somersault", "--task", "hopper-backflip", "--teacher", "oracle", "--session", session]
+    done = taught(command, environ, session, ENOUGH)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+    assert answers(session) >= ENOUGH
+    Session.open(session).close()
+
+
+def test_it_teaches_without_a_window(unpacked: Path, tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None)
+    teach = [unpacked / "somersault", "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "10"]
+    done = started([*teach, "--steps", "30000", "--json", "--session", tmp_path / "s"], environ, timeout=1200)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["env_steps"] >= 30_000 and told["labels"] > 0

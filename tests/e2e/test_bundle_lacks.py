@@ -1,0 +1,140 @@
+"""The frozen bundle on machines that lack something: it ends with exit code 2 and one sentence that says what to do.
+
+    .venv/bin/python -m pytest -m slow tests/e2e/test_bundle_lacks.py
+
+SOMERSAULT_BUNDLE names another folder than the one that packaging/build.py made last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.bundle import (
+    HAS_CUDA,
+    PROGRAM,
+    environment,
+    may_mount,
+    needs_bundle,
+    started,
+    with_driver,
+    with_mounts,
+)
+
+pytestmark = needs_bundle
+needs_root = pytest.mark.skipif(not may_mount(), reason="only root can hide a part of the system from a program")
+needs_old_driver = pytest.mark.skipif(
+    not (HAS_CUDA and shutil.which("cc")),
+    reason="only the CUDA flavour asks the driver of a GPU, for which a C compiler makes a stand-in",
+)
+TEACH = [PROGRAM, "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "4", "--steps", "20000"]
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_without_a_gpu_cuda_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None) | {"CUDA_VISIBLE_DEVICES": "-1"}
+    done = started([*TEACH, "--device", "cuda", "--session", tmp_path / "s"], environ)
+    told = done.stderr.splitlines()[-1]  # below the progress bar
+    assert done.returncode == 2 and "no CUDA device" in told and "--device cpu" in told
+
+
+@needs_old_driver
+def test_beside_an_old_driver_cuda_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None) | with_driver(tmp_path, 11040)
+    done = started([*TEACH, "--device", "cuda", "--session", tmp_path / "s"], environ)
+    told = done.stderr.splitlines()[-1]  # below the progress bar
+    assert done.returncode == 2 and "driver is too old: it knows CUDA 11.4" in told and "--device cpu" in told
+
+
+@needs_old_driver
+def test_beside_an_old_driver_it_goes_on_on_the_cpu_and_says_so(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None) | with_driver(tmp_path, 11040)
+    done = started([*TEACH, "--session", tmp_path / "s", "--json"], environ)
+    assert done.returncode == 0 and json.loads(done.stdout)["labels"] > 0
+    assert "driver is too old: it knows CUDA 11.4" in done.stderr and "goes on on the CPU" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("display_variable", "words"),
+    [(None, ["no display", "somersault teach"]), (":9753", ["display :9753 does not answer"])],
+    ids=["none", "one that is gone"],
+)
+def test_without_a_display(display_variable: str | None, words: list[str], tmp_path: Path) -> None:
+    assert_one_sentence(started([PROGRAM], environment(tmp_path / "home", display_variable)), *words)
+
+
+def _without_opengl() -> list[str]:
+    folders = [
+        Path(line.split("=> ")[1]).resolve() for line in _known_libraries() if re.search(r"lib(GL|EGL)\.so", line)
+    ]
+    return [f"--bind /dev/null {path}" for path in dict.fromkeys(folders)]
+
+
+def _known_libraries() -> list[str]:
+    return subprocess.check_output(["/sbin/ldconfig", "-p"], text=True).splitlines()[1:]
+
+
+@needs_root
+def test_without_opengl_the_window_says_so(display: str, tmp_path: Path) -> None:
+    done = started(with_mounts(_without_opengl(), [PROGRAM]), environment(tmp_path / "home", display))
+    assert_one_sentence(done, "OpenGL", "apt-get install libgl1 libegl1")
+
+
+@needs_root
+def test_without_opengl_it_teaches_and_only_a_video_is_refused(tmp_path: Path) -> None:
+    environ = environment(tmp_path / "home", None)
+    teach = [*TEACH, "--session", tmp_path / "s", "--json"]
+    done = started(with_mounts(_without_opengl(), teach), environ)
+    assert done.returncode == 0 and json.loads(done.stdout)["labels"] > 0
+    film = [PROGRAM, "evaluate", tmp_path / "s", "--episodes", "1", "--video", tmp_path / "x.mp4"]
+    assert_one_sentence(started(with_mounts(_without_opengl(), film), environ), "OpenGL", "libegl1")
+
+
+@needs_root
+def test_too_little_memory(display: str, tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 2000000 kB\nMemAvailable: 400000 kB\nSwapFree: 0 kB\n")
+    hidden = [f"--bind {tmp_path / 'meminfo'} /proc/meminfo"]
+    done = started(with_mounts(hidden, [PROGRAM]), environment(tmp_path / "home", display))
+    assert_one_sentence(done, "0.4 GB of memory are free", "1.5 GB")
+    teach = [*TEACH, "--session", tmp_path / "s"]
+    done = started(with_mounts(hidden, teach), environment(tmp_path / "home", None))
+    assert_one_sentence(done, "0.4 GB of memory are free", "0.6 GB")
+    assert not (tmp_path / "s").exists()
+
+
+@needs_root
+def test_too_little_disk(display: str, tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    small = [f"-t tmpfs -o size=50m none {tmp_path / 'small'}"]
+    command = [PROGRAM, "--task", "hopper-backflip", "--session", tmp_path / "small" / "s"]
+    done = started(with_mounts(small, command), environment(tmp_path / "home", display))
+    assert_one_sentence(done, "MB are free on the disk", "--session")
+    teach = [*TEACH, "--session", tmp_path / "small" / "s"]
+    done = started(with_mounts(small, teach), environment(tmp_path / "home", None))
+    assert_one_sentence(done, "MB are free on the disk", "--session")
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer", "words"),
+    [("uname", "riscv64", ["riscv64"]), ("getconf", "glibc 2.17", ["glibc", "2.17"])],
+    ids=["another processor", "an old system"],
+)
+def test_a_machine_that_it_was_not_built_for(tool: str, answer: str, words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / tool).write_text(f"#!/bin/sh\necho {answer}\n")
+    (tmp_path / "bin" / tool).chmod(0o755)
+    environ = environment(tmp_path / "home", None)
+    environ["PATH"] = f"{tmp_path / 'bin'}:{environ['PATH']}"
+    assert_one_sentence(started([PROGRAM], environ), *words)
