@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import disk
+from core.words import counted
 
 log = logging.getLogger(__name__)
 _LONGEST = 64
@@ -26,6 +27,11 @@ class Mark:
     """Those taken back too."""
     changes: int = 0
     """Of answers."""
+
+    def beyond(self, other: Mark) -> str:
+        """What this has and the other lacks: '2 answers and 1 changed choice', or '' where that is nothing."""
+        lacking = (self.answers - other.answers, "answer"), (self.changes - other.changes, "changed choice")
+        return " and ".join(counted(number, what) for number, what in lacking if number > 0)
 
 
 def beside(store: Path) -> Path:

@@ -23,14 +23,13 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from core import disk, mark, rows, schema, seals, writelog
+from core import mark, rows, schema, seals, writelog
 from core.errors import UserError
 from core.mark import Mark
 from core.packing import Form, form_of, from_arrays, to_arrays
 from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rows import AnswerRow, Change
-from core.words import counted
 
 _STANDS, _GONE, _UNDONE = 0, 1, 2
 """What `withdrawn` holds: gone for good, or taken back and to be given again if the labeller so wishes."""
@@ -55,24 +54,13 @@ class PreferenceStore:
         self._path = path
         with self._plain_errors():
             seals.require_no_journal(path)
-            self._require_whole_log()
+            writelog.require_whole(path, self._rescue)
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
                 self._take_up(read_only)
             except BaseException:
                 self._db.close()
                 raise
-
-    def _require_whole_log(self) -> None:
-        log = writelog.beside(self._path)
-        try:
-            spoiled = writelog.is_spoiled(self._path)
-        except OSError as error:
-            raise UserError(f"{log} can't be read ({disk.reason(error)}): {disk.remedy(error)}.") from error
-        if spoiled:
-            raise UserError(
-                f"{log}, which holds the newest answers, is damaged: put a copy of it back, or {self._rescue}."
-            )
 
     def _take_up(self, read_only: bool) -> None:
         """Looks before it writes anything: the file may be another program's, or come from another person."""
@@ -93,13 +81,11 @@ class PreferenceStore:
 
     def _require_all(self, known: Mark, held: Mark) -> None:
         """UserError where the store holds less than it once did. The log stays as it was found: closing deletes it."""
-        answers, changes = known.answers - held.answers, known.changes - held.changes
-        if max(answers, changes) <= 0:
+        if not (lacking := known.beyond(held)):
             return
         writelog.keep_aside(self._path)
-        lost = " and ".join(counted(n, what) for n, what in ((answers, "answer"), (changes, "changed choice")) if n > 0)
         raise UserError(
-            f"{self._path} has lost {lost} that were kept in it: put a copy of it and of "
+            f"{self._path} lacks {lacking} that it once had: put a copy of it and of "
             f"{writelog.beside(self._path).name} back, or delete {mark.beside(self._path)} to go on without."
         )
 

@@ -19,6 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from core import disk
+from core.errors import UserError
 
 _logger = logging.getLogger(__name__)
 _HEADER = struct.Struct(">8I")
@@ -48,6 +49,17 @@ class Extent:
 def beside(store: Path) -> Path:
     """The log of this store; it is there only while a program has the store open, or after one was killed."""
     return store.with_name(store.name + "-wal")
+
+
+def require_whole(store: Path, rescue: str) -> None:
+    """UserError where its log is spoiled; rescue: what saves the answers that are whole."""
+    try:
+        spoiled = is_spoiled(store)
+    except OSError as error:
+        raise UserError(f"{beside(store)} can't be read ({disk.reason(error)}): {disk.remedy(error)}.") from error
+    if spoiled:
+        holds = f"{beside(store)}, which holds the newest answers,"
+        raise UserError(f"{holds} is damaged: put a copy of it back, or {rescue}.")
 
 
 def is_spoiled(store: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ from app.windows.play import PlayWindow
 from core.config import Config
 from core.errors import Lack
 from core.events import ControlsHeld, Failed, GameShown
-from core.processes import JobProcess
+from core.processes import JobProcess, JobSpec
 from core.records import Choice
 from tests.app.fakes import Engine, Face, FakeProcess, make_query
 
@@ -68,6 +69,22 @@ def test_keys_that_are_held_are_what_the_joystick_does(window: PlayWindow, engin
         ControlsHeld(fire=True),
         ControlsHeld(),
     ]
+
+
+def test_a_game_for_which_no_child_can_be_made_says_so_and_can_be_tried_again(engine: Engine, qtbot: QtBot) -> None:
+    left = iter((OSError(errno.EMFILE, "Too many open files"), None))
+
+    def make(spec: JobSpec) -> FakeProcess:
+        if error := next(left):
+            raise error
+        return engine(spec)
+
+    playing = Playing(Config(task="breakout"), make)
+    playing.open()
+    assert playing.window is not None and "Too many open files" in playing.window.told.text()
+    playing.open()
+    qtbot.waitUntil(lambda: bool(engine.made) and engine["play"].started)
+    playing.close()
 
 
 def test_other_keys_do_nothing(window: PlayWindow, engine: Engine) -> None:

@@ -135,7 +135,7 @@ def test_no_answer_of_it_is_lost_without_a_word(killed: Path, spoil: Callable[[P
 def test_how_many_are_lost_is_said_once_and_how_to_go_on(killed: Path) -> None:
     halved(writelog.beside(killed))
     told = refused(killed)
-    whole = ANSWERS - int(told.split(" has lost ")[1].split()[0])
+    whole = ANSWERS - int(told.split(" lacks ")[1].split()[0])
     assert 0 < whole < ANSWERS and "1 changed choice " in told and told.endswith("to go on without.")
     mark.beside(killed).unlink()
     assert answers(killed) == whole
@@ -143,7 +143,7 @@ def test_how_many_are_lost_is_said_once_and_how_to_go_on(killed: Path) -> None:
 
 def test_a_changed_choice_is_missed_too(killed: Path) -> None:
     zeroed_block(writelog.beside(killed))
-    assert "has lost 1 changed choice that" in refused(killed)
+    assert "lacks 1 changed choice that" in refused(killed)
 
 
 def test_a_store_that_is_gone_is_missed_before_there_is_any_checkpoint(killed: Path) -> None:
