@@ -71,7 +71,7 @@ def with_store(session: Session) -> Session:
     """The session, or UserError where its store is damaged or another's: that is told of before there is a window."""
     try:
         with closing(session.store()) as store:
-            require_fitting(store, find(session.config.task))
+            require_fitting(store, session.config)
     except UserError:
         session.close()
         raise

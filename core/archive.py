@@ -31,7 +31,6 @@ from core.packing import require_unpackable
 from core.preferences import PreferenceStore
 from core.programs import COMMAND_LINE
 from core.session import Session, learned, read_config
-from core.tasks import find
 
 _FORMAT = 1
 _MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"
@@ -190,9 +189,9 @@ def _check_members(source: Path, members: list[zipfile.ZipInfo]) -> None:
 def _examine(folder: Path, source: Path) -> None:
     """Opens everything once. The sentences tell of the file that the person knows."""
     try:
-        task = find(read_config(folder).task)
+        config = read_config(folder)
         with closing(PreferenceStore(folder / _STORE)) as store:
-            require_fitting(store, task, remedy="ask for it once more")
+            require_fitting(store, config, remedy="ask for it once more")
             for kept in store.each_kept():  # one at a time: all of them would fill the memory
                 for segment in (kept.preference.query.left, kept.preference.query.right):
                     require_unpackable(segment)

@@ -94,7 +94,7 @@ class HeadlessRun:
         self._snapshot_due = 0
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
-        require_fitting(self._store, find(session.config.task), sizes(session.config))
+        require_fitting(self._store, session.config, sizes(session.config))
         self._stage = JOBS[0]
         with self._failures_told():
             self._begin()

@@ -37,7 +37,6 @@ from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rescue import rescued
 from core.rows import Change
 from core.session import Session, read_config
-from core.tasks import find
 
 _FORMAT, _VERSION = "somersault-preferences", 2
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
@@ -137,7 +136,7 @@ def import_preferences(source: Path, folder: Path) -> int:
     session = Session.create(folder, config)  # refuses a folder with anything in it
     with _without_trace(folder, keep=was_there), closing(session), closing(session.store()) as store:
         store.restore(kept)
-        require_fitting(store, find(config.task), remedy="name answers to that task")
+        require_fitting(store, config, remedy="name answers to that task")
     return len(kept)
 
 

@@ -19,7 +19,7 @@ _TABLES = {"segments": "env_steps", "preferences": "choice", "seals": "digest", 
 _EXPRESSIONS = ("VIRTUAL", "CHECK", "GENERATED", " AS ", " AS(", "COLLATE")
 _WRITE_AHEAD = b"\2"
 """Byte 18 of a database file that is written through a write-ahead log."""
-_LONGEST = 256 << 20
+_LONGEST = 64 << 20
 """Bytes of a value or a row; a segment of a game, which is kept packed, has some 50 kB."""
 _LOOKED_THROUGH = 256 << 20
 _SCHEMA = "CREATE TABLE IF NOT EXISTS seals (preference INTEGER PRIMARY KEY, digest INTEGER NOT NULL)"

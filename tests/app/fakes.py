@@ -31,14 +31,18 @@ from core.session import Session
 _ids = itertools.count(1)
 
 
+STEPS = 40
+"""Of a segment of the default task, whose sizes the others have too."""
+
+
 def make_segment(reward: float = 0.0) -> Segment:
     number = next(_ids)
     return Segment(
         number,
-        np.full((6, 3), number, np.float32),
-        np.zeros((6, 2), np.float32),
-        np.zeros((6, 4)),
-        np.full(6, reward, np.float32),
+        np.full((STEPS, 12), number, np.float32),
+        np.zeros((STEPS, 3), np.float32),
+        np.zeros((STEPS, 4)),
+        np.repeat(np.float32([reward, 0]), [6, STEPS - 6]),
         1000,
     )
 

@@ -39,7 +39,7 @@ MEMBERS = [
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
     """Four answers, the last taken back, and two checkpoints; open, and its answers still in the write-ahead log."""
-    made = Session.create(tmp_path / "s", tiny(seed=3))
+    made = Session.create(tmp_path / "s", tiny(seed=3, query__segment_steps=5))
     store = made.store()
     for number in range(4):
         store.add(query(number), list(Choice)[number], "human")

@@ -14,7 +14,7 @@ import pytest
 from core import seals
 from core.archive import export_session, import_session
 from core.belonging import require_fitting
-from core.config import Config
+from core.config import Config, replaced
 from core.envs import make
 from core.errors import UserError
 from core.headless import HeadlessRun
@@ -38,7 +38,7 @@ def pictures(side: int) -> Segment:
 
 
 def session_with(folder: Path, *segments: Segment, config: Config | None = None) -> Session:
-    made = Session.create(folder, config or tiny())
+    made = Session.create(folder, config or tiny(query__segment_steps=5))
     with closing(made.store()) as store:
         for number, one in enumerate(segments):
             store.add(Query(number, one, one, 0.5), Choice.LEFT, "human")
@@ -68,6 +68,7 @@ def test_the_catalogue_knows_the_sizes_of_each_task(name: str) -> None:
         ((sized(17, 6),), "Answer 1 .*17 numbers a step and not 12"),
         ((sized(12, 3), sized(12, 6)), "Answer 2 .*6 numbers and not 3"),
         ((sized(12, 3), sized(12, 3, steps=9)), "Answer 2 .*9 steps and not 5"),
+        ((sized(12, 3, steps=40),), "Answer 1 .*40 steps and not 5"),
         ((pictures(8),), "Answer 1 .*4 x 8 x 8 pixels a step and not 12 numbers"),
     ],
 )
@@ -83,20 +84,21 @@ def test_answers_to_another_task_are_refused(
 
 
 def test_pictures_of_another_size_are_refused_unread(tmp_path: Path) -> None:
-    session = session_with(tmp_path / "s", pictures(84), pictures(8), config=Config(task="pong"))
+    pong = replaced(Config(task="pong"), query__segment_steps=5)
+    session = session_with(tmp_path / "s", pictures(84), pictures(8), config=pong)
     with closing(session.store()) as store, pytest.raises(UserError, match="4 x 8 x 8 pixels .* 4 x 84 x 84"):
-        require_fitting(store, find("pong"))
+        require_fitting(store, pong)
     session.close()
 
 
 def test_of_an_environment_that_the_catalogue_does_not_know_all_answers_must_be_alike(tmp_path: Path) -> None:
     session = session_with(tmp_path / "s", sized(4, 2), sized(5, 2))
-    task = find("gym:CartPole-v1")
+    config = replaced(Config(task="gym:CartPole-v1"), query__segment_steps=5)
     with closing(session.store()) as store:
         with pytest.raises(UserError, match="Answer 2 .*5 numbers a step and not 4"):
-            require_fitting(store, task)
+            require_fitting(store, config)
         with pytest.raises(UserError, match="Answer 1 .*2 numbers and not 3"):
-            require_fitting(store, task, (4, 3))
+            require_fitting(store, config, (4, 3))
     session.close()
 
 
@@ -134,6 +136,15 @@ def test_a_row_that_makes_no_sense_is_one_that_cannot_be_read_whatever_its_seal(
     with pytest.raises(UserError, match=rf"not imported: .*can't be read .the {change.split()[0]} of number 2 [^:]*$"):
         pass_on(session)
     assert export_preferences(session, tmp_path / "out") == (2, 1)
+    session.close()
+
+
+def test_a_segment_larger_than_any_is_not_read(tmp_path: Path) -> None:
+    session = session_with(tmp_path / "s", segment(1))
+    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
+        vandal.execute(f"UPDATE segments SET arrays = zeroblob({65 << 20})")
+    with closing(session.store()) as store, pytest.raises(UserError, match="too big"):
+        store.history()
     session.close()
 
 

@@ -56,7 +56,7 @@ def inode(path: Path) -> int:
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     """A session with an answer and a checkpoint; closed."""
-    made = Session.create(tmp_path / "s", tiny())
+    made = Session.create(tmp_path / "s", tiny(query__segment_steps=5))
     with closing(made.store()) as store:
         store.add(query(1), Choice.LEFT, "human")
     made.save(1, STATES)

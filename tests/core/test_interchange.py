@@ -30,7 +30,7 @@ from tests.core.builders import query, segment, tiny
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
     """With one answer of each kind, one taken back, one changed twice and repeated; true rewards and returns."""
-    made = Session.create(tmp_path / "s", tiny(seed=3))
+    made = Session.create(tmp_path / "s", tiny(seed=3, query__segment_steps=5))
     with closing(made.store()) as store:
         odd = query(7, segment(1, 5, [0.1, -2.5, 1e-7, 0.0, 1.0]), segment(2), disagreement=1 / 3)
         store.add(dataclasses.replace(odd, pool_returns=PoolReturns(-1.5, 0.1)), Choice.LEFT, "oracle", (0.1, 1e-30))

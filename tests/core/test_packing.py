@@ -12,7 +12,7 @@ import pytest
 from ale_py import roms
 
 from core.archive import export_session, import_session
-from core.config import Config
+from core.config import Config, replaced
 from core.errors import UserError
 from core.events import QueryOffered
 from core.interchange import export_preferences, import_preferences
@@ -184,7 +184,7 @@ def test_a_damaged_payload_is_told() -> None:
 
 def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:
     kept = from_arrays(1, 7, damaged("pictures", np.full(50, 7, np.uint8)))
-    session = Session.create(tmp_path / "s", Config(task="pong"))
+    session = Session.create(tmp_path / "s", replaced(Config(task="pong"), query__segment_steps=5))
     with closing(session.store()) as store:
         store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
     export_session(session, tmp_path / "shared")
