@@ -128,7 +128,8 @@ def downgraded(path: Path) -> None:
     """As the second version of the tables had it."""
     with closing(sqlite3.connect(path)) as older:
         older.executescript(
-            "DROP TABLE changes; ALTER TABLE preferences DROP COLUMN repeats; PRAGMA user_version=2; VACUUM;"
+            "DROP TABLE changes; ALTER TABLE preferences DROP COLUMN repeats; DELETE FROM seals WHERE preference = 0;"
+            "PRAGMA user_version=2; VACUUM;"
         )
 
 
