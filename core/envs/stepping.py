@@ -66,7 +66,8 @@ class RolloutStepper:
         return self._trail[:, -1].copy()
 
     def settle(self, states: Float64) -> Float64:
-        return np.zeros((len(states), 0))
+        """Extras, where there are any, are forces of steps: a fresh state has felt none."""
+        return np.zeros((len(states), self.extras.shape[1]))
 
     def close(self) -> None:
         self._pool.close()
@@ -95,10 +96,6 @@ class ContactStepper(RolloutStepper):
             felt[:, :, 0, i] = lever[..., k] * force[..., j] - lever[..., j] * force[..., k] - torque[..., i]
         np.negative(force, out=felt[:, :, 1])  # sensors give what the body exerts, and it is what it feels
         return after
-
-    def settle(self, states: Float64) -> Float64:
-        """Forces are of steps: a fresh state has felt none."""
-        return np.zeros((len(states), self.extras.shape[1]))
 
 
 class DataStepper:
