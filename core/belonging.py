@@ -23,7 +23,7 @@ def require_fitting(
     remedy: what the person can do about it
     """
     task, first = find(config.task), None
-    steps = config.query.segment_steps or task.segment_steps
+    steps = config.query.length(task.segment_steps)
     for key, form in store.forms():
         first = first or form
         if lack := _lack(form, first, task, sizes or task.sizes, steps):

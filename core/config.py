@@ -100,6 +100,10 @@ class QueryConfig(_Checked):
     ready: int = number(4, "pairs kept ready for a person", "", 1, 64)
     pool: int = number(1024, "segments kept to choose from", "", 2, 16384)
 
+    def length(self, usual: int) -> int:
+        """Steps of a segment of a task whose own have so many."""
+        return self.segment_steps or usual
+
 
 @dataclass(frozen=True)
 class OracleConfig(_Checked):

@@ -20,7 +20,7 @@ def require_bearable(config: Config, task: Task) -> None:
     """UserError where the pictures of this task would fill the memory. Numbers are bounded by the config alone."""
     if task.pictures is None:
         return
-    pixels, length = math.prod(task.pictures), config.query.segment_steps or task.segment_steps
+    pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments = config.rollout.environments
     if environments * length * (pixels + _COLOURED) > _MAX_CUT:
         raise UserError(

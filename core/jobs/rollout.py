@@ -59,7 +59,7 @@ class RolloutJob:
         self.config = config
         self.task = find(config.task)
         rng = generator(config.seed, "environments")
-        length = config.query.segment_steps or self.task.segment_steps
+        length = config.query.length(self.task.segment_steps)
         acting = config.rollout
         film = Film(acting.filmed, length, _FILM_ONE_IN) if acting.filmed else None
         self.env = make(self.task, acting.environments, rng, acting.threads, film=film)

@@ -36,6 +36,15 @@ def say(face: Face, generation: int, left: dict[int, float], times: int = 1) -> 
     reward.play(AnswersJudged(token, generation, ids, chances))
 
 
+def doubting_the_first(face: Face) -> HistoryPage:
+    """The page, on which answer 1 is listed as doubted."""
+    page = page_of(face)
+    look(page)
+    say(face, 1, {1: 0.1})
+    face.qtbot.waitUntil(lambda: listed(page) == [1])
+    return page
+
+
 def test_the_doubted_are_listed_the_most_doubted_first(
     opened: Callable[..., Face],
     qtbot: QtBot,
@@ -87,10 +96,7 @@ def test_looking_again_asks_anew_and_an_older_answer_is_dropped(
     qtbot: QtBot,
 ) -> None:
     face = opened(MIXED)
-    page = page_of(face)
-    look(page)
-    say(face, 1, {1: 0.1})
-    qtbot.waitUntil(lambda: listed(page) == [1])
+    page = doubting_the_first(face)
     QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
     reward = face.engine["reward"]
     qtbot.waitUntil(lambda: len(reward.got(JudgementRequested)) == 2)
@@ -140,10 +146,7 @@ def test_what_was_asked_while_the_predictor_was_down_is_answered_once_it_is_back
     qtbot: QtBot,
 ) -> None:
     face = opened(MIXED)
-    page = page_of(face)
-    look(page)
-    say(face, 1, {1: 0.1})
-    qtbot.waitUntil(lambda: listed(page) == [1])
+    page = doubting_the_first(face)
     with qtbot.waitSignal(face.controller.job_failed):
         face.engine["reward"].die()
     QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)

@@ -58,6 +58,14 @@ class Flow:
         window.activateWindow()
         self.qtbot.waitUntil(window.isActiveWindow)
 
+    def begin_session(self, task: str) -> None:
+        """From the start page, by its key."""
+        self.wait_for_start()
+        assert self.program.start
+        self.program.start.begin(task)
+        self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        self.wait_for_session()
+
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         target = QApplication.focusWidget() or QApplication.activeWindow()
         assert target is not None
@@ -162,11 +170,7 @@ def test_from_a_session_of_the_command_line_the_start_page_is_a_key_away(begin: 
 @pytest.mark.parametrize("by", ["key", "failure"])
 def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, qtbot: QtBot, by: str) -> None:
     flow = begin()
-    flow.wait_for_start()
-    assert flow.program.start
-    flow.program.start.begin("reacher")
-    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    flow.wait_for_session()
+    flow.begin_session("reacher")
     assert flow.program.open
     if by == "key":
         flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
@@ -188,11 +192,7 @@ def test_the_key_to_quit_ends_the_program_from_the_start_page_too(begin: Begin) 
 
 def test_quitting_while_a_session_is_open_ends_all(begin: Begin, qtbot: QtBot) -> None:
     flow = begin()
-    flow.wait_for_start()
-    assert flow.program.start
-    flow.program.start.begin("reacher")
-    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    flow.wait_for_session()
+    flow.begin_session("reacher")
     flow.program.quit()
     qtbot.waitUntil(lambda: flow.ended == 1)
     assert not flow.program.start.isVisible()
