@@ -16,6 +16,8 @@ from core.records import Float32, Float64, Query, Segment
 SegmentSums = Callable[[list[Segment]], Float32]
 """Segments -> (M, segments) predicted sums of each member."""
 _Pair = tuple[Segment, Segment]
+_NUMBERS = 1 << 53
+"""No session asks so many queries: a number beyond comes from a file made by hand, and is not counted on from."""
 
 
 def first_labels(labels: int, config: QueryConfig) -> int:
@@ -101,10 +103,12 @@ class QuerySelector:
         self._spared: set[str] = set()
         self.next_id = 0
 
-    def spare(self, pair: str) -> bool:
-        """Never to offer this pair (core.packing.pair_of) from now on; whether that is news."""
-        news = pair not in self._spared
-        self._spared.add(pair)
+    def spare(self, query: Query) -> bool:
+        """Never to offer this pair from now on, nor to give its number to another; whether that is news."""
+        if query.id < _NUMBERS:
+            self.next_id = max(self.next_id, query.id)
+        news = query.pair not in self._spared
+        self._spared.add(query.pair)
         return news
 
     def select(self, pool: list[Segment], count: int, sums: SegmentSums | None) -> list[Query]:

@@ -93,7 +93,7 @@ class RolloutJob:
             case RewardPublished(_, weights):
                 self.load_reward(weights)
             case PreferenceAdded(preference) | PreferenceChanged(preference):
-                self.selector.spare(preference.query.pair)
+                self.selector.spare(preference.query)
                 self.outstanding.discard(preference.query.id)
                 self.usable.discard(preference.id)
                 if preference.choice.mu is not None:
@@ -106,7 +106,7 @@ class RolloutJob:
     def _take_over(self, waiting: tuple[Query, ...]) -> None:
         """Counts as its own what is still before the labeller; what he has answered meanwhile was replayed."""
         self._replayed = True
-        self.outstanding |= {query.id for query in waiting if self.selector.spare(query.pair)}
+        self.outstanding |= {query.id for query in waiting if self.selector.spare(query)}
 
     def run(self) -> Iterator[Event | None]:
         if self.env_steps:

@@ -84,6 +84,16 @@ def saved_then_answered(store: PreferenceStore, snapshot: RewardPublished | None
     return rollout, state, answered + [rollout.answer() for _ in range(12)]
 
 
+def test_the_number_of_a_query_asked_after_the_checkpoint_is_not_given_again(store: PreferenceStore) -> None:
+    rollout, state, answered = saved_then_answered(store, None)
+    _, offered = rollout.started_again(state, (rollout.before_the_labeller[0],))
+    numbers = [query.id for query in [*answered, rollout.before_the_labeller[0], *offered]]
+    assert len(set(numbers)) == len(numbers) == 22
+    store.add(replace(answered[0], id=(1 << 62) - 1, right=segment(77)), Choice.LEFT, "human")
+    _, offered = rollout.started_again(state)
+    assert max(query.id for query in offered) < 100
+
+
 @pytest.mark.parametrize("fitted", [False, True])
 def test_what_was_answered_after_the_checkpoint_is_not_offered_again(store: PreferenceStore, fitted: bool) -> None:
     rollout, state, answered = saved_then_answered(store, rewarded(Played("rollout")) if fitted else None)
