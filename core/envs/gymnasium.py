@@ -5,13 +5,15 @@ attempt, it is held still for a moment: the last observation stays, whatever is 
 next attempt begins, within the same episode. So what ended well or badly is seen in a clip, and an end costs as many
 steps of reward, or spares as many steps of cost, without anybody choosing a penalty.
 
-Simulations of this kind can't be saved: at a resume their episodes start anew.
+Simulations of this kind can't be saved. At a resume each is started from the seed it had and given the same actions
+again; where that does not lead to what was seen then, all episodes start anew.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,12 +25,16 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from core import pictures
 from core.envs.base import Film, Step
+from core.envs.tapes import Tapes
 from core.errors import UserError
 from core.records import Float32
 from core.tasks.gymnasium import GymTask
 
+log = logging.getLogger(__name__)
 Mask = npt.NDArray[np.bool_]
 _SEEDS = 2**31 - 1
+_KEPT = ("ages", "first", "resting", "attempts", "returns")
+"""What is known of each environment, beside what it has been given."""
 _MUJOCO_PIXELS = 240
 """Gymnasium draws its robots four times as large unless told, which takes four times as long without a GPU."""
 
@@ -54,6 +60,7 @@ class GymBatch:
         action_space = self._envs.single_action_space
         self.discrete = isinstance(action_space, Discrete)
         self._acted = int(action_space.n if isinstance(action_space, Discrete) else np.prod(action_space.shape or ()))
+        self._tapes = Tapes(environments, task.episode_steps, np.asarray(action_space.sample()))
         self._time = 0
         self._ages = np.zeros(environments, np.int64)
         if staggered:
@@ -62,9 +69,7 @@ class GymBatch:
 
     def _begin(self) -> None:
         """All attempts start anew, at the ages that the episodes have."""
-        with self._told():
-            seed = (int(self._rng.integers(_SEEDS)) + self._time) % _SEEDS
-            observations, _ = self._envs.reset(seed=[(seed + i) % _SEEDS for i in range(self.count)])
+        observations = self._started(np.ones(self.count, np.bool_), self._time)
         self.observations = observations.astype(np.float32)
         self._first = self._ages > 0
         self._resting = np.zeros(self.count, np.int64)
@@ -72,6 +77,14 @@ class GymBatch:
         self.states = np.zeros((self.count, pictures.ROW if self._film else 0), np.uint8)
         self.askable = np.ones(self.count, np.bool_)
         self._take_pictures(np.ones(self.count, np.bool_))
+
+    def _started(self, rows: Mask, later: int = 0) -> npt.NDArray[Any]:
+        """Starts these; (N, o) what all show. later: other seeds than the generator's next ones."""
+        seeds = (self._rng.integers(_SEEDS, size=self.count) + later) % _SEEDS
+        self._tapes.start(rows, seeds)
+        with self._told():
+            observations, _ = self._envs.reset(seed=seeds.tolist(), options={"reset_mask": rows})
+        return np.asarray(observations)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -83,8 +96,10 @@ class GymBatch:
 
     def step(self, actions: Float32) -> Step:
         """actions (N, a): from -1 to 1 for a Box, scaled to its bounds; for a Discrete, the largest is taken."""
+        own = self._own(actions)
+        self._tapes.add(own)
         with self._told():
-            observations, gained, stopped, cut, _ = self._envs.step(self._own(actions))
+            observations, gained, stopped, cut, _ = self._envs.step(own)
         over = stopped | cut
         resting = self._resting > 0
         observations = np.where(resting[:, None], self.observations, observations).astype(np.float32)
@@ -128,9 +143,7 @@ class GymBatch:
         fresh = seen | over
         if not fresh.any():
             return
-        with self._told():
-            started, _ = self._envs.reset(options={"reset_mask": fresh})
-        observations[seen] = started[seen]
+        observations[seen] = self._started(fresh)[seen]
         self._resting[seen] = 0
         self._attempts[seen] += 1
         self._attempts[ended], self._returns[ended], self._ages[ended] = 1, 0.0, 0
@@ -165,13 +178,37 @@ class GymBatch:
             raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
 
     def get_state(self) -> dict[str, Any]:
-        return {"ages": self._ages, "time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
+        counters = {"time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
+        return {name: getattr(self, f"_{name}") for name in _KEPT} | self._tapes.get_state() | counters | self._shown()
+
+    def _shown(self) -> dict[str, Any]:
+        return {"seen": self.observations, "states": self.states}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Episodes start anew; their ages stay, so that ends stay spread over time."""
+        """Goes on where those were; where they can't be brought there again, at the same ages in new attempts."""
         self._ages[:] = arrays["ages"]
         self._time, self.blow_ups = int(arrays["time"]), int(arrays["blow_ups"])
-        self._begin()
+        if not self._brought_back(arrays):
+            log.info("The episodes of %s start anew: it did not repeat what it had done.", self.task.name)
+            self._begin()
+
+    def _brought_back(self, arrays: Mapping[str, Any]) -> bool:
+        if "seen" not in arrays:  # of an earlier version
+            return False
+        self._tapes.set_state(arrays)
+        for name in _KEPT:
+            getattr(self, f"_{name}")[:] = arrays[name]
+        self.observations = np.array(arrays["seen"], np.float32)
+        with self._told():
+            there = np.stack(self._tapes.play(self._envs.envs)).astype(np.float32)
+        resting = self._resting > 0  # of these the learner sees something else
+        if not np.array_equal(there[~resting], self.observations[~resting]):
+            return False
+        if arrays["states"].shape == self.states.shape:
+            self.states = np.array(arrays["states"])
+        self.askable = np.ones(self.count, np.bool_)
+        self._take_pictures(np.zeros(self.count, np.bool_))
+        return True
 
 
 def _made(task: GymTask, environments: int, pictured: bool) -> SyncVectorEnv[Any, Any]:

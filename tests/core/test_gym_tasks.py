@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import gymnasium
 import numpy as np
@@ -44,14 +45,15 @@ class Walk(gymnasium.Env[Any, Any]):
         fails_at: int = -1,
         nan_at: int = -1,
         fortune_at: int = -1,
+        moody: bool = False,
     ) -> None:
         self.render_mode, self.observation_space, self.action_space = render_mode, seen, done
         self._life, self._fails_at, self._nan_at, self._fortune_at = life, fails_at, nan_at, fortune_at
-        self._age, self._luck = 0, 0.0
+        self._age, self._luck, self._moody = 0, 0.0, moody
 
     def reset(self, **given: Any) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=given.get("seed"))
-        self._age, self._luck = 0, self.np_random.uniform()
+        self._age, self._luck = 0, uuid4().int % 1000 if self._moody else self.np_random.uniform()
         return self._seen(), {}
 
     def _seen(self) -> np.ndarray:
@@ -225,7 +227,33 @@ def test_the_same_seed_gives_the_same_episodes(batch: MakeBatch) -> None:
     assert one == same != other and one[0] != one[1]
 
 
-def test_after_a_resume_episodes_start_anew_and_differ_from_the_first(batch: MakeBatch) -> None:
+def lived(env: GymBatch, steps: int, seed: int) -> list[Any]:
+    """Acts at random; all that can be seen of it."""
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(steps):
+        step = env.step(rng.uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32))
+        seen += [step.observations, step.true_rewards, step.ended, step.end_observations, step.finished_rows]
+        seen += [np.array([total for total, _ in step.finished]), env.states, env.askable]
+    return seen
+
+
+@pytest.mark.parametrize("steps", [0, 3, 4, 7, 18, 19, 37, 299, 300, 301])
+@pytest.mark.parametrize("name", ["gym:Walk-v0", "gym:CartPole-v1"])
+def test_after_a_resume_it_goes_on_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
+    if name == "gym:Walk-v0":
+        registered(life=4)
+    film = Film(2, 5, 3) if name == "gym:Walk-v0" else None
+    env, again = (batch(name, 3, film=film, staggered=True) for _ in range(2))
+    lived(env, steps, 1)
+    again.set_state({key: np.array(array) for key, array in env.get_state().items()})
+    again._rng.bit_generator.state = env._rng.bit_generator.state
+    assert np.array_equal(again.observations, env.observations) and np.array_equal(again.states, env.states)
+    for mine, its in zip(lived(again, 400, 2), lived(env, 400, 2), strict=True):
+        assert np.array_equal(mine, its)
+
+
+def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from_the_first(batch: MakeBatch) -> None:
+    registered(moody=True)
     env, again = batch(), batch()
     first = env.observations[:, 1].tolist()
     forward(env, 7)
@@ -234,6 +262,29 @@ def test_after_a_resume_episodes_start_anew_and_differ_from_the_first(batch: Mak
     steps = forward(again, again.task.episode_steps)
     assert np.flatnonzero([step.ended.all() for step in steps]).tolist() == [again.task.episode_steps - 8]
     assert not any(step.finished for step in steps)  # it was not seen whole
+
+
+def spoiled(state: dict[str, np.ndarray], name: str, value: Any) -> dict[str, np.ndarray]:
+    return {**{key: np.array(array) for key, array in state.items()}, name: np.array(value)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tape_lengths", [4, 400]),
+        ("tape_lengths", [-1, 4]),
+        ("tape_lengths", [1, 1, 1]),
+        ("tape_seeds", [-1, 4]),
+        ("tape_actions", np.zeros((2, 7, 2))),
+        ("tape_actions", np.zeros((2, 7, 3), np.float32)),
+        ("tape_actions", np.zeros((2, 6, 2), np.float32)),
+    ],
+)
+def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, name: str, value: Any) -> None:
+    env = batch()
+    forward(env, 7)
+    with pytest.raises(ValueError, match="does not fit"):
+        batch().set_state(spoiled(env.get_state(), name, value))
 
 
 @pytest.mark.parametrize(

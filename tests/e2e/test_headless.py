@@ -108,6 +108,16 @@ def test_every_algorithm_resumes_as_if_it_had_not_stopped(teach: Teach, algorith
     assert same(whole, resumed)
 
 
+@pytest.mark.parametrize("task", ["gym:CartPole-v1", "gym:Pendulum-v1"])
+def test_environments_that_cannot_be_saved_resume_as_if_they_had_not_stopped(teach: Teach, task: str) -> None:
+    chosen = {"task": task, "labels": 8, "steps": 8 * 32 * 24}
+    whole = teach("whole", **chosen)
+    expected = whole.finished()
+    resumed, outcome = stopped_and_resumed(teach, 7, **chosen)
+    assert 0 < outcome.steps_taken < outcome.env_steps
+    assert same(whole, resumed) and outcome.true_return == expected.true_return
+
+
 def test_a_resumed_rollout_acts_as_the_policy_that_was_saved(teach: Teach) -> None:
     """Not as the untrained one, which it is built with."""
     resumed, _ = stopped_and_resumed(teach, 10)

@@ -1,4 +1,4 @@
-"""A laptop that is closed and opened again: all processes hold still, wake one by one, and the clock may have been set."""
+"""A laptop that sleeps: all processes hold still, then wake one by one, and the clock may have been set back."""
 
 from __future__ import annotations
 
