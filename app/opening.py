@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Mapping
 from contextlib import closing
@@ -54,7 +55,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 def opened(options: argparse.Namespace) -> Session:
     """The session that was asked for, its store checked; UserError where there can be none."""
     folder = options.session
-    if folder is not None and (folder / "config.json").exists():
+    if folder is not None and os.path.exists(folder / "config.json"):
         session = Session.open(folder)
         _require_same(session, options)
         return with_store(session)

@@ -82,7 +82,8 @@ def export_session(session: Session, target: Path) -> None:
         raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
     finally:
         for leftover in (part, copy):
-            leftover.unlink(missing_ok=True)
+            with suppress(OSError):
+                leftover.unlink(missing_ok=True)
 
 
 def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter) -> None:
@@ -100,8 +101,7 @@ def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter)
 
 def import_session(source: Path, folder: Path) -> None:
     """Makes `folder` of an exported session, or leaves no trace. UserError says in one sentence what is wrong."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+    disk.require_empty(folder)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent) as made:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import json
 import os
@@ -39,7 +40,8 @@ def collect(folder: Path, target: Path) -> None:
     except OSError as error:
         raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:

@@ -30,6 +30,16 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.") from error
 
 
+def require_empty(folder: Path) -> None:
+    """UserError unless a session can be made here: where there is nothing yet, or an empty folder."""
+    try:
+        taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    except OSError as error:
+        raise UserError(f"{folder} can't be made ({reason(error)}): {remedy(error)}.") from error
+    if taken:
+        raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+
+
 def make_inside(folder: Path) -> None:
     """Makes a folder in one that is there, and on disk, where there is none yet. UserError where it can't be made.
 
@@ -84,6 +94,8 @@ def remedy(error: OSError) -> str:
             return "check that the folder may be written"
         case errno.ENOENT | errno.ENOTDIR:
             return "check that the folder is still there"
+        case errno.ENAMETOOLONG:
+            return "give it a shorter name"
         case _:
             return "check the disk and its folder"
 

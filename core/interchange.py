@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
 
     From a damaged store it takes what is whole. UserError where nothing can be read, or the folder can't be written.
     """
-    if folder.exists():
+    if os.path.exists(folder):  # unlike Path.exists it raises nothing: writing tells what is wrong
         raise UserError(f"{folder} is there already: name a new one.")
     kept, lost = _all_that_is_whole(session)
     segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
@@ -80,10 +81,11 @@ def _without_trace(folder: Path, keep: bool = False) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for path in folder.iterdir():
-            path.unlink(missing_ok=True)
-        if not keep:
-            folder.rmdir()
+        with suppress(OSError):  # why it failed is told, and not that the rest of it stays
+            for path in folder.iterdir():
+                path.unlink(missing_ok=True)
+            if not keep:
+                folder.rmdir()
         raise
 
 
@@ -132,7 +134,7 @@ def import_preferences(source: Path, folder: Path) -> int:
         raise UserError(f"{source} can't be read ({disk.reason(error)}): name a folder that export wrote.") from error
     except _DAMAGE as error:
         raise UserError(f"{source} holds no exported answers, or they are damaged ({error}).") from error
-    was_there = folder.exists()
+    was_there = os.path.exists(folder)
     session = Session.create(folder, config)  # refuses a folder with anything in it
     with _without_trace(folder, keep=was_there), closing(session), closing(session.store()) as store:
         store.restore(kept)

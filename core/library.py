@@ -87,7 +87,7 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
 
     tell: called with the share that is copied. UserError where another program has the session open, or it can't be.
     """
-    if target.exists():
+    if os.path.exists(target):
         raise UserError(f"{target} is there already: give the copy another name.")
     session = Session.open(source)
     try:

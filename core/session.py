@@ -7,8 +7,10 @@ It stays light, so that the window may import it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -116,10 +118,9 @@ class Session:
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
         """Makes the folder. UserError if it holds a session already, can't be made, or has no room."""
-        if (folder / "config.json").exists():
+        if os.path.exists(folder / "config.json"):
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
+        disk.require_empty(folder)
         require_bearable(config, find(config.task))
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
         made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
@@ -134,7 +135,8 @@ class Session:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
             lock.release()
-            (folder / "lock").unlink(missing_ok=True)  # or the folder would not be empty when there is room again
+            with contextlib.suppress(OSError):  # or the folder would not be empty when there is room again
+                (folder / "lock").unlink(missing_ok=True)
             raise
         return Session(folder, config, lock)
 

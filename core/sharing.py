@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -48,5 +49,5 @@ def _import_answers(args: argparse.Namespace) -> None:
 
 
 def _require_new(target: Path) -> None:
-    if target.exists():
+    if os.path.exists(target):  # unlike Path.exists it raises nothing: writing tells what is wrong
         raise UserError(f"{target} is there already: name a new one.")

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from core.__main__ import _parser, main
+from core.archive import export_session
 from core.cli import _new_session
 from core.config import Config, OracleConfig, replaced
+from core.interchange import export_preferences
 from core.preferences import PreferenceStore
 from core.session import Session, read_config
 from core.tasks import CATALOGUE, find
@@ -73,6 +75,37 @@ def test_a_session_goes_out_as_one_file_and_comes_back(
     for words in (("export", "s", "one.somersault"), ("import", "one.somersault", "back"), ("import", "no", "x")):
         assert status(*words) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("target", ["x" * 248, "x" * 300, "file/out"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "s"],
+        ["preferences", "export", "s"],
+        ["import", "packed"],
+        ["preferences", "import", "answers"],
+        ["teach", "hopper-backflip", "--session"],
+    ],
+    ids=" ".join,
+)
+def test_where_nothing_can_be_written_a_command_says_so_in_one_sentence(
+    words: list[str], target: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = Session.create(Path("s"), tiny())
+    session.store().close()
+    export_session(session, Path("packed"))
+    export_preferences(session, Path("answers"))
+    session.close()
+    Path("file").write_text("no folder")
+    if target == "x" * 248 and words[0] in ("preferences", "teach"):
+        target = "x" * 256  # nothing is added to these names
+    before = sorted(Path().rglob("*"))
+    monkeypatch.setattr(sys, "argv", ["core", *words, target])
+    assert main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("somersault: ") and ("shorter name" in line) == target.startswith("x")
+    assert sorted(Path().rglob("*")) == before
 
 
 def test_tasks_are_listed_for_scripts_and_for_people() -> None:

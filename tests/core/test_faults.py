@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core import disk, processes
+from core import disk, library, processes
 from core.archive import export_session, import_session
 from core.checkpoint import load_newest, save_checkpoint
+from core.diagnostics import collect
 from core.errors import Lack, NotFiniteError, UserError, lack, summary
 from core.events import Failed, JobState, RewardPublished
+from core.interchange import export_preferences
 from core.preferences import PreferenceStore
 from core.processes import Envelope, JobProcess, JobSpec, encode
 from core.records import Choice
@@ -45,13 +47,13 @@ def one_sentence(told: pytest.ExceptionInfo[UserError]) -> str:
 
 @pytest.fixture(params=REASONS, ids=lambda number: errno.errorcode[number])
 def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Lets one call of the system fail from now on: open, fsync or replace."""
+    """Lets one call of the system fail from now on: open, fsync, replace or unlink."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(request.param, os.strerror(request.param))
 
     def start(call: str) -> None:
-        monkeypatch.setattr({"open": "builtins.open", "fsync": "os.fsync", "replace": "os.replace"}[call], fail)
+        monkeypatch.setattr("builtins.open" if call == "open" else f"os.{call}", fail)
 
     return start
 
@@ -134,6 +136,34 @@ def test_an_import_that_cannot_be_written_leaves_nothing_behind(
     monkeypatch.undo()
     one_sentence(told)
     assert not list(tmp_path.glob("back.*"))
+
+
+WRITERS: dict[str, Callable[[Session, Path], object]] = {
+    "export": lambda session, place: export_session(session, place / "out.somersault"),
+    "answers": lambda session, place: export_preferences(session, place / "answers"),
+    "diagnostics": lambda session, place: collect(session.folder, place / "out.zip"),
+    "import": lambda session, place: import_session(place / "packed", place / "back"),
+    "create": lambda session, place: Session.create(place / "new", tiny()),
+    "checkpoint": lambda session, place: session.save(1, STATES),
+    "copy": lambda session, place: library.duplicate(place / "other", place / "copy"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_where_what_is_half_written_cannot_be_deleted_either_one_sentence_says_why(
+    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    session.store().close()
+    export_session(session, tmp_path / "packed")
+    import_session(tmp_path / "packed", tmp_path / "other")
+    failing("replace")
+    failing("unlink")
+    with pytest.raises(UserError, match="can't be written") as told:
+        WRITERS[name](session, tmp_path)
+    monkeypatch.undo()
+    one_sentence(told)
+    session.close()
 
 
 class Failing:
