@@ -76,16 +76,25 @@ def without_names(text: str, folder: Path) -> str:
         for form in {str(path), path.as_posix(), str(path).replace("\\", "\\\\")}:
             if len(form) > 1:
                 text = re.sub(re.escape(form) + r"(?![\w.-])", name, text, flags=re.IGNORECASE)
+    text = _relative(folder).sub("<session>", text)
     for pattern in _PATHS:
         text = pattern.sub(_last_component, text)
     for word, name in _personal():
-        text = re.sub(rf"(?<![\w-]){re.escape(word)}{_after(word)}", name, text, flags=re.IGNORECASE)
+        text = re.sub(rf"(?<![^\W_]){re.escape(word)}{_after(word)}", name, text, flags=re.IGNORECASE)
     return text
+
+
+def _relative(folder: Path) -> re.Pattern[str]:
+    """The folder as it is named from one of those that it is in. Its own name alone must be followed by a slash."""
+    parts = [re.escape(part) for part in Path(os.path.abspath(folder)).parts[1:]]
+    tails = [r"[\\/]+".join(parts[start:]) for start in range(len(parts) - 1)]
+    forms = [rf"{tail}(?![\w.-])" for tail in tails] + [rf"{part}(?=[\\/])" for part in parts[-1:]]
+    return re.compile(rf"(?<![\w.>/\\~-])(?:{'|'.join(forms) or '(?!)'})", re.IGNORECASE)
 
 
 def _after(word: str) -> str:
     """Two letters are a word of many languages, too: alone they are a name only before the name of a machine."""
-    return r"(?![\w-])" if len(word) > 2 else "(?=@)"
+    return r"(?![^\W_])" if len(word) > 2 else "(?=@)"
 
 
 def _installation() -> Iterable[tuple[Path, str]]:
@@ -99,12 +108,19 @@ def _installation() -> Iterable[tuple[Path, str]]:
 _PART = r"[^\s/\\\"'<>|:*?,;()\[\]{}]"
 _NAME = rf"{_PART}(?:(?:{_PART}| )*{_PART})?"
 """Within a path: with spaces, as 'My Documents' has one."""
+_BEGIN = r"(?:\.\.?|~[\w.-]*|\$\{?[A-Za-z_]\w*\}?|\$env:\w+|%\w+%)(?=[\\/])"
+"""Of a path from somewhere that is not told: the present folder, a person's own, a variable's."""
+_DRIVE = r"[A-Za-z]:"
 _PATHS = (
-    re.compile(r"(?<=')(?:~?/|[A-Za-z]:[\\/]|\\\\)[^'\n]*(?=')|(?<=\")(?:~?/|[A-Za-z]:[\\/]|\\\\)[^\"\n]*(?=\")"),
-    re.compile(rf"(?<![\w<>])(?:[A-Za-z]:[\\/]+|\\\\+)(?:{_NAME}[\\/]+)*{_PART}*"),
-    re.compile(rf"(?<![\w.>/~])(?<!http:)(?<!https:)~?/+(?={_PART})(?:{_NAME}/+)*{_PART}*"),
+    re.compile(
+        rf"(?<=')(?:/|{_DRIVE}[\\/]|\\\\|{_BEGIN})[^'\n]*(?=')|(?<=\")(?:/|{_DRIVE}[\\/]|\\\\|{_BEGIN})[^\"\n]*(?=\")"
+    ),
+    re.compile(rf"(?<![\w<>])(?:{_DRIVE}[\\/]+|{_DRIVE}(?={_NAME}\\|{_PART}+/)|\\\\+)(?:{_NAME}[\\/]+)*{_PART}*"),
+    re.compile(rf"(?<![\w.>/\\]){_BEGIN}[\\/]+(?:{_NAME}[\\/]+)*{_PART}*"),
+    re.compile(rf"(?<![\w.>/])(?<!http:)(?<!https:)/+(?={_PART})(?:{_NAME}/+)*{_PART}*"),
 )
-"""In quotes, where a path may hold anything; of Windows and its shares; of all others, but not what follows 'http:'."""
+"""In quotes, where a path may hold anything; of Windows, its drives and shares; from somewhere that is not told; of all
+others, but not what follows 'http:'."""
 
 
 def _last_component(found: re.Match[str]) -> str:

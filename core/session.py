@@ -111,7 +111,7 @@ class Session:
     """The folder of one teaching run, owned by this process until `close`."""
 
     def __init__(self, folder: Path, config: Config, lock: FileLock) -> None:
-        self.folder = folder
+        self.folder = folder.absolute()  # what is logged of it must be known for a path when the log is given away
         self.config = config
         self._lock = lock
 

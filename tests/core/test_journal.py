@@ -146,6 +146,13 @@ def test_a_short_or_common_name_is_no_reason_to_spoil_the_text(tmp_path: Path, m
         ("https://download.pytorch.org/whl/cpu", "https://download.pytorch.org/whl/cpu"),
         ("gym:ALE/Pong-v5", "gym:ALE/Pong-v5"),
         ("al@box", "<person>@box"),
+        ("../../Jane Roe/flip/preferences.sqlite is gone", "<path>/preferences.sqlite is gone"),
+        ("./jane/x.npz, ..\\Jane Roe\\y.npz, both", "<path>/x.npz, <path>/y.npz, both"),
+        ("see '../Jane Roe' and \"./jane's\"", "see '<path>' and \"<path>\""),
+        ("$HOME/jane/x, ${HOME}/jane/x, ~jane/x", "<path>, <path>, <path>"),
+        ("%USERPROFILE%\\jane\\x.txt $env:HOME\\jane\\x.txt", "<path>/x.txt <path>/x.txt"),
+        ("D:data\\Jane\\x and E:My Roe\\x and F:jane/x.txt", "<path> and <path> and <path>/x.txt"),
+        ("the rest ... and 3./4 of r:0.8, $5/s", "the rest ... and 3./4 of r:0.8, $5/s"),
     ],
 )
 def test_of_other_paths_only_a_files_own_name_is_left(
@@ -155,6 +162,56 @@ def test_of_other_paths_only_a_files_own_name_is_left(
     changed = without_names(text, tmp_path)
     assert changed.startswith(left) and not re.search("jane|roe|acme", changed, re.IGNORECASE)
     assert changed == left or "'" in left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("alice_backup and backup_alice", "<person>_backup and backup_<person>"),
+        ("alice-backup, ALICE.txt, alice2", "<person>-backup, <person>.txt, alice2"),
+        ("malice and alices", "malice and alices"),
+    ],
+)
+def test_a_persons_name_ends_where_no_letter_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, left: str
+) -> None:
+    for name in ("LOGNAME", "USER", "USERNAME"):
+        monkeypatch.setenv(name, "alice")
+    assert without_names(text, tmp_path) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("eve/Eve Smith/flip/preferences.sqlite is gone", "<session>/preferences.sqlite is gone"),
+        ("Eve Smith/flip is gone", "<session> is gone"),
+        ("Eve Smith\\flip\\x", "<session>\\x"),
+        ("flip/x and flip.txt", "<session>/x and flip.txt"),
+        ("a flip, a backflip/x, mine/flip/x", "a flip, a backflip/x, mine/flip/x"),
+    ],
+)
+def test_the_sessions_folder_is_known_by_whatever_path_leads_to_it(tmp_path: Path, text: str, left: str) -> None:
+    assert without_names(text, tmp_path / "eve" / "Eve Smith" / "flip") == left
+
+
+def test_a_folder_that_is_given_from_where_one_stands_is_logged_without_its_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    given = Path("../../Eve Smith/flip")
+    Session.create(given, tiny()).close()
+    session = Session.open(given)
+    with session_log(session.folder):
+        log.error("%s is gone", session.folder / "preferences.sqlite")
+        log.error("%s is gone", given / "preferences.sqlite")
+    monkeypatch.chdir(tmp_path)
+    collect(session.folder, tmp_path / "out.zip")
+    session.close()
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        told = archive.read("log.txt").decode().replace("\\", "/")
+    assert "<session>/preferences.sqlite is gone" in told and "/preferences.sqlite is gone" in told
+    assert "Eve" not in told
 
 
 def test_where_in_the_program_something_happened_stays(tmp_path: Path) -> None:
