@@ -33,10 +33,12 @@ def _can_draw() -> bool:
 
 
 def _show(text: str) -> None:
+    from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QApplication, QMessageBox
 
     application = QApplication([])
     box = QMessageBox(QMessageBox.Icon.Warning, "Somersault", text, QMessageBox.StandardButton.Close)
+    box.setTextFormat(Qt.TextFormat.PlainText)  # a name of a file may be in it
     box.finished.connect(application.quit)
     box.show()
     application.exec()

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from app.album import Album, Stills
+from app.widgets.labels import tip
 from app.wording import Sieve, sentence
 from core.reviewing import doubted
 from core.rows import AnswerRow
@@ -89,7 +90,7 @@ class AnswerModel(QAbstractListModel):
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
                 return sentence(row, self._contradiction(row.id))
             case Qt.ItemDataRole.ToolTipRole:
-                return self._trouble(row) or None
+                return tip(self._trouble(row)) or None
             case _ if role == ROW:
                 return row
             case _ if role == AGAINST:

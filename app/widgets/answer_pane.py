@@ -41,7 +41,6 @@ class AnswerPane(QFrame):
         self._keys, self._said = keys, ""
         self._unreadable = False
         self.title, self.note = label("answerTitle"), label("caption", wrap=True)
-        self.title.setTextFormat(Qt.TextFormat.PlainText)
         self.clips, self.empty, self.place = ClipPair(), EmptyState(), QStackedWidget()
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.widgets.labels import label
@@ -29,7 +29,6 @@ class CrashDialog(QDialog):
         self.setWindowTitle("Somersault: an unexpected error")
         self._text = f"{log}\n\nThe whole log is in {log_file}." if log_file else log
         self.sentence = label("crash", _TEXT.format(sentence=sentence.rstrip(".")), wrap=True)
-        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
         self.log = QPlainTextEdit(self._text, readOnly=True, tabChangesFocus=True)
         self.log.setAccessibleName("Log")
         self.log.hide()

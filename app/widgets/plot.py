@@ -52,7 +52,7 @@ class Plot(QWidget):
         self.head.double_clicked.connect(self.enlarge_requested)
         self.note = label("plotKey")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.readout, self.message = label("readout"), label("plotMessage", wrap=True, centred=True)
+        self.readout, self.message = label("readout", rich=True), label("plotMessage", wrap=True, centred=True)
         for overlay in (self.readout, self.message):
             self.canvas.overlay(overlay)
         self.readout.hide()

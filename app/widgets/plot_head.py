@@ -35,7 +35,7 @@ class PlotHead(QWidget):
 
     def __init__(self, title: str, menu: QMenu, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title, self.key = label("plotTitle", title), label("plotKey")
+        self.title, self.key = label("plotTitle", title), label("plotKey", rich=True)
         self.key.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.key.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # the plot may be narrow
         self.setToolTip(_HELP)

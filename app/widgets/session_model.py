@@ -9,6 +9,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
+from app.widgets.labels import tip
 from core.errors import UserError
 from core.library import Entry
 from core.tasks import find
@@ -100,7 +101,7 @@ class SessionModel(QAbstractListModel):
             case Qt.ItemDataRole.AccessibleTextRole:
                 return _spoken(entry)
             case Qt.ItemDataRole.ToolTipRole:
-                return f"<p>{entry.problem or entry.folder}</p>"
+                return tip(entry.problem or str(entry.folder))
             case _ if role == ENTRY:
                 return entry
         return None

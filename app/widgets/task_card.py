@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app import theme
 from app.previews import Preview
+from app.widgets.labels import tip
 from core.tasks.base import Task
 
 LEAST_WIDTH = 172
@@ -52,7 +55,7 @@ class TaskCard(QAbstractButton):
     def _describe(self, state: str) -> None:
         text = f"{self.task.instruction} {state}".strip()
         self.setAccessibleDescription(text)
-        self.setToolTip(f"<p><b>{self.task.title}</b></p><p>{text}</p>")
+        self.setToolTip(f"<p><b>{escape(self.task.title)}</b></p>{tip(text)}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):

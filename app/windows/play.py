@@ -43,7 +43,6 @@ class PlayWindow(QWidget):
         self._held: set[str] = set()
         self.screen_ = GameScreen()
         self.score, self.told = label("figure", "Score –"), label("caption", "The game is starting.", wrap=True)
-        self.told.setTextFormat(Qt.TextFormat.PlainText)
         head = QHBoxLayout()
         head.addWidget(self.score)
         head.addStretch(1)

@@ -132,6 +132,8 @@ def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     told = page.model.index_of(5).data(TROUBLE)
     assert told.startswith("Answer 5 can't be read ('perhaps' is not a valid Choice): ")
+    shown = page.model.index_of(5).data(Qt.ItemDataRole.ToolTipRole)
+    assert shown.startswith("<p>Answer 5 can&#x27;t be read (&#x27;perhaps&#x27; is not")  # never taken for HTML
     qtbot.waitUntil(lambda: "can't be read" in page.model.index_of(4).data(TROUBLE))
     assert [page.model.index_of(key).data(TROUBLE) for key in (6, 3, 2)] == [""] * 3
     choose(page, 4)

@@ -195,7 +195,7 @@ from core.errors import UserError
 
 def close():
     boxes = [widget for widget in QApplication.topLevelWidgets() if isinstance(widget, QMessageBox)]
-    print([box.text() for box in boxes])
+    print([(box.text(), box.textFormat().name) for box in boxes])
     boxes[0].close()
 
 loop = QApplication.exec
@@ -204,7 +204,9 @@ app.telling.tell(UserError('Only a little is free: make room.'))
 """
 
 
-@pytest.mark.parametrize(("variable", "boxes"), [("1", "['Only a little is free: make room.']\n"), ("", "")])
+@pytest.mark.parametrize(
+    ("variable", "boxes"), [("1", "[('Only a little is free: make room.', 'PlainText')]\n"), ("", "")]
+)
 def test_from_a_menu_the_sentence_comes_in_a_box_too(variable: str, boxes: str) -> None:
     environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SOMERSAULT_FROM_MENU": variable}
     command = [sys.executable, "-c", _FROM_MENU]
