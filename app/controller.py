@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checkpoints import Checkpointer
 from app.crew import NAMES, TOGETHER, Crew
+from app.errands import Errands
 from app.films import Films
 from app.history import History
 from app.labelling import Labelling
@@ -25,10 +24,7 @@ from app.replays import Replays
 from app.starting import keep_start, usual_start
 from app.true_reward import TrueReward
 from app.worker import MakeProcess
-from core import disk
-from core.archive import export_session
 from core.config import Config, replaced
-from core.diagnostics import collect
 from core.errors import summary
 from core.events import (
     AnswersJudged,
@@ -114,6 +110,7 @@ class Controller(QObject):
         tokens = itertools.count(1)
         self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
+        self.errands = Errands(session, self.checkpoints, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         measure = self.task.measure_name
         self.true_reward = TrueReward(self.labelling.teacher, self)
@@ -193,25 +190,20 @@ class Controller(QObject):
         else:
             self._dismiss()
 
+    def leave(self) -> None:
+        """As `stop`, for good: a file that takes longer than two seconds is given up, so that the window closes."""
+        self.errands.hurry()
+        self.stop()
+
     def close(self) -> None:
         """After `stopped`: ends every thread and lets the session go."""
+        self.errands.patience.stop()
         self.films.close()
         self.history.close()
         self.labelling.close()
         self.crew.close()
         self.checkpoints.close()
         self.session.close()
-
-    def export(self, target: Path) -> None:
-        """Writes the session as one file, as it is on disk."""
-        self.checkpoints.run(lambda: export_session(self.session, target), f"{target.name} is written.")
-
-    def collect_diagnostics(self, target: Path) -> None:
-        self.checkpoints.run(lambda: collect(self.session.folder, target), f"{target.name} is written.")
-
-    def write(self, target: Path, content: Callable[[], bytes]) -> None:
-        """Writes a file that the person asked for; what is in it is made in the thread that writes it."""
-        self.checkpoints.run(lambda: disk.write_atomically(target, content()), f"{target.name} is written.")
 
     def show_pairs_again(self, on: bool) -> None:
         """Whether some pairs are put to the person a second time, in this session from now on."""

@@ -162,6 +162,8 @@ class Program(QObject):
             part.deleteLater()
         if self._returns and not self._quitting:
             self.show_start(ended.controller.session.folder)
+            if self.start and ended.controller.errands.unwritten:
+                self.start.tell_refusal(ended.controller.errands.unwritten)
         else:
             self.ended.emit()
 

@@ -17,13 +17,19 @@ def explanation(controller: Controller) -> tuple[str, str]:
         case State.RESTARTING:
             return "Getting ready", _STARTS
         case State.STOPPING:
-            asked = " and the file that you asked for are" if controller.checkpoints.runs_errands else " is"
-            return "Saving", f"The last checkpoint{asked} being written."
+            return "Saving", _being_written(controller)
         case State.STOPPED:
             return "Stopped", "Everything is saved. Press Start to go on from here."
         case State.FAILED:
             return "A stage has stopped", "See the message above: it can be started again."
     return _while_running(controller)
+
+
+def _being_written(controller: Controller) -> str:
+    if not controller.checkpoints.runs_errands:
+        return "The last checkpoint is being written."
+    late = " If that takes longer than two seconds, the file is given up." if controller.errands.hurries else ""
+    return f"The last checkpoint and the file that you asked for are being written.{late}"
 
 
 def _while_running(controller: Controller) -> tuple[str, str]:

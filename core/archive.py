@@ -20,9 +20,10 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from core import checkpoint, disk, snapshots
 from core.belonging import require_fitting
@@ -62,17 +63,18 @@ _DAMAGE = (
 )
 
 
-def export_session(session: Session, target: Path) -> None:
+def export_session(session: Session, target: Path, go_on: Callable[[], None] = lambda: None) -> None:
     """Writes the session as one file; one that was there is replaced. UserError where it can't be written.
 
     The session may go on meanwhile: what gives way to something newer before its turn is left out.
+    go_on: called many times a second; what it raises ends the export, and nothing is left of it.
     """
     part, copy = (target.with_name(f"{target.name}.{kind}.part") for kind in ("zip", "sqlite"))
     paths = learned(session.folder)  # before the answers are copied: none that they build on may be missing
     try:
         with closing(session.store()) as store:
-            store.copy_to(copy)
-        with open(part, "wb") as file:
+            store.copy_to(copy, go_on)
+        with open(part, "wb", buffering=0) as raw, _Watched(raw, go_on) as file:
             _pack(session.folder, paths, copy, file)
             file.flush()
             os.fsync(file.fileno())
@@ -84,6 +86,18 @@ def export_session(session: Session, target: Path) -> None:
         for leftover in (part, copy):
             with suppress(OSError):
                 leftover.unlink(missing_ok=True)
+
+
+class _Watched(io.BufferedWriter):
+    """A file that asks before each piece whether to go on."""
+
+    def __init__(self, raw: io.FileIO, go_on: Callable[[], None]) -> None:
+        super().__init__(raw, _CHUNK)
+        self._go_on = go_on
+
+    def write(self, data: Any, /) -> int:
+        self._go_on()
+        return super().write(data)
 
 
 def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter) -> None:

@@ -12,7 +12,7 @@ import site
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from core import disk, journal
@@ -24,15 +24,17 @@ _LONGEST = 4 << 20
 """Bytes taken of a file's end."""
 
 
-def collect(folder: Path, target: Path) -> None:
+def collect(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None) -> None:
     """Writes a zip with the session's log and config and the versions of everything. UserError where it can't.
 
     Answers and networks are not in it; paths, and the names of the person and of the machine, are replaced.
+    go_on: called before each file; what it raises ends it, and nothing is left.
     """
     part = target.with_name(target.name + ".part")
     try:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in (*sorted(folder.glob(f"{journal.NAME}*")), folder / "config.json"):
+                go_on()
                 if path.is_file():
                     _add(archive, path.name, without_names(_end(path), folder))
             _add(archive, "about.json", without_names(json.dumps(_about(folder), indent=1), folder))

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from core import mark, rows, schema, seals, writelog
+from core import copies, mark, rows, schema, seals, writelog
 from core.errors import UserError
 from core.mark import Mark
 from core.packing import Form, form_of, from_arrays, to_arrays
@@ -274,12 +274,14 @@ class PreferenceStore:
             standing = f"SELECT COUNT(*) FROM preferences WHERE withdrawn = 0 AND {repeats} IS NULL"
             return int(self._db.execute(standing).fetchone()[0])
 
-    def copy_to(self, path: Path) -> None:
-        """A second store with all that this one holds, as a single file. Anything at `path` is replaced."""
+    def copy_to(self, path: Path, go_on: Callable[[], None] = lambda: None) -> None:
+        """A second store with all that this one holds, as a single file. Anything at `path` is replaced.
+
+        go_on: called now and then; what it raises ends the copying.
+        """
         path.unlink(missing_ok=True)
-        with self._plain_errors(), closing(sqlite3.connect(path, isolation_level=None)) as copy:
-            self._db.backup(copy)
-            copy.execute("PRAGMA journal_mode=DELETE")
+        with self._plain_errors():
+            copies.copy_to(self._db, path, go_on)
 
     def _sides(self, query: Query) -> tuple[int, int]:
         """Keeps the segments, or finds those of the answer that is repeated."""

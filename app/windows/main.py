@@ -247,7 +247,7 @@ class MainWindow(QMainWindow):
             self._closing = True
             self._close_others()
             keep_place(self)
-            self._controller.stop()
+            self._controller.leave()
             event.setAccepted(self._controller.state == State.STOPPED)  # nobody was left to wait for
 
     def _on_stopped(self) -> None:
@@ -312,7 +312,7 @@ class MainWindow(QMainWindow):
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
-        ask_for_file(self, "Save", name, lambda target: self._controller.write(target, content))
+        ask_for_file(self, "Save", name, lambda target: self._controller.errands.write(target, content))
 
     def _on_start_page_requested(self) -> None:
         self.start_page_requested.emit()

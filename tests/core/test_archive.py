@@ -9,14 +9,14 @@ import stat
 import sys
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core import archive, curves
+from core import archive, copies, curves
 from core.archive import export_session, import_session
 from core.diagnostics import collect
 from core.errors import UserError
@@ -97,8 +97,8 @@ def test_what_gives_way_to_newer_checkpoints_during_an_export_is_left_out(
 ) -> None:
     copy = PreferenceStore.copy_to
 
-    def taught_meanwhile(store: PreferenceStore, target: Path) -> None:
-        copy(store, target)
+    def taught_meanwhile(store: PreferenceStore, target: Path, go_on: Callable[[], None]) -> None:
+        copy(store, target, go_on)
         session.save(3, {"policy": JobState({}, {"n": 3})})
 
     monkeypatch.setattr(PreferenceStore, "copy_to", taught_meanwhile)
@@ -291,3 +291,49 @@ def test_what_was_imported_belongs_to_the_person_alone_as_any_file(packed: Path,
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "back" / "preferences.sqlite").stat().st_mode) == 0o644
+
+
+class Told(Exception):
+    """Raised by what says whether to go on."""
+
+
+def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_else(
+    session: Session, packed: Path, tmp_path: Path
+) -> None:
+    calls = list[int]()
+    export_session(session, packed, lambda: calls.append(1))
+    assert len(calls) > 10
+    before = packed.read_bytes()
+    for last in range(len(calls)):
+        left = iter([None] * last)
+
+        def go_on(left: Iterator[None] = left) -> None:
+            if next(left, Told) is Told:
+                raise Told
+
+        with pytest.raises(Told):
+            export_session(session, packed, go_on)
+        assert packed.read_bytes() == before
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["s", "shared.somersault"]
+    with closing(session.store()) as store:  # and no transaction is left open
+        store.add(query(9), Choice.LEFT, "human")
+
+
+def test_a_copy_has_the_answers_of_one_moment_however_many_are_given_meanwhile(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "_PAGES_AT_ONCE", 1)
+    with closing(session.store()) as store, closing(session.store()) as other:
+        store.copy_to(tmp_path / "copy", lambda: other.add(query(20), Choice.TIE, "human") and None)
+        assert len(other.all()) > 3
+    with closing(PreferenceStore(tmp_path / "copy")) as copied:
+        assert len(copied.all()) == 3
+
+
+def test_diagnostics_that_are_given_up_leave_nothing(session: Session, tmp_path: Path) -> None:
+    def go_on() -> None:
+        raise Told
+
+    with pytest.raises(Told):
+        collect(session.folder, tmp_path / "out.zip", go_on)
+    assert [p.name for p in tmp_path.iterdir()] == ["s"]
