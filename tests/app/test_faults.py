@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -22,36 +21,25 @@ from app.remedies import remedy
 from core.config import Config, replaced
 from core.errors import Lack, UserError
 from core.events import (
-    AnswersJudged,
     AnswersReplayed,
     BatchCollected,
-    ClipsRendered,
     ClipsRequested,
-    DemonstrationRecorded,
     Event,
     Failed,
-    JobState,
     Paused,
     PolicyPublished,
-    PolicyUpdated,
     PreferenceAdded,
     PreferenceWithdrawn,
-    QueryOffered,
-    ReplayRefused,
-    ReplayRendered,
-    RewardFitted,
     RewardPublished,
-    RolloutReported,
     StateRequested,
     StateSaved,
-    Waited,
 )
 from core.preferences import PreferenceStore
 from core.processes import JobSpec
 from core.session import Session
-from tests.app.fakes import Face, FakeProcess, make_frames, make_query, make_segment
+from tests.app.fakes import Face, FakeProcess, make_query
+from tests.app.yielded import events
 
-EMPTY = np.zeros((0,), np.float32)
 Error = tuple[type[Exception], tuple[Any, ...]]
 ERRORS: list[Error] = [
     (OSError, (errno.ENOSPC, os.strerror(errno.ENOSPC))),
@@ -63,27 +51,6 @@ FULL: Error = (UserError, ("The checkpoint can't be written: make room.",))
 
 def stop_button(face: Face) -> None:
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-
-
-def events() -> list[tuple[str, Event]]:
-    """One of each event that a child may yield, with the child."""
-    query = make_query()
-    return [
-        ("rollout", Waited("rollout", "it waits")),
-        ("rollout", QueryOffered(query)),
-        ("rollout", BatchCollected(0, 0, *[EMPTY] * 4, np.zeros(0, np.bool_), EMPTY, EMPTY)),
-        ("rollout", RolloutReported(1000, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, 0)),
-        ("rollout", DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321)),
-        ("reward", RewardFitted(1, 3, (0.5,), (0.6,), (1e-4,), 0.8, 0.1)),
-        ("reward", RewardPublished(1, {})),
-        ("policy", PolicyPublished(1, {})),
-        ("policy", PolicyUpdated(1, 1000, 0.01, 1.0, 0.5, 3, 0.1)),
-        ("reward", AnswersJudged(10**9, 1, np.zeros(0, np.int64), EMPTY)),
-        ("clips", ClipsRendered(10**9, (make_frames(), make_frames()))),
-        ("clips", ReplayRendered(10**9, make_frames(), EMPTY, {})),
-        ("clips", ReplayRefused(10**9, "it can't be shown")),
-        ("policy", StateSaved("policy", 10**9, JobState({}, {}))),
-    ]
 
 
 @pytest.mark.parametrize("index", range(len(events())), ids=[type(event).__name__ for _, event in events()])

@@ -1,0 +1,59 @@
+"""One of each event that a child may send to the window."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.events import (
+    AnswersJudged,
+    BatchCollected,
+    ClipsRendered,
+    DemonstrationRecorded,
+    Event,
+    Failed,
+    FilmMade,
+    FilmProgressed,
+    GameShown,
+    JobState,
+    PolicyPublished,
+    PolicyUpdated,
+    PreviewDrawn,
+    PreviewRefused,
+    QueryOffered,
+    ReplayRefused,
+    ReplayRendered,
+    RewardFitted,
+    RewardPublished,
+    RolloutReported,
+    StateSaved,
+    Waited,
+)
+from tests.app.drawers import make_preview
+from tests.app.fakes import make_frames, make_query, make_segment
+
+EMPTY = np.zeros((0,), np.float32)
+FILM = (FilmProgressed(0.5), FilmMade("x.mp4", ""), Waited("film", "no film to make"))
+PREVIEWS = (PreviewDrawn("a", make_preview()), PreviewRefused("a", "it can't be drawn"), Waited("previews", "no task"))
+PLAY = (GameShown(np.zeros((210, 160, 3), np.uint8), 7, 3),)
+
+
+def events() -> list[tuple[str, Event]]:
+    """One of each event that a stage's child may send, with the stage."""
+    query = make_query()
+    return [
+        ("rollout", Waited("rollout", "it waits")),
+        ("rollout", QueryOffered(query)),
+        ("rollout", BatchCollected(0, 0, *[EMPTY] * 4, np.zeros(0, np.bool_), EMPTY, EMPTY)),
+        ("rollout", RolloutReported(1000, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, 0)),
+        ("rollout", DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321)),
+        ("reward", RewardFitted(1, 3, (0.5,), (0.6,), (1e-4,), 0.8, 0.1)),
+        ("reward", RewardPublished(1, {})),
+        ("policy", PolicyPublished(1, {})),
+        ("policy", PolicyUpdated(1, 1000, 0.01, 1.0, 0.5, 3, 0.1)),
+        ("reward", AnswersJudged(10**9, 1, np.zeros(0, np.int64), EMPTY)),
+        ("clips", ClipsRendered(10**9, (make_frames(), make_frames()))),
+        ("clips", ReplayRendered(10**9, make_frames(), EMPTY, {})),
+        ("clips", ReplayRefused(10**9, "it can't be shown")),
+        ("policy", StateSaved("policy", 10**9, JobState({}, {}))),
+        ("policy", Failed("policy", "it has failed by itself", "the trace")),
+    ]
