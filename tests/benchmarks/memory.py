@@ -4,7 +4,8 @@
 
 Answers are the oracle's, given by the key that a person would press, evenly spread. Every ten seconds it notes the
 proportional set size (shared pages counted once), threads and open files of window and children; at the end it prints
-one JSON object: each after ten minutes (or a sixth of the time) and at the end, and their ratio.
+one JSON object: each after ten minutes (or a sixth of the time) and at the end, and their ratio; and then a sentence.
+The exit code is 1 where the memory at the end is more than 15% from what it was, or there are more threads or files.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from core.tasks import find
 
 _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
 _EVERY_MS = 10_000
+_MOST = 0.15
+"""Of the early memory: how far from it the last may be."""
 _FIRST = 30
 """Answers before training starts, as in a session made in the window."""
 
@@ -94,9 +97,30 @@ class Watch(QObject):
         print(json.dumps({**asdict(sample), "total": sample.total}), file=sys.stderr, flush=True)
 
 
-def figures(samples: list[Sample], seconds: float) -> dict[str, object]:
-    early = min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6)))
-    late = samples[-1]
+def early_and_late(samples: list[Sample], seconds: float) -> tuple[Sample, Sample]:
+    return min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6))), samples[-1]
+
+
+def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
+    """What has grown, or shrunk, that should not have; empty where all is well.
+
+    Threads and files come and go with each checkpoint: they have grown where the least of the last minute is more than
+    the most of the minute around the early sample.
+    """
+    found = []
+    if abs(late.total - early.total) > _MOST * early.total:
+        found.append(f"the memory went from {early.total} to {late.total} MB")
+    before = [sample for sample in samples if abs(sample.seconds - early.seconds) <= 30]
+    after = [sample for sample in samples if sample.seconds >= late.seconds - 60]
+    for what in ("threads", "files"):
+        most = max(getattr(sample, what) for sample in before)
+        least = min(getattr(sample, what) for sample in after)
+        if least > most:
+            found.append(f"{what} grew from {most} to {least}")
+    return found
+
+
+def figures(samples: list[Sample], early: Sample, late: Sample) -> dict[str, object]:
     return {
         "early": {**asdict(early), "total": early.total},
         "late": {**asdict(late), "total": late.total},
@@ -106,7 +130,19 @@ def figures(samples: list[Sample], seconds: float) -> dict[str, object]:
     }
 
 
-def main() -> None:
+def verdict(samples: list[Sample], seconds: float) -> int:
+    """Prints the figures and what they mean. The exit code."""
+    if len(samples) < 2:
+        print("failed: there are too few samples, so give it more minutes.")
+        return 1
+    early, late = early_and_late(samples, seconds)
+    print(json.dumps(figures(samples, early, late)))
+    found = faults(samples, early, late)
+    print(f"failed: {', '.join(found)}." if found else "passed: the memory is as it was, threads and files too.")
+    return 1 if found else 0
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--labels-a-minute", type=float, default=30)
@@ -122,14 +158,18 @@ def main() -> None:
         window = MainWindow(controller)
         watch = Watch(window, controller, options.labels_a_minute)
         window.closed.connect(app.quit)
-        QTimer.singleShot(round(60_000 * options.minutes), window.close)
+
+        def end() -> None:
+            watch.stop()  # while the children go there is less of everything
+            window.close()
+
+        QTimer.singleShot(round(60_000 * options.minutes), end)
         window.show()
         window.activateWindow()
         controller.start()
         app.exec()
-        watch.stop()
-    print(json.dumps(figures(watch.samples, 60 * options.minutes)))
+    return verdict(watch.samples, 60 * options.minutes)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
