@@ -8,7 +8,8 @@ from core.records import Float32
 from core.reward.ensemble import normalised
 
 USUAL = 16_384
-"""Steps that tell it: by a single batch of PPO the mean jumped from each to the next, and the values with it. A2C's batches of 80 often hold one moment of a game only, and by itself that is worth nothing."""
+"""Steps that tell it. By a single batch of PPO the mean, and the values with it, jumped from each to the next; A2C's
+batches of 80 often hold one moment of a game only, and by itself that is worth nothing."""
 
 
 class Recent:
