@@ -50,6 +50,27 @@ def require_session(folder: Path) -> None:
         raise UserError(f"{folder} is gone: bring the session's folder back, then try again.")
 
 
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file it is that has this name now; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def require_same(path: Path, was: tuple[int, int] | None) -> None:
+    """UserError where the session's file that is open is not found by this name any more: all that is written is lost.
+
+    was: its identity when it was opened
+    """
+    found = identity(path)
+    if found is None:
+        raise UserError(f"{path} is gone: bring the session's folder back, then try again.")
+    if found != was:
+        raise UserError(f"{path} was replaced by another copy: close the session and open it again.")
+
+
 def sync_tree(folder: Path) -> None:
     """Puts all that is in it on disk, before it gets the name under which it is found. OSError where it can't be."""
     for path in (*folder.rglob("*"), folder):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from core import mark, rows, schema, seals, writelog
+from core import disk, mark, rows, schema, seals, writelog
 from core.errors import UserError
 from core.mark import Mark
 from core.packing import Form, form_of, from_arrays, to_arrays
@@ -49,9 +49,12 @@ class Kept:
 class PreferenceStore:
     """The answers of one session. Use from the thread that made it."""
 
-    def __init__(self, path: Path, read_only: bool = False) -> None:
-        """read_only: nothing is written to it, and nothing is looked through first: it may be damaged."""
-        self._path = path
+    def __init__(self, path: Path, read_only: bool = False, require_owner: Callable[[], None] = lambda: None) -> None:
+        """read_only: nothing is written to it, and nothing is looked through first: it may be damaged.
+
+        require_owner: raises UserError where nothing may be written any more; asked before each answer is
+        """
+        self._path, self._require_owner = path, require_owner
         with self._plain_errors():
             seals.require_no_journal(path)
             writelog.require_whole(path, self._rescue)
@@ -74,7 +77,7 @@ class PreferenceStore:
             self._db.execute("PRAGMA query_only=ON")
         else:
             self._tune(ours)
-        self._file = _identity(self._path)
+        self._file = disk.identity(self._path)
         if not read_only and not seals.prepared(self._db):
             with self._transaction():
                 seals.prepare(self._db)
@@ -344,8 +347,8 @@ class PreferenceStore:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._plain_errors():
-            if _identity(self._path) != self._file:  # SQLite would go on writing into a file that nobody finds again
-                raise UserError(f"{self._path} is gone: bring the session's folder back, then answer again.")
+            disk.require_same(self._path, self._file)
+            self._require_owner()
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -386,12 +389,3 @@ class PreferenceStore:
     @property
     def _rescue(self) -> str:
         return f"{COMMAND_LINE} preferences export {self._path.parent} FOLDER saves the answers that are whole"
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file it is that has this name now; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
