@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from core import mark, schema, seals
+from core.__main__ import main
 from core.errors import UserError
 from core.preferences import PreferenceStore
 from core.records import Choice
 from core.rescue import rescued
-from tests.core.builders import query
+from core.session import Session
+from tests.core.builders import query, tiny
 
 
 @pytest.fixture
@@ -109,6 +112,23 @@ def test_a_flipped_bit_in_a_segment_is_noticed(path: Path) -> None:
     at = content.index(states[:64])
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     assert "does not match its checksum" in refused(path)
+
+
+def test_a_run_without_a_window_names_the_answer_and_the_way_to_save_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "s"
+    session = Session.create(folder, tiny(query__segment_steps=5, teacher="oracle"))
+    with closing(session.store()) as store:
+        for number in range(3):
+            store.add(query(number), Choice.LEFT, "oracle")
+    session.close()
+    change(folder / "preferences.sqlite", "UPDATE segments SET env_steps = 7 WHERE id = 3")
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", str(folder)])
+    assert main() == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "(number 2 does not match its checksum)" in last
+    assert last.endswith(f"preferences export {folder} FOLDER saves the answers that are whole.")
 
 
 @pytest.mark.parametrize("bit", range(8))
