@@ -239,22 +239,17 @@ class PreferenceStore:
     def salvage(self) -> tuple[list[Kept], int]:
         """Every answer that is whole, and how many are not. UserError where not even their numbers can be read."""
         with self._plain_errors():
-            highest = self._db.execute("SELECT MAX(preference) FROM seals").fetchone()[0] or 0
+            self._db.execute("SELECT MAX(preference) FROM seals").fetchone()
         found: list[Kept] = []
         lost = 0
-        for key in range(1, highest + 1):
+        for key in seals.numbers(self._db):
             try:
                 whole = self._history("WHERE id = ?", key)
                 found += whole
-                lost += not whole and self._sealed(key)
+                lost += not whole
             except UserError:
                 lost += 1
         return found, lost
-
-    def _sealed(self, key: int) -> bool:
-        """An imported history may lack numbers: what never was is not lost."""
-        with self._plain_errors():
-            return self._db.execute("SELECT 1 FROM seals WHERE preference = ?", (key,)).fetchone() is not None
 
     def _history(self, condition: str, *values: int) -> list[Kept]:
         with self._plain_errors():
@@ -350,6 +345,7 @@ class PreferenceStore:
             try:
                 yield
                 held = self._held()
+                seals.require_room(held, self._path)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
