@@ -32,7 +32,8 @@ _EXPRESSIONS = ("VIRTUAL", "CHECK", "GENERATED", " AS ", " AS(", "COLLATE")
 _OTHER_KEYS = re.compile(r"\b(WITHOUT|DESC)\b")
 MOST_ROWS = 500_000
 """Of a table. An answer has two segments, so these are 250,000 answers, 45 times the most that the paper asked for. A
-list of so many takes some 300 MB: their number is looked at first, as a small file may hold a hundred times as many.
+list of so many, each changed once, takes 400 MB: their number is looked at first, as a small file may hold a
+hundred times as many.
 """
 _MOST_PASSED = 1 << 16
 """Numbers tried one by one where a page of them is damaged; one has some 500."""
