@@ -44,6 +44,8 @@ _MAX_TABLE, _MAX_ARRAYS = 24 << 20, 768 << 20
 """Bytes. A table of 50,000 answers is as large; read, lists of nothing could make 25 times as much of it. Arrays are
 held once: 5,500 answers about a game take some 300 MB.
 """
+_NUMBERS = 1 << 31
+"""Answers are numbered below; the next one gets the number after the highest."""
 _DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
@@ -177,13 +179,20 @@ def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
     query = Query(disk.whole(row["query"]), *sides, disagreement, pool, repeats)
     returns = None if row["returns"] is None else (_finite(row["returns"][0]), _finite(row["returns"][1]))
     labeller, answered_at = _text(row["labeller"]), _finite(row["answered_at"])
-    preference = Preference(disk.whole(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
+    preference = Preference(_number(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
     return Kept(preference, row["withdrawn"] is True, tuple(map(_change, row.get("changes", ()))))
 
 
 def _change(entry: Mapping[str, Any]) -> Change:
     told = Choice(entry["choice"]), _text(entry["labeller"]), _finite(entry["changed_at"])
     return Change(*told, disk.whole(entry["newest"]))
+
+
+def _number(value: Any) -> int:
+    """Of an answer; ValueError where none has it. 0 is that of the seal of the store's version."""
+    if not 0 < disk.whole(value) < _NUMBERS:
+        raise ValueError(f"{value} is the number of no answer")
+    return int(value)
 
 
 def _finite(value: Any) -> float:

@@ -137,6 +137,8 @@ def altered(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         lambda table: table["preferences"][0].update(left=10**6),
         lambda table: table["preferences"][0].update(id="1; DROP TABLE preferences"),
         lambda table: table["preferences"][0].update(id=-1),
+        lambda table: table["preferences"][0].update(id=0),
+        lambda table: table["preferences"][0].update(id=1 << 31),
         lambda table: table["preferences"][0].update(choice="maybe"),
         lambda table: table["preferences"][0].update(answered_at="yesterday"),
         lambda table: table["preferences"][0].update(answered_at=float("inf")),
