@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -213,16 +213,15 @@ class PreferenceStore:
     def forms(self) -> Iterator[tuple[int, Form]]:
         """Each answer's number and how large a segment of it is, first left then right; reads no more of it than that.
 
-        One that can't be read is left out: whoever reads it is told.
+        UserError at one that can't be read.
         """
         with self._plain_errors():
             pairs = self._db.execute("SELECT id, left_segment, right_segment FROM preferences ORDER BY id")
             for key, *sides in pairs:
                 for side in sides:
-                    with suppress(sqlite3.Error, ValueError, TypeError, OverflowError):
-                        with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
-                            form = form_of(blob)
-                        yield key, form
+                    with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
+                        form = form_of(blob)
+                    yield key, form
 
     def answers(self, *keys: int) -> list[Kept]:
         """The answers of these numbers, as asked. UserError where one is not there, or can't be read."""
