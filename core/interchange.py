@@ -2,11 +2,12 @@
 
 preferences.json: {"format": "somersault-preferences", "version": 2, "task", "segments": [{"id", "env_steps"}],
     "preferences": [{"id", "left", "right", "query", "disagreement", "choice", "labeller", "answered_at", "withdrawn",
-    "returns", "pool_returns", "repeats", "changes"}]}, in the order given. left and right are ids of segments, choice
-    is one of "left", "right", "tie" and "can't tell", answered_at is in seconds since 1970; null stands for what is not
-    known. repeats is the id of the first answer to the same pair, where this one only shows whether it is given again;
-    no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the choices that the answer
-    had before, oldest first; newest is the id of the newest answer when it was changed. Version 1 had neither.
+    "undone", "returns", "pool_returns", "repeats", "changes"}]}, in the order given. left and right are ids of
+    segments, choice is one of "left", "right", "tie" and "can't tell", answered_at is in seconds since 1970; null
+    stands for what is not known. repeats is the id of the first answer to the same pair, where this one only shows
+    whether it is given again; no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the
+    choices that the answer had before, oldest first; newest is the id of the newest answer when it was changed. Version
+    1 had neither. undone: whether an answer that was taken back can still be given again; where it is missing it can't.
 segments.safetensors: for each segment N the arrays observations.N (k, o), actions.N (k, a), states.N (k, s) and, where
     the task has one, true_rewards.N (k,), bit for bit as they were recorded. Where a task is seen in pictures,
     observations and states are packed, as core.packing describes: 5,500 answers would take 35 GB otherwise.
@@ -115,6 +116,7 @@ def _row(entry: Kept) -> dict[str, Any]:
         "labeller": preference.labeller,
         "answered_at": preference.answered_at,
         "withdrawn": entry.withdrawn,
+        "undone": entry.undone,
         "returns": preference.returns,
         "pool_returns": None if pool is None else [pool.worst, pool.mean],
         "repeats": query.repeats,
@@ -180,7 +182,8 @@ def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
     returns = None if row["returns"] is None else (_finite(row["returns"][0]), _finite(row["returns"][1]))
     labeller, answered_at = _text(row["labeller"]), _finite(row["answered_at"])
     preference = Preference(_number(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
-    return Kept(preference, row["withdrawn"] is True, tuple(map(_change, row.get("changes", ()))))
+    withdrawn, undone = row["withdrawn"] is True, row.get("undone") is True
+    return Kept(preference, withdrawn, tuple(map(_change, row.get("changes", ()))), withdrawn and undone)
 
 
 def _change(entry: Mapping[str, Any]) -> Change:

@@ -44,6 +44,8 @@ class Kept:
     preference: Preference
     withdrawn: bool
     changes: tuple[Change, ...] = ()
+    undone: bool = False
+    """Taken back, and can still be given again."""
 
 
 class PreferenceStore:
@@ -253,8 +255,9 @@ class PreferenceStore:
     def _history(self, condition: str, *values: int) -> list[Kept]:
         with self._plain_errors():
             found = self._db.execute(f"SELECT id, withdrawn FROM preferences {condition}", values).fetchall()
-            taken_back = {key for key, withdrawn in found if withdrawn}
-            return [Kept(p, p.id in taken_back, self._changes(p.id)) for p in self._read(condition, *values)]
+            gone = {key: withdrawn for key, withdrawn in found if withdrawn}
+            read = self._read(condition, *values)
+            return [Kept(p, p.id in gone, self._changes(p.id), gone.get(p.id) == _UNDONE) for p in read]
 
     def _changes(self, key: int) -> tuple[Change, ...]:
         return tuple(rows.change(values) for values in rows.changes_of(self._db, key))
@@ -299,7 +302,8 @@ class PreferenceStore:
         returns, pool = preference.returns or (None, None), query.pool_returns
         extent = (None, None) if pool is None else (pool.worst, pool.mean)
         told = (str(preference.choice), preference.labeller, preference.answered_at)
-        row = (key, kept.withdrawn, *sides, query.id, disagreement, *told, *returns, *extent, query.repeats)
+        withdrawn = _UNDONE if kept.undone else _GONE if kept.withdrawn else _STANDS
+        row = (key, withdrawn, *sides, query.id, disagreement, *told, *returns, *extent, query.repeats)
         marks, names = ", ".join("?" * len(row)), ", ".join(schema.COLUMNS)
         cursor = self._db.execute(f"INSERT INTO preferences (id, withdrawn, {names}) VALUES ({marks})", row)
         assert cursor.lastrowid is not None

@@ -71,6 +71,23 @@ def test_the_round_trip_is_exact(session: Session, tmp_path: Path) -> None:
     again.close()
 
 
+def test_what_was_taken_back_can_be_given_again_after_the_round_trip(session: Session, tmp_path: Path) -> None:
+    with closing(session.store()) as store:
+        store.withdraw_last()
+        store.withdraw_last()
+    export_preferences(session, tmp_path / "out")
+    import_preferences(tmp_path / "out", tmp_path / "back")
+    again = Session.open(tmp_path / "back")
+    assert [(kept.withdrawn, kept.undone) for kept in history(again)] == [
+        *((False, False), (False, False)),
+        *((True, False), (True, True), (True, True)),  # a new answer came after the first that was taken back
+    ]
+    with closing(again.store()) as store:
+        given = [store.give_again() for _ in range(3)]
+    again.close()
+    assert [preference and preference.id for preference in given] == [4, 5, None]
+
+
 def test_exported_twice_it_is_the_same(session: Session, tmp_path: Path) -> None:
     for name in ("one", "two"):
         export_preferences(session, tmp_path / name)
