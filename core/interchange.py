@@ -17,6 +17,7 @@ config.json: the session's settings, from which a new session with these answers
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -34,11 +35,13 @@ from core.belonging import require_fitting
 from core.errors import UserError
 from core.packing import from_arrays, require_unpackable, to_arrays
 from core.preferences import Kept
+from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rescue import rescued
 from core.rows import Change
 from core.session import Session, read_config
 
+log = logging.getLogger(__name__)
 _FORMAT, _VERSION = "somersault-preferences", 2
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
 _MAX_TABLE, _MAX_ARRAYS = 24 << 20, 768 << 20
@@ -53,11 +56,12 @@ _DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, Ind
 def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
     """Writes all answers, those taken back too, into a new folder. Returns how many, and how many were damaged.
 
-    From a damaged store it takes what is whole. UserError where nothing can be read, or the folder can't be written.
+    From a damaged store it takes what is whole. UserError where nothing can be read, or the folder can't be written,
+    or where there is more than can be imported, unless the store is damaged: then this alone saves it.
     """
     if folder.exists():
         raise UserError(f"{folder} is there already: name a new one.")
-    kept, lost = _all_that_is_whole(session)
+    kept, lost, damaged = _all_that_is_whole(session)
     segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
     table = {
         "format": _FORMAT,
@@ -66,15 +70,31 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
         "segments": [{"id": segment.id, "env_steps": segment.env_steps} for segment in segments.values()],
         "preferences": [_row(entry) for entry in kept],
     }
+    arrays = save(_arrays(segments.values()))
+    text = json.dumps(table, indent=1, allow_nan=False).encode()
+    _require_importable(arrays, text, f"{session.folder} has {len(kept):,} answers", damaged)
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise UserError(f"{folder} can't be made ({disk.reason(error)}): {disk.remedy(error)}.") from error
     with _without_trace(folder):
-        disk.write_atomically(folder / _ARRAYS, save(_arrays(segments.values())))
+        disk.write_atomically(folder / _ARRAYS, arrays)
         disk.write_atomically(folder / _CONFIG, json.dumps(session.config.to_dict(), indent=1).encode())
-        disk.write_atomically(folder / _TABLE, json.dumps(table, indent=1, allow_nan=False).encode())
+        disk.write_atomically(folder / _TABLE, text)
     return len(kept), lost
+
+
+def _require_importable(arrays: bytes, table: bytes, what: str, damaged: bool) -> None:
+    try:
+        files.require_believable(len(arrays), arrays[:8], _MAX_ARRAYS)
+        if len(table) <= _MAX_TABLE:
+            return
+    except ValueError as error:
+        log.info("The arrays can't be imported (%s).", error)
+    if not damaged:
+        whole = f"{COMMAND_LINE} export SESSION FILE"
+        raise UserError(f"{what}, more than can be imported again: take them along with {whole}.")
+    log.warning("%s, more than can be imported again: read them with another program.", what)
 
 
 @contextmanager
@@ -90,12 +110,13 @@ def _without_trace(folder: Path, keep: bool = False) -> Iterator[None]:
         raise
 
 
-def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
+def _all_that_is_whole(session: Session) -> tuple[list[Kept], int, bool]:
+    """The answers, how many are lost, and whether the store is damaged."""
     try:
         with closing(session.store()) as store:
-            return store.history(), 0
+            return store.history(), 0, False
     except UserError:
-        return rescued(session.folder / "preferences.sqlite")
+        return *rescued(session.folder / "preferences.sqlite"), True
 
 
 def _arrays(segments: Iterable[Segment]) -> dict[str, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import os
 import sqlite3
 import sys
@@ -136,6 +137,26 @@ def test_a_page_of_zeros_costs_only_the_answers_on_it(tmp_path: Path) -> None:
     count, lost = export_preferences(session, tmp_path / "out")
     session.close()
     assert count + lost == 30 and count >= 20
+
+
+@pytest.mark.parametrize(
+    "bound", ["core.interchange._MAX_TABLE", "core.interchange._MAX_ARRAYS", "core.arrays._MAX_HEADER"]
+)
+def test_more_than_can_be_imported_is_not_exported_unless_nothing_else_saves_it(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, bound: str
+) -> None:
+    monkeypatch.setattr(bound, 1000)
+    with pytest.raises(UserError, match="has 5 answers, more than can be imported again: take them along with .* FILE"):
+        export_preferences(session, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with closing(sqlite3.connect(session.folder / "preferences.sqlite")) as vandal:
+        vandal.execute("UPDATE preferences SET choice = 'tie' WHERE id = 4")
+        vandal.commit()
+    with caplog.at_level(logging.WARNING):
+        assert export_preferences(session, tmp_path / "out") == (4, 1)
+    assert "has 4 answers, more than can be imported again: read them with another program." in caplog.text
+    with pytest.raises(UserError, match="bytes|size"):
+        import_preferences(tmp_path / "out", tmp_path / "back")
 
 
 def altered(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
