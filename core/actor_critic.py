@@ -56,6 +56,11 @@ class ActorCritic(ABC):
     def policy_leaves(self) -> list[Tensor]:
         return [*self._actor, *self._extra]
 
+    @property
+    def value_leaves(self) -> list[Tensor]:
+        """Of the value alone; where work is shared, that counts as the policy's."""
+        return self._critic
+
     def train(self) -> Tensor:
         """From now on backward() adds to the vector (P,) that is returned and that is `weights.grad` as well."""
         gradient = torch.zeros_like(self.weights)

@@ -156,9 +156,13 @@ class OnPolicyOptimiser(ABC):
         return None, self.network.values(inputs)
 
     def _descend(self, loss: Tensor) -> None:
-        """One step of the optimiser, with the gradient's norm clipped."""
+        """One step of the optimiser down the loss."""
         self._gradient.zero_()
         loss.backward()
+        self._take_step()
+
+    def _take_step(self) -> None:
+        """One step of the optimiser, with the gradient's norm clipped."""
         norm = float(self._gradient.norm())
         if not math.isfinite(norm):
             raise NotFiniteError("policy", "the gradient")

@@ -12,37 +12,85 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.actor_critic import Parameters
+from core.parallel import Both, two_lanes
 from core.policy.base import OnPolicyOptimiser, Prepared, UpdateReport
+
+_Told = tuple[float, float, float]
+"""Approximate KL divergence, entropy and value loss; of a part of a gradient step what it adds to them."""
+_Part = tuple[list[Tensor], _Told]
+"""The gradients that it found, and what it tells."""
 
 
 class PPO(OnPolicyOptimiser):
-    """Several passes of gradient steps, each bounded by clipping; one report a pass."""
+    """Several passes of gradient steps, each bounded by clipping; one report a pass.
+
+    A gradient step is done in two parts at once: policy and value, or where these share a network two halves of the
+    rows.
+    """
 
     def _make_optimiser(self) -> torch.optim.Optimizer:
         return torch.optim.Adam([self.network.weights], lr=self._config.learning_rate, eps=1e-5, fused=True)
 
     def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
-        for _ in range(self._config.epochs):
-            order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))
-            parts = order.split(self._config.minibatch)
-            steps = np.array([self._step(batch, part) for part in parts])
-            kl, entropy, value_loss = steps.mean(axis=0).tolist()
-            yield UpdateReport(kl, entropy, value_loss)
-            if kl > self._config.target_kl:
-                return
+        with two_lanes() as both:
+            for _ in range(self._config.epochs):
+                order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))
+                parts = order.split(self._config.minibatch)
+                steps = np.array([self._step(batch, part, both) for part in parts])
+                kl, entropy, value_loss = steps.mean(axis=0).tolist()
+                yield UpdateReport(kl, entropy, value_loss)
+                if kl > self._config.target_kl:
+                    return
 
-    def _step(self, batch: Prepared, part: Tensor) -> tuple[float, float, float]:
-        """One gradient step; returns the approximate KL divergence, the entropy and the value loss."""
+    def _step(self, batch: Prepared, part: Tensor, both: Both) -> _Told:
+        """One gradient step."""
+        count = len(part)
+        if self.network.shares:
+            one, other = part.tensor_split(2)
+            first, second = both(lambda: self._judge(batch, one, count), lambda: self._judge(batch, other, count))
+            gradients = [left + right for left, right in zip(first[0], second[0], strict=True)]
+        else:
+            first, second = both(lambda: self._judge_policy(batch, part), lambda: self._judge_values(batch, part))
+            gradients = first[0] + second[0]
+        torch.cat([gradient.reshape(-1) for gradient in gradients], out=self._gradient)
+        self._take_step()
+        kl, entropy, value_loss = (mine + its for mine, its in zip(first[1], second[1], strict=True))
+        return kl, entropy, value_loss
+
+    def _judge(self, batch: Prepared, part: Tensor, count: int) -> _Part:
+        """Policy and values of some of a gradient step's `count` rows; none of them where there is just one."""
+        if not len(part):
+            return [torch.zeros_like(leaf) for leaf in self.network.leaves], (0.0, 0.0, 0.0)
+        share = len(part) / count
+        parameters, values = self.network.judged(batch.inputs[part])
+        loss, kl, entropy = self._policy_loss(batch, part, parameters)
+        value_loss = _value_loss(batch, part, values)
+        gradients = torch.autograd.grad((loss + value_loss) * share, self.network.leaves)
+        return list(gradients), (kl * share, entropy * share, float(value_loss.detach()) * share)
+
+    def _judge_policy(self, batch: Prepared, part: Tensor) -> _Part:
+        parameters = self.network.parameters_of(batch.inputs[part])
+        loss, kl, entropy = self._policy_loss(batch, part, parameters)
+        return list(torch.autograd.grad(loss, self.network.policy_leaves)), (kl, entropy, 0.0)
+
+    def _judge_values(self, batch: Prepared, part: Tensor) -> _Part:
+        loss = _value_loss(batch, part, self.network.values(batch.inputs[part]))
+        return list(torch.autograd.grad(loss, self.network.value_leaves)), (0.0, 0.0, float(loss.detach()))
+
+    def _policy_loss(self, batch: Prepared, part: Tensor, parameters: Parameters) -> tuple[Tensor, float, float]:
+        """With the entropy's bonus; the approximate KL divergence, and the entropy."""
         network, config = self.network, self._config
-        inputs, advantage = batch.inputs[part], batch.advantages[part]
-        parameters, values = network.judged(inputs)
+        advantage = batch.advantages[part]
         change = network.log_probs(parameters, batch.actions[part]) - batch.log_probs[part]
         ratio = change.exp()
         bounded = ratio.clamp(1 - config.clip, 1 + config.clip)
         gain = torch.minimum(ratio * advantage, bounded * advantage).mean()
-        value_loss = 0.5 * (values - batch.returns[part]).square().mean()
         entropy = network.entropy(parameters)
-        self._descend(value_loss - gain - config.entropy_bonus * entropy)
         with torch.no_grad():
             kl = (ratio - 1 - change).mean()
-        return float(kl), float(entropy.detach()), float(value_loss.detach())
+        return -gain - config.entropy_bonus * entropy, float(kl), float(entropy.detach())
+
+
+def _value_loss(batch: Prepared, part: Tensor, values: Tensor) -> Tensor:
+    return 0.5 * (values - batch.returns[part]).square().mean()

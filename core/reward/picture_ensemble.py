@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from core.config import RewardConfig
 from core.events import Arrays
 from core.networks import CPU
+from core.parallel import two_lanes
 from core.picture_predictor import StackedConvolutions
 from core.records import Float32, Observations, Segment
 
@@ -33,12 +35,21 @@ class PictureEnsemble:
         self.members = config.members
         self._device = device
 
-    @torch.no_grad()
     def predict(self, observations: Observations, actions: Float32) -> Float32:
         """(..., o) uint8 -> raw predictions (M, ...); the actions tell nothing."""
         flat = torch.as_tensor(observations).reshape(-1, *self.network.pictures)
-        raw = [self.network(part.to(self._device)).cpu() for part in flat.split(_CHUNK)]
-        return torch.cat(raw, dim=1).numpy().reshape(self.members, *observations.shape[:-1])
+        if len(flat) <= _CHUNK:
+            raw = self._raw(flat)
+        else:
+            one, other = flat.tensor_split(2)
+            with two_lanes() as both:
+                raw = torch.cat(both(lambda: self._raw(one), lambda: self._raw(other)), dim=1)
+        return raw.numpy().reshape(self.members, *observations.shape[:-1])
+
+    @torch.no_grad()
+    def _raw(self, pictures: Tensor) -> Tensor:
+        """(B, n, h, w) -> (M, B)."""
+        return torch.cat([self.network(part.to(self._device)).cpu() for part in pictures.split(_CHUNK)], dim=1)
 
     def segment_sums(self, segments: list[Segment]) -> Float32:
         """(M, segments): raw predictions summed over each segment; one after the other, as their pictures are large."""

@@ -7,8 +7,9 @@ import numpy as np
 from core.records import Float32
 from core.reward.ensemble import normalised
 
-USUAL = 2048
-"""Steps that tell it. A2C's batches of 80 often hold one moment of a game only, and by itself that is worth nothing."""
+USUAL = 16_384
+"""Steps that tell it. By a single batch of PPO the mean, and the values with it, jumped from each to the next; A2C's
+batches of 80 often hold one moment of a game only, and by itself that is worth nothing."""
 
 
 class Recent:

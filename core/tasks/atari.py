@@ -157,7 +157,7 @@ PRESETS: dict[str, Any] = {
     "reward.minibatch": 8,
     "query.first_share": 0.15,  # A.2's 500 of 3,300; a share, or with fewer labels none would follow the policy
     "query.half_life": 1.25e6,  # 5 million frames
-    "query.pool": 256,
+    "query.pool": 1024,  # of 256 clips of chance, two to seven had a point won
     "rollout.environments": 16,
     "rollout.steps": 128,
     "policy.learning_rate": 7e-4,
@@ -208,7 +208,17 @@ PONG = AtariTask(
     sizes=(PIXELS, 6),
     blanked=(Box(0, 24, 0, 160),),
     penalty=0.0,
-    presets={**PRESETS, "labels": 1500, "steps": 3_000_000, "query.first_share": 0.2},
+    presets={
+        **PRESETS,
+        "labels": 3000,
+        "steps": 3_000_000,
+        "query.first_share": 0.2,
+        "query.horizon": 2_000_000,  # evenly until then: a point is seldom won before, and what that is worth not known
+        "query.half_life": 2e6,
+        "reward.epochs_first": 25,
+        "reward.pace": 20,
+        "reward.latest": 2000,
+    },
 )
 QBERT = AtariTask(
     name="qbert",
