@@ -18,7 +18,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     part = path.with_name(path.name + ".part")
     try:
-        with open(part, "wb") as file:
+        with open(part, "wb", opener=no_link) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -28,6 +28,13 @@ def write_atomically(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):  # half a file would only take room that is wanted
             part.unlink(missing_ok=True)
         raise UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.") from error
+
+
+def no_link(path: str, flags: int) -> int:
+    """An opener for files in a session's folder. OSError where the path is a link: whoever made the folder may have
+    pointed it at another file of the person's. Windows, where making one takes a right of its own, can't tell.
+    """
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def make_inside(folder: Path) -> None:
@@ -105,6 +112,8 @@ def remedy(error: OSError) -> str:
             return "check that the folder may be written"
         case errno.ENOENT | errno.ENOTDIR:
             return "check that the folder is still there"
+        case errno.ELOOP:
+            return "look for a link in its folder that leads elsewhere, then try again"
         case _:
             return "check the disk and its folder"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ class Kept:
     preference: Preference
     withdrawn: bool
     changes: tuple[Change, ...] = ()
+    undone: bool = False
+    """Taken back, and can still be given again."""
 
 
 class PreferenceStore:
@@ -216,16 +218,15 @@ class PreferenceStore:
     def forms(self) -> Iterator[tuple[int, Form]]:
         """Each answer's number and how large a segment of it is, first left then right; reads no more of it than that.
 
-        One that can't be read is left out: whoever reads it is told.
+        UserError at one that can't be read.
         """
         with self._plain_errors():
             pairs = self._db.execute("SELECT id, left_segment, right_segment FROM preferences ORDER BY id")
             for key, *sides in pairs:
                 for side in sides:
-                    with suppress(sqlite3.Error, ValueError, TypeError, OverflowError):
-                        with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
-                            form = form_of(blob)
-                        yield key, form
+                    with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
+                        form = form_of(blob)
+                    yield key, form
 
     def answers(self, *keys: int) -> list[Kept]:
         """The answers of these numbers, as asked. UserError where one is not there, or can't be read."""
@@ -242,28 +243,24 @@ class PreferenceStore:
     def salvage(self) -> tuple[list[Kept], int]:
         """Every answer that is whole, and how many are not. UserError where not even their numbers can be read."""
         with self._plain_errors():
-            highest = self._db.execute("SELECT MAX(preference) FROM seals").fetchone()[0] or 0
+            self._db.execute("SELECT MAX(preference) FROM seals").fetchone()
         found: list[Kept] = []
         lost = 0
-        for key in range(1, highest + 1):
+        for key in seals.numbers(self._db):
             try:
                 whole = self._history("WHERE id = ?", key)
                 found += whole
-                lost += not whole and self._sealed(key)
+                lost += not whole
             except UserError:
                 lost += 1
         return found, lost
 
-    def _sealed(self, key: int) -> bool:
-        """An imported history may lack numbers: what never was is not lost."""
-        with self._plain_errors():
-            return self._db.execute("SELECT 1 FROM seals WHERE preference = ?", (key,)).fetchone() is not None
-
     def _history(self, condition: str, *values: int) -> list[Kept]:
         with self._plain_errors():
             found = self._db.execute(f"SELECT id, withdrawn FROM preferences {condition}", values).fetchall()
-            taken_back = {key for key, withdrawn in found if withdrawn}
-            return [Kept(p, p.id in taken_back, self._changes(p.id)) for p in self._read(condition, *values)]
+            gone = {key: withdrawn for key, withdrawn in found if withdrawn}
+            read = self._read(condition, *values)
+            return [Kept(p, p.id in gone, self._changes(p.id), gone.get(p.id) == _UNDONE) for p in read]
 
     def _changes(self, key: int) -> tuple[Change, ...]:
         return tuple(rows.change(values) for values in rows.changes_of(self._db, key))
@@ -308,7 +305,8 @@ class PreferenceStore:
         returns, pool = preference.returns or (None, None), query.pool_returns
         extent = (None, None) if pool is None else (pool.worst, pool.mean)
         told = (str(preference.choice), preference.labeller, preference.answered_at)
-        row = (key, kept.withdrawn, *sides, query.id, disagreement, *told, *returns, *extent, query.repeats)
+        withdrawn = _UNDONE if kept.undone else _GONE if kept.withdrawn else _STANDS
+        row = (key, withdrawn, *sides, query.id, disagreement, *told, *returns, *extent, query.repeats)
         marks, names = ", ".join("?" * len(row)), ", ".join(schema.COLUMNS)
         cursor = self._db.execute(f"INSERT INTO preferences (id, withdrawn, {names}) VALUES ({marks})", row)
         assert cursor.lastrowid is not None
@@ -353,6 +351,7 @@ class PreferenceStore:
             try:
                 yield
                 held = self._held()
+                seals.require_room(held, self._path)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:

@@ -175,3 +175,13 @@ def test_whoever_loses_the_lock_writes_nothing_more(session: Path, taken: bool) 
     loaded = owner.load()
     assert loaded and loaded[0] == 2 and owner.config.labels == 13
     owner.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no way to refuse a link")
+def test_a_half_file_that_is_a_link_is_not_written_to_what_it_points_at(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("Dear Jane")
+    (tmp_path / "config.json.part").symlink_to("letter")
+    with pytest.raises(UserError, match=r"config.json can't be written \(.*\): look for a link in its folder"):
+        disk.write_atomically(tmp_path / "config.json", b"x")
+    disk.write_atomically(tmp_path / "config.json", b"x")
+    assert (tmp_path / "letter").read_text() == "Dear Jane" and (tmp_path / "config.json").read_bytes() == b"x"
