@@ -6,12 +6,13 @@ import logging
 import queue
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, QThread, Signal, SignalInstance
+from PySide6.QtCore import QObject, QThread, Signal
 
 from app.repeats import Repeats
-from core.errors import UserError
+from core.errors import UserError, summary
 from core.events import AnswersReplayed, PreferenceAdded, PreferenceChanged, PreferenceWithdrawn
 from core.preferences import PreferenceStore
 from core.records import Choice, Query
@@ -23,11 +24,13 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class _Request:
     carry_out: Callable[[PreferenceStore], None]
-    refused: SignalInstance
+    refused: Callable[[str], object]
     """Told one sentence where it can't be carried out. Each kind has its own: who waits for one must not go on because
     of another."""
     failure: str
     """The sentence's beginning where the reason was not foreseen."""
+    anew: bool = False
+    """Whether the store is opened for it once more: the person may have put a whole one back."""
 
 
 class AnswerWorker(QThread):
@@ -43,8 +46,10 @@ class AnswerWorker(QThread):
         answer_changed(object): an answer has another choice; the Preference.
         change_refused(str): an answer could not be changed. One sentence.
         trouble_arose(str): something that no answer waits for could not be done. One sentence.
+        replay_refused(object, str): these jobs, by name, could not be given every answer; one sentence. They have some
+            of them at most: to go on they must be started anew.
         repeat_found(object): the Query of a pair that is to be put to the person again.
-        answers_counted(int): the jobs have been given every answer of the session; how many there are.
+        answers_counted(int): how many labels the session has, before jobs are given them.
     """
 
     answer_kept = Signal(object)
@@ -54,6 +59,7 @@ class AnswerWorker(QThread):
     answer_changed = Signal(object)
     change_refused = Signal(str)
     trouble_arose = Signal(str)
+    replay_refused = Signal(object, str)
     repeat_found = Signal(object)
     answers_counted = Signal(int)
 
@@ -66,30 +72,42 @@ class AnswerWorker(QThread):
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
         """answer_kept or answer_refused answers."""
-        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused, "kept")
+        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "kept")
 
     def withdraw_last(self) -> None:
         """answer_withdrawn or answer_refused answers."""
-        self._ask(self._withdraw_last, self.answer_refused, "taken back")
+        self._ask(self._withdraw_last, self.answer_refused.emit, "taken back")
 
     def give_again(self) -> None:
         """answer_given_again or answer_refused answers."""
-        self._ask(self._give_again, self.answer_refused, "given again")
+        self._ask(self._give_again, self.answer_refused.emit, "given again")
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
         """answer_changed or change_refused answers."""
-        self._ask(lambda store: self._change(store, key, choice, labeller), self.change_refused, "changed")
+        self._ask(lambda store: self._change(store, key, choice, labeller), self.change_refused.emit, "changed")
 
     def find_repeat(self, repeats: Repeats) -> None:
         """Looks for an answer whose pair may be shown again; `repeat_found` follows where there is one."""
-        self._ask(lambda store: self._find_repeat(store, repeats), self.trouble_arose, "looked up to be shown again")
+        self._ask(
+            lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "looked up to be shown again"
+        )
 
     def replay(self, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
-        """Gives every answer so far to these jobs, which have just been started; `waiting` has none as yet."""
-        self._ask(lambda store: self._replay(store, names, waiting), self.trouble_arose, "given to the jobs")
+        """Gives every answer so far to these jobs, which have just been started; `waiting` has none as yet.
 
-    def _ask(self, carry_out: Callable[[PreferenceStore], None], refused: SignalInstance, done: str) -> None:
-        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}"))
+        replay_refused answers where they could not be given all.
+        """
+        refused = partial(self.replay_refused.emit, names)
+        self._ask(lambda store: self._replay(store, names, waiting), refused, "given to the stages", anew=True)
+
+    def _ask(
+        self,
+        carry_out: Callable[[PreferenceStore], None],
+        refused: Callable[[str], object],
+        done: str,
+        anew: bool = False,
+    ) -> None:
+        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}", anew))
 
     def end(self) -> None:
         """Ends the thread after what was asked so far."""
@@ -98,16 +116,19 @@ class AnswerWorker(QThread):
     def run(self) -> None:
         store: PreferenceStore | None = None
         while (request := self._requests.get()) is not None:
+            if request.anew and store:
+                store.close()
+                store = None
             try:
                 store = store or self._open_store()  # anew at each request until it opens: the disk may be mended
                 request.carry_out(store)
             except UserError as error:
                 log.warning("%s", error)
-                request.refused.emit(str(error))
+                request.refused(str(error))
             except Exception as error:  # the boundary of the thread
                 log.exception("%s.", request.failure)
-                reason = f"{type(error).__name__}: {error}"
-                request.refused.emit(f"{request.failure} ({reason}): try again, or stop and start the session.")
+                reason = summary(error).rstrip(".")
+                request.refused(f"{request.failure} ({reason}): try again, or stop and start the session.")
         if store:
             store.close()
 
@@ -146,9 +167,7 @@ class AnswerWorker(QThread):
 
     def _replay(self, store: PreferenceStore, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
         ports: dict[str, Any] = {name: self._ports[name] for name in names if name in self._ports}
-        count = 0
+        self.answers_counted.emit(store.count())
         for preference in store.each():
             deliver(PreferenceAdded(preference), ports)
-            count += 1
         deliver(AnswersReplayed(waiting), ports)
-        self.answers_counted.emit(count)

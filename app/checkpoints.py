@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -78,12 +78,14 @@ class Checkpointer(QObject):
         else:
             self._timer.stop()
 
-    def request(self) -> int:
+    def request(self, lost: Collection[str] = ()) -> int:
         """Asks for a checkpoint; of a job that has failed, and what goes back with it, the last saved state stays.
+
+        lost: jobs that still run and whose states are worth nothing
 
         Its number; 0 where nobody is left to ask, or a job has failed before anything was saved.
         """
-        missing = set(JOBS) - set(self._crew.running)
+        missing = set(JOBS) - set(self._crew.running) | set(JOBS) & set(lost)
         asked = set(JOBS) - {name for lost in missing for name in TOGETHER[lost]}
         if not asked or missing and not self._any_saved:
             return 0

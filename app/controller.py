@@ -136,6 +136,7 @@ class Controller(QObject):
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(self._on_labels_changed)
         self.labelling.clips_requested.connect(self._on_clips_requested)
+        self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
@@ -184,7 +185,7 @@ class Controller(QObject):
             self.stopped.emit()
             return
         self._enter(State.STOPPING)
-        self._last_number = self.checkpoints.request()
+        self._last_number = self.checkpoints.request(self._to_start)
         if self._last_number:
             self._last_checkpoint.start()
         else:
@@ -227,9 +228,9 @@ class Controller(QObject):
         self.state_changed.emit(state)
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:
-        if self.state not in (State.STARTING, State.RESTARTING):
-            return
         names = self._to_start
+        if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.crew.running):
+            return  # with one more to wait for, it is loaded again when that has ended
         try:
             self.crew.start([name for name in NAMES if name in names], states)
         except Exception as error:  # too many open files, above all
@@ -305,9 +306,7 @@ class Controller(QObject):
     def _on_job_ended(self, name: str, reason: str) -> None:
         failure = self._failures.pop(name, Failed(name, "its process ended unexpectedly", ""))
         if self.state == State.RESTARTING:
-            self._to_start |= set(TOGETHER[name])
-            self.crew.dismiss(self._to_start)
-            self._load_when_ended()
+            self._start_again_too((name,))
         elif self.state == State.STOPPING:
             self._dismiss()  # no checkpoint can be whole any more
         elif reason != "stopped":
@@ -315,10 +314,26 @@ class Controller(QObject):
             told = f"The {failure.job} stage stopped: {failure.summary.rstrip('.')}."
             self._fail(f"{told} {self._kept()} The other stages are paused.", remedy(failure, self._remedy.config))
 
+    def _on_replay_refused(self, names: tuple[str, ...], told: str) -> None:
+        """These jobs lack answers: they end, and what they have learned without those is not kept."""
+        if self.state == State.RESTARTING:
+            self._start_again_too(names)
+        elif self.state in (State.RUNNING, State.PAUSED, State.FAILED):
+            self._to_start |= {job for name in names for job in TOGETHER[name]}
+            more = "No new answer is taken until the stages have been given every one; they are paused."
+            self._fail(f"{told} {more}", Remedy("Restart", self._remedy.config))
+            self.crew.dismiss(self._to_start)
+
+    def _start_again_too(self, names: tuple[str, ...]) -> None:
+        """While others are on their way to being started again."""
+        self._to_start |= {job for name in names for job in TOGETHER[name]}
+        self.crew.dismiss(self._to_start)
+        self._load_when_ended()
+
     def _fail(self, told: str, found: Remedy) -> None:
         """The stages that go on hold still, and what they have learned is kept, until the person decides."""
         self.crew.pause(True)
-        self.checkpoints.request()
+        self.checkpoints.request(self._to_start)
         self._remedy = found
         self._enter(State.FAILED)
         self.job_failed.emit(told, found.name)

@@ -41,6 +41,8 @@ class Labelling(QObject):
         answer_changed(object): an answer has another choice; the Preference.
         change_refused(str): an answer could not be changed. One sentence.
         trouble_arose(str): something that was asked of the store was refused; nothing was lost. One sentence.
+        replay_refused(object, str): these jobs, by name, could not be given every answer; one sentence. None is taken
+            until they are started and given them again.
         teacher_changed(str): 'human' or 'oracle' answers from now on.
         clips_requested(object): a ClipsRequested for the clips job.
     """
@@ -54,6 +56,7 @@ class Labelling(QObject):
     answer_changed = Signal(object)
     change_refused = Signal(str)
     trouble_arose = Signal(str)
+    replay_refused = Signal(object, str)
     teacher_changed = Signal(str)
     clips_requested = Signal(object)
 
@@ -69,7 +72,7 @@ class Labelling(QObject):
         super().__init__(parent)
         self.teacher = HUMAN
         self._config = config
-        self.open = False
+        self.open, self._lacking = False, False
         self.pairs = PairQueue(tokens)
         self.repeats = Repeats(config.query, HUMAN, np.random.default_rng())
         self._progress = progress
@@ -85,6 +88,7 @@ class Labelling(QObject):
         self._answers.answer_withdrawn.connect(self._on_withdrawn)
         self._answers.answer_refused.connect(self._on_refused)
         self._answers.trouble_arose.connect(self.trouble_arose)
+        self._answers.replay_refused.connect(self._on_replay_refused)
         self._answers.answers_counted.connect(self._on_counted)
         self._answers.answer_changed.connect(self.answer_changed)
         self._answers.change_refused.connect(self.change_refused)
@@ -93,11 +97,13 @@ class Labelling(QObject):
 
     def replay(self, names: tuple[str, ...]) -> None:
         """Gives every answer so far to these jobs, which have just been started."""
-        self._answers.replay(names, self.pairs.kept)
+        self._lacking = False
+        if names:
+            self._answers.replay(names, self.pairs.kept)
 
     def set_open(self, on: bool) -> None:
-        """Whether answers are taken at all."""
-        self.open = on
+        """Whether answers are taken at all: not while a job lacks some of those before."""
+        self.open = on and not self._lacking
         self.wake_oracle()
 
     def answer(self, choice: Choice, labeller: str = HUMAN) -> None:
@@ -279,6 +285,11 @@ class Labelling(QObject):
     def _on_repeat_found(self, query: Query) -> None:
         self.pairs.offer(query)
         self._ask_for_clips()
+
+    def _on_replay_refused(self, names: tuple[str, ...], sentence: str) -> None:
+        self._lacking = True
+        self.set_open(False)
+        self.replay_refused.emit(names, sentence)
 
     def _on_counted(self, count: int) -> None:
         self._progress.counted(count)

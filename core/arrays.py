@@ -82,8 +82,15 @@ def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
 
 def _check_sizes(path: Path, max_size: int) -> None:
     """Before any memory is taken for what the file claims to hold."""
-    size = path.stat().st_size
     with open(path, "rb") as file:
-        header = int.from_bytes(file.read(8), "little")
+        require_believable(path.stat().st_size, file.read(8), max_size)
+
+
+def require_believable(size: int, start: bytes, max_size: int) -> None:
+    """ValueError where a file of so many bytes, that starts so, would not be read.
+
+    start: its first eight bytes, or more
+    """
+    header = int.from_bytes(start[:8], "little")
     if size > max_size or header > min(_MAX_HEADER, size - 8):
         raise ValueError("its size is not believable")

@@ -179,6 +179,8 @@ class Config(_Checked):
     oracle: OracleConfig = dataclasses.field(default_factory=OracleConfig)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.task, str):
+            raise UserError(f"task is {self.task!r:.40}; name an entry of the catalogue.")
         for field in dataclasses.fields(self):
             if field.name != "task":
                 _check(field, getattr(self, field.name))

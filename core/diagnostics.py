@@ -35,7 +35,7 @@ def collect(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in (*sorted(folder.glob(f"{journal.NAME}*")), folder / "config.json"):
                 go_on()
-                if path.is_file():
+                if path.is_file() and not path.is_symlink():  # a session may come from another person
                     _add(archive, path.name, without_names(_end(path), folder))
             _add(archive, "about.json", without_names(json.dumps(_about(folder), indent=1), folder))
         os.replace(part, target)

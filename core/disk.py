@@ -18,7 +18,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     part = path.with_name(path.name + ".part")
     try:
-        with open(part, "wb") as file:
+        with open(part, "wb", opener=no_link) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -40,6 +40,13 @@ def require_empty(folder: Path) -> None:
         raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
 
 
+def no_link(path: str, flags: int) -> int:
+    """An opener for files in a session's folder. OSError where the path is a link: whoever made the folder may have
+    pointed it at another file of the person's. Windows, where making one takes a right of its own, can't tell.
+    """
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
 def make_inside(folder: Path) -> None:
     """Makes a folder in one that is there, and on disk, where there is none yet. UserError where it can't be made.
 
@@ -58,6 +65,27 @@ def require_session(folder: Path) -> None:
     """UserError where the session's folder was moved away or deleted while it is open."""
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder} is gone: bring the session's folder back, then try again.")
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file it is that has this name now; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def require_same(path: Path, was: tuple[int, int] | None) -> None:
+    """UserError where the session's file that is open is not found by this name any more: all that is written is lost.
+
+    was: its identity when it was opened
+    """
+    found = identity(path)
+    if found is None:
+        raise UserError(f"{path} is gone: bring the session's folder back, then try again.")
+    if found != was:
+        raise UserError(f"{path} was replaced by another copy: close the session and open it again.")
 
 
 def sync_tree(folder: Path) -> None:
@@ -96,6 +124,8 @@ def remedy(error: OSError) -> str:
             return "check that the folder is still there"
         case errno.ENAMETOOLONG:
             return "give it a shorter name"
+        case errno.ELOOP:
+            return "look for a link in its folder that leads elsewhere, then try again"
         case _:
             return "check the disk and its folder"
 

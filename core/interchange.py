@@ -2,11 +2,12 @@
 
 preferences.json: {"format": "somersault-preferences", "version": 2, "task", "segments": [{"id", "env_steps"}],
     "preferences": [{"id", "left", "right", "query", "disagreement", "choice", "labeller", "answered_at", "withdrawn",
-    "returns", "pool_returns", "repeats", "changes"}]}, in the order given. left and right are ids of segments, choice
-    is one of "left", "right", "tie" and "can't tell", answered_at is in seconds since 1970; null stands for what is not
-    known. repeats is the id of the first answer to the same pair, where this one only shows whether it is given again;
-    no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the choices that the answer
-    had before, oldest first; newest is the id of the newest answer when it was changed. Version 1 had neither.
+    "undone", "returns", "pool_returns", "repeats", "changes"}]}, in the order given. left and right are ids of
+    segments, choice is one of "left", "right", "tie" and "can't tell", answered_at is in seconds since 1970; null
+    stands for what is not known. repeats is the id of the first answer to the same pair, where this one only shows
+    whether it is given again; no reward is fitted to it. changes: [{"choice", "labeller", "changed_at", "newest"}], the
+    choices that the answer had before, oldest first; newest is the id of the newest answer when it was changed. Version
+    1 had neither. undone: whether an answer that was taken back can still be given again; where it is missing it can't.
 segments.safetensors: for each segment N the arrays observations.N (k, o), actions.N (k, a), states.N (k, s) and, where
     the task has one, true_rewards.N (k,), bit for bit as they were recorded. Where a task is seen in pictures,
     observations and states are packed, as core.packing describes: 5,500 answers would take 35 GB otherwise.
@@ -16,6 +17,7 @@ config.json: the session's settings, from which a new session with these answers
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,28 +36,33 @@ from core.belonging import require_fitting
 from core.errors import UserError
 from core.packing import from_arrays, require_unpackable, to_arrays
 from core.preferences import Kept
+from core.programs import COMMAND_LINE
 from core.records import Choice, PoolReturns, Preference, Query, Segment
 from core.rescue import rescued
 from core.rows import Change
 from core.session import Session, read_config
 
+log = logging.getLogger(__name__)
 _FORMAT, _VERSION = "somersault-preferences", 2
 _TABLE, _ARRAYS, _CONFIG = "preferences.json", "segments.safetensors", "config.json"
 _MAX_TABLE, _MAX_ARRAYS = 24 << 20, 768 << 20
 """Bytes. A table of 50,000 answers is as large; read, lists of nothing could make 25 times as much of it. Arrays are
 held once: 5,500 answers about a game take some 300 MB.
 """
+_NUMBERS = 1 << 31
+"""Answers are numbered below; the next one gets the number after the highest."""
 _DAMAGE = (SafetensorError, ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
 def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
     """Writes all answers, those taken back too, into a new folder. Returns how many, and how many were damaged.
 
-    From a damaged store it takes what is whole. UserError where nothing can be read, or the folder can't be written.
+    From a damaged store it takes what is whole. UserError where nothing can be read, or the folder can't be written,
+    or where there is more than can be imported, unless the store is damaged: then this alone saves it.
     """
     if os.path.exists(folder):  # unlike Path.exists it raises nothing: writing tells what is wrong
         raise UserError(f"{folder} is there already: name a new one.")
-    kept, lost = _all_that_is_whole(session)
+    kept, lost, damaged = _all_that_is_whole(session)
     segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
     table = {
         "format": _FORMAT,
@@ -64,15 +71,31 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
         "segments": [{"id": segment.id, "env_steps": segment.env_steps} for segment in segments.values()],
         "preferences": [_row(entry) for entry in kept],
     }
+    arrays = save(_arrays(segments.values()))
+    text = json.dumps(table, indent=1, allow_nan=False).encode()
+    _require_importable(arrays, text, f"{session.folder} has {len(kept):,} answers", damaged)
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise UserError(f"{folder} can't be made ({disk.reason(error)}): {disk.remedy(error)}.") from error
     with _without_trace(folder):
-        disk.write_atomically(folder / _ARRAYS, save(_arrays(segments.values())))
+        disk.write_atomically(folder / _ARRAYS, arrays)
         disk.write_atomically(folder / _CONFIG, json.dumps(session.config.to_dict(), indent=1).encode())
-        disk.write_atomically(folder / _TABLE, json.dumps(table, indent=1, allow_nan=False).encode())
+        disk.write_atomically(folder / _TABLE, text)
     return len(kept), lost
+
+
+def _require_importable(arrays: bytes, table: bytes, what: str, damaged: bool) -> None:
+    try:
+        files.require_believable(len(arrays), arrays[:8], _MAX_ARRAYS)
+        if len(table) <= _MAX_TABLE:
+            return
+    except ValueError as error:
+        log.info("The arrays can't be imported (%s).", error)
+    if not damaged:
+        whole = f"{COMMAND_LINE} export SESSION FILE"
+        raise UserError(f"{what}, more than can be imported again: take them along with {whole}.")
+    log.warning("%s, more than can be imported again: read them with another program.", what)
 
 
 @contextmanager
@@ -89,12 +112,13 @@ def _without_trace(folder: Path, keep: bool = False) -> Iterator[None]:
         raise
 
 
-def _all_that_is_whole(session: Session) -> tuple[list[Kept], int]:
+def _all_that_is_whole(session: Session) -> tuple[list[Kept], int, bool]:
+    """The answers, how many are lost, and whether the store is damaged."""
     try:
         with closing(session.store()) as store:
-            return store.history(), 0
+            return store.history(), 0, False
     except UserError:
-        return rescued(session.folder / "preferences.sqlite")
+        return *rescued(session.folder / "preferences.sqlite"), True
 
 
 def _arrays(segments: Iterable[Segment]) -> dict[str, np.ndarray]:
@@ -115,6 +139,7 @@ def _row(entry: Kept) -> dict[str, Any]:
         "labeller": preference.labeller,
         "answered_at": preference.answered_at,
         "withdrawn": entry.withdrawn,
+        "undone": entry.undone,
         "returns": preference.returns,
         "pool_returns": None if pool is None else [pool.worst, pool.mean],
         "repeats": query.repeats,
@@ -179,13 +204,21 @@ def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
     query = Query(disk.whole(row["query"]), *sides, disagreement, pool, repeats)
     returns = None if row["returns"] is None else (_finite(row["returns"][0]), _finite(row["returns"][1]))
     labeller, answered_at = _text(row["labeller"]), _finite(row["answered_at"])
-    preference = Preference(disk.whole(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
-    return Kept(preference, row["withdrawn"] is True, tuple(map(_change, row.get("changes", ()))))
+    preference = Preference(_number(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
+    withdrawn, undone = row["withdrawn"] is True, row.get("undone") is True
+    return Kept(preference, withdrawn, tuple(map(_change, row.get("changes", ()))), withdrawn and undone)
 
 
 def _change(entry: Mapping[str, Any]) -> Change:
     told = Choice(entry["choice"]), _text(entry["labeller"]), _finite(entry["changed_at"])
     return Change(*told, disk.whole(entry["newest"]))
+
+
+def _number(value: Any) -> int:
+    """Of an answer; ValueError where none has it. 0 is that of the seal of the store's version."""
+    if not 0 < disk.whole(value) < _NUMBERS:
+        raise ValueError(f"{value} is the number of no answer")
+    return int(value)
 
 
 def _finite(value: Any) -> float:

@@ -7,8 +7,11 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+
+from core import disk
 
 NAME = "log.txt"
 _BYTES, _OLDER = 1_000_000, 2
@@ -21,6 +24,9 @@ class _SessionLog(RotatingFileHandler):
     """A disk that takes no more log must stop nothing: that is told of once, on stderr."""
 
     _told = False
+
+    def _open(self) -> TextIOWrapper:
+        return open(self.baseFilename, "a", encoding=self.encoding, opener=disk.no_link)
 
     def handleError(self, record: logging.LogRecord) -> None:
         self._tell(sys.exc_info()[1])

@@ -57,7 +57,7 @@ def write(store: Path, kept: Mark) -> None:
     """In place: it is short, and always as long. Where it can't be written the answers are as safe as without it."""
     told = b"%012d %012d" % (kept.answers, kept.changes)
     try:
-        file = os.open(beside(store), os.O_WRONLY | os.O_CREAT, 0o666)
+        file = disk.no_link(str(beside(store)), os.O_WRONLY | os.O_CREAT)
         try:
             os.write(file, b"%s#%08x\n" % (told, zlib.crc32(told)))
         finally:

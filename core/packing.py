@@ -211,8 +211,10 @@ def form_of(file: Readable) -> Form:
     try:
         header = json.loads(file.read(min(length, _MAX_HEADER)))
         steps, action = map(int, header["actions"]["shape"])
-        if "stacks" not in header:
+        if "pictures" not in header:  # as from_arrays tells them apart
             return Form(steps, tuple(map(int, header["observations"]["shape"][1:])), action)
+        if header["pictures_shape"]["dtype"] != "I64":
+            raise ValueError("a segment is not whole: the shape of its pictures is of another kind")
         file.seek(8 + length + int(header["pictures_shape"]["data_offsets"][0]))
         _, height, width = np.frombuffer(file.read(3 * 8), np.int64).tolist()
         return Form(steps, (int(header["stacks"]["shape"][1]), height, width), action)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from core import copies, mark, rows, schema, seals, writelog
+from core import copies, disk, mark, rows, schema, seals, writelog
 from core.errors import UserError
 from core.mark import Mark
 from core.packing import Form, form_of, from_arrays, to_arrays
@@ -44,14 +44,19 @@ class Kept:
     preference: Preference
     withdrawn: bool
     changes: tuple[Change, ...] = ()
+    undone: bool = False
+    """Taken back, and can still be given again."""
 
 
 class PreferenceStore:
     """The answers of one session. Use from the thread that made it."""
 
-    def __init__(self, path: Path, read_only: bool = False) -> None:
-        """read_only: nothing is written to it, and nothing is looked through first: it may be damaged."""
-        self._path = path
+    def __init__(self, path: Path, read_only: bool = False, require_owner: Callable[[], None] = lambda: None) -> None:
+        """read_only: nothing is written to it, and nothing is looked through first: it may be damaged.
+
+        require_owner: raises UserError where nothing may be written any more; asked before each answer is
+        """
+        self._path, self._require_owner = path, require_owner
         with self._plain_errors():
             seals.require_no_journal(path)
             writelog.require_whole(path, self._rescue)
@@ -74,7 +79,7 @@ class PreferenceStore:
             self._db.execute("PRAGMA query_only=ON")
         else:
             self._tune(ours)
-        self._file = _identity(self._path)
+        self._file = disk.identity(self._path)
         if not read_only and not seals.prepared(self._db):
             with self._transaction():
                 seals.prepare(self._db)
@@ -213,16 +218,15 @@ class PreferenceStore:
     def forms(self) -> Iterator[tuple[int, Form]]:
         """Each answer's number and how large a segment of it is, first left then right; reads no more of it than that.
 
-        One that can't be read is left out: whoever reads it is told.
+        UserError at one that can't be read.
         """
         with self._plain_errors():
             pairs = self._db.execute("SELECT id, left_segment, right_segment FROM preferences ORDER BY id")
             for key, *sides in pairs:
                 for side in sides:
-                    with suppress(sqlite3.Error, ValueError, TypeError, OverflowError):
-                        with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
-                            form = form_of(blob)
-                        yield key, form
+                    with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
+                        form = form_of(blob)
+                    yield key, form
 
     def answers(self, *keys: int) -> list[Kept]:
         """The answers of these numbers, as asked. UserError where one is not there, or can't be read."""
@@ -239,28 +243,24 @@ class PreferenceStore:
     def salvage(self) -> tuple[list[Kept], int]:
         """Every answer that is whole, and how many are not. UserError where not even their numbers can be read."""
         with self._plain_errors():
-            highest = self._db.execute("SELECT MAX(preference) FROM seals").fetchone()[0] or 0
+            self._db.execute("SELECT MAX(preference) FROM seals").fetchone()
         found: list[Kept] = []
         lost = 0
-        for key in range(1, highest + 1):
+        for key in seals.numbers(self._db):
             try:
                 whole = self._history("WHERE id = ?", key)
                 found += whole
-                lost += not whole and self._sealed(key)
+                lost += not whole
             except UserError:
                 lost += 1
         return found, lost
 
-    def _sealed(self, key: int) -> bool:
-        """An imported history may lack numbers: what never was is not lost."""
-        with self._plain_errors():
-            return self._db.execute("SELECT 1 FROM seals WHERE preference = ?", (key,)).fetchone() is not None
-
     def _history(self, condition: str, *values: int) -> list[Kept]:
         with self._plain_errors():
             found = self._db.execute(f"SELECT id, withdrawn FROM preferences {condition}", values).fetchall()
-            taken_back = {key for key, withdrawn in found if withdrawn}
-            return [Kept(p, p.id in taken_back, self._changes(p.id)) for p in self._read(condition, *values)]
+            gone = {key: withdrawn for key, withdrawn in found if withdrawn}
+            read = self._read(condition, *values)
+            return [Kept(p, p.id in gone, self._changes(p.id), gone.get(p.id) == _UNDONE) for p in read]
 
     def _changes(self, key: int) -> tuple[Change, ...]:
         return tuple(rows.change(values) for values in rows.changes_of(self._db, key))
@@ -307,7 +307,8 @@ class PreferenceStore:
         returns, pool = preference.returns or (None, None), query.pool_returns
         extent = (None, None) if pool is None else (pool.worst, pool.mean)
         told = (str(preference.choice), preference.labeller, preference.answered_at)
-        row = (key, kept.withdrawn, *sides, query.id, disagreement, *told, *returns, *extent, query.repeats)
+        withdrawn = _UNDONE if kept.undone else _GONE if kept.withdrawn else _STANDS
+        row = (key, withdrawn, *sides, query.id, disagreement, *told, *returns, *extent, query.repeats)
         marks, names = ", ".join("?" * len(row)), ", ".join(schema.COLUMNS)
         cursor = self._db.execute(f"INSERT INTO preferences (id, withdrawn, {names}) VALUES ({marks})", row)
         assert cursor.lastrowid is not None
@@ -346,12 +347,13 @@ class PreferenceStore:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._plain_errors():
-            if _identity(self._path) != self._file:  # SQLite would go on writing into a file that nobody finds again
-                raise UserError(f"{self._path} is gone: bring the session's folder back, then answer again.")
+            disk.require_same(self._path, self._file)
+            self._require_owner()
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
                 held = self._held()
+                seals.require_room(held, self._path)
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
@@ -388,12 +390,3 @@ class PreferenceStore:
     @property
     def _rescue(self) -> str:
         return f"{COMMAND_LINE} preferences export {self._path.parent} FOLDER saves the answers that are whole"
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file it is that has this name now; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -21,14 +21,14 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
 
 import numpy as np
 
 from core.errors import lack, summary
-from core.events import Event, Failed, Job, JobSpec, Logged, Paused, StateRequested, StateSaved, Waited
+from core.events import Event, Failed, Job, JobSpec, JobState, Logged, Paused, StateRequested, StateSaved, Waited
 from core.machine import give_back
 
 _SMALL = 1 << 14
@@ -54,6 +54,9 @@ class Envelope:
     body: bytes
     block: str | None
     sizes: tuple[int, ...]
+
+
+_NO_ENVELOPE = Envelope(b"", None, ())
 
 
 class JobDiedError(Exception):
@@ -150,14 +153,24 @@ class JobProcess:
         self.name = spec.name
         context = multiprocessing.get_context("spawn")
         self._pipe, self._child_end = context.Pipe()
+        light = replace(spec, state=None)
         self._process = context.Process(
-            target=_child, args=(self._child_end, spec), name=f"somersault-{spec.name}", daemon=True
+            target=_child, args=(self._child_end, light), name=f"somersault-{spec.name}", daemon=True
         )
+        self._state, self._begin = spec.state, _NO_ENVELOPE
         self._sending = threading.Lock()
 
     def start(self) -> None:
+        """Raises JobDiedError where the child is gone at once.
+
+        The job's state follows in a message: with it the spec could be more than a child that holds still lets its
+        parent write, and until that is written nobody knows which process to kill.
+        """
         self._process.start()
         self._child_end.close()  # so that the child's death is the pipe's end
+        self._begin = encode(_Begin(self._state))
+        self._state = None
+        self._post(self._begin)
 
     @property
     def pid(self) -> int | None:
@@ -169,7 +182,9 @@ class JobProcess:
 
     def send(self, event: Event) -> None:
         """Raises JobDiedError when the child is gone."""
-        envelope = encode(event)
+        self._post(encode(event))
+
+    def _post(self, envelope: Envelope) -> None:
         try:
             with self._sending:
                 self._pipe.send(envelope)
@@ -213,6 +228,8 @@ class JobProcess:
         ask.join(_LEFT_SECONDS)  # its end of the pipe went with the child
         if not self._process.is_alive():
             self._drain()
+            with contextlib.suppress(FileNotFoundError):  # as a rule it was read
+                discard(self._begin)
 
     def _ask_to_stop(self) -> None:
         with contextlib.suppress(JobDiedError):
@@ -228,6 +245,13 @@ class JobProcess:
         with contextlib.suppress(EOFError, OSError):
             while self._pipe.poll():
                 discard(self._pipe.recv())
+
+
+@dataclass(frozen=True)
+class _Begin(Event):
+    """Build the job, with this state. Events for the job may come before it: whoever has the pipe may send."""
+
+    state: JobState | None
 
 
 @dataclass(frozen=True)
@@ -248,8 +272,9 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
         os.nice(_NICE_CLIPS if spec.name in ("clips", "play") else _NICE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it stops its children in order
     inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
     try:
+        spec = replace(spec, state=_begun(pipe, inbox).state)
+        threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
         # By name, since the window imports this module and must not reach the heavy ones.
         jobs = importlib.import_module("core.jobs")
         _work(jobs.build(spec), spec.name, pipe, inbox)
@@ -258,6 +283,20 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
         with contextlib.suppress(_PipeEndedError):
             _tell(pipe, Failed(spec.name, summary(error), traceback.format_exc(), lack(error)))
+
+
+def _begun(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> _Begin:
+    """What the job is to begin with; events that came before it go into the inbox."""
+    while not isinstance(event := _next(pipe), _Begin):
+        inbox.put(event)
+    return event
+
+
+def _next(pipe: Connection) -> Event:
+    """Waits for it. _PipeEndedError where nobody will send one any more."""
+    with _end_told_apart():
+        envelope = pipe.recv()
+    return decode(envelope)
 
 
 def _tell(pipe: Connection, event: Event) -> None:
@@ -274,9 +313,7 @@ def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
     """Fills the inbox; when the parent dies the pipe ends and so does this process, at once."""
     while True:
         try:
-            with _end_told_apart():
-                envelope = pipe.recv()
-            inbox.put(decode(envelope))
+            inbox.put(_next(pipe))
         except _PipeEndedError:
             os._exit(0)
         except Exception as error:

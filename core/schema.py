@@ -7,7 +7,7 @@ import sqlite3
 
 log = logging.getLogger(__name__)
 VERSION = 3
-_VERSION_SEAL = 0
+VERSION_SEAL = 0
 """Number under which the table of seals has the version; answers count from 1."""
 COLUMNS = (
     *("left_segment", "right_segment", "query", "disagreement", "choice", "labeller", "answered_at"),
@@ -67,7 +67,7 @@ _STEPS = {
 def version_of(db: sqlite3.Connection) -> int:
     """As sealed, where it is: in the number that SQLite keeps a bit may flip. 0 where the file is still empty."""
     if _has(db, "seals"):
-        sealed = db.execute("SELECT digest FROM seals WHERE preference = ?", (_VERSION_SEAL,)).fetchone()
+        sealed = db.execute("SELECT digest FROM seals WHERE preference = ?", (VERSION_SEAL,)).fetchone()
         if sealed:
             return int(sealed[0])
     return _stated(db)
@@ -79,7 +79,7 @@ def _stated(db: sqlite3.Connection) -> int:
 
 def seal_version(db: sqlite3.Connection) -> None:
     """Keeps it a second time, once. Within a transaction, where there is a table of seals."""
-    values = (_VERSION_SEAL, _stated(db))
+    values = (VERSION_SEAL, _stated(db))
     db.execute("INSERT OR IGNORE INTO seals (preference, digest) VALUES (?, ?)", values)
 
 
@@ -103,7 +103,7 @@ def bring_up_to_date(db: sqlite3.Connection) -> None:
         db.execute(statement)
     db.execute(f"PRAGMA user_version={VERSION}")
     if _has(db, "seals"):
-        db.execute("UPDATE seals SET digest = ? WHERE preference = ?", (VERSION, _VERSION_SEAL))
+        db.execute("UPDATE seals SET digest = ? WHERE preference = ?", (VERSION, VERSION_SEAL))
     db.execute("COMMIT")
 
 

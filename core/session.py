@@ -114,6 +114,7 @@ class Session:
         self.folder = folder.absolute()  # what is logged of it must be known for a path when the log is given away
         self.config = config
         self._lock = lock
+        self._locked = disk.identity(folder / "lock")
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
@@ -149,7 +150,7 @@ class Session:
 
     def store(self) -> PreferenceStore:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
-        return PreferenceStore(require_answers(self.folder))
+        return PreferenceStore(require_answers(self.folder), require_owner=self._require_owner)
 
     def reader(self) -> PreferenceStore:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
@@ -158,14 +159,27 @@ class Session:
     def reconfigure(self, **changes: Any) -> None:
         """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
         config = replaced(self.config, **changes)
-        disk.require_session(self.folder)
+        self._require_own()
         disk.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
         """Keeps a checkpoint. UserError where it can't, also where the session's folder is gone: none is made anew."""
-        disk.require_session(self.folder)
+        self._require_own()
         checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
+
+    def _require_own(self) -> None:
+        disk.require_session(self.folder)
+        self._require_owner()
+
+    def _require_owner(self) -> None:
+        """UserError where the lock is on a file that others don't find. Windows lets nobody delete one that is open."""
+        lock = self.folder / "lock"
+        if os.name != "nt" and disk.identity(lock) != self._locked:
+            raise UserError(
+                f"{lock} was deleted or replaced while the session is open, so another Somersault may have it too: "
+                "close it and open it again."
+            )
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
         """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.controller import Controller, State
+from app.controller import Controller
 from app.pairs import Pair
 from app.widgets.clip_pair import ClipPair
 
@@ -38,8 +38,8 @@ class PairStack(QStackedWidget):
 
     def settle(self) -> None:
         """Clips where there are any to answer, otherwise the reason why not."""
-        ended = self._controller.state in (State.STOPPING, State.STOPPED)
-        self.setCurrentWidget(self._waits if ended or self.clips.shown is None else self.clips)
+        asks = self._controller.labelling.open and self.clips.shown is not None
+        self.setCurrentWidget(self.clips if asks else self._waits)
         self.settled.emit(self.asks)
 
     def _on_pair_shown(self, pair: Pair) -> None:

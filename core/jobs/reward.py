@@ -155,6 +155,8 @@ class RewardJob:
         yield AnswersJudged(token, generation, np.array([*found], np.int64), np.array([*found.values()], np.float32))
 
     def get_state(self) -> JobState:
+        if self._awaiting_answers is not None:
+            return self._awaiting_answers  # nothing of it is in the fit as yet
         owed = self._owed or self._under_way  # a round that is cut short here is made whole after a resume
         values = {"generation": self._generation, "owed": owed, "rng": saved(self._rng)}
         values |= {"version": self._version, "fitted_for": self._fitted_for, "under_way": self._under_way}

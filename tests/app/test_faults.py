@@ -146,7 +146,7 @@ def test_a_stage_that_cannot_be_given_something_is_started_again_instead_of_wait
 
 
 @pytest.mark.parametrize("error", [*ERRORS, FULL])
-@pytest.mark.parametrize("what", ["add", "withdraw_last", "each"])
+@pytest.mark.parametrize("what", ["add", "withdraw_last"])
 def test_whatever_the_store_raises_the_answer_can_be_given_again(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, what: str, error: Error
 ) -> None:
@@ -158,10 +158,7 @@ def test_whatever_the_store_raises_the_answer_can_be_given_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(PreferenceStore, what, failing)
-        if what == "each":
-            face.labelling.replay(("reward",))
-        else:
-            face.press(Qt.Key.Key_Left if what == "add" else Qt.Key.Key_Backspace)
+        face.press(Qt.Key.Key_Left if what == "add" else Qt.Key.Key_Backspace)
         qtbot.waitUntil(lambda: bool(face.window.banner.text.text()))
     assert face.query is first and face.window.clips.flashed is None
     face.press(Qt.Key.Key_Left)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import struct
+from multiprocessing import resource_tracker, shared_memory, util
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.crew import NAMES, Crew
 from app.worker import JobWorker
-from core.events import JobSpec, PolicyPublished, RewardPublished, Waited
+from core.events import JobSpec, JobState, PolicyPublished, RewardPublished, Waited
 from core.processes import JobProcess
 from tests.core.builders import tiny
 
@@ -35,6 +37,32 @@ def test_a_worker_that_waits_for_the_rest_of_an_event_ends_when_it_is_cancelled(
         worker.cancel()
     assert ended.args == ["policy", "stopped"]
     worker.wait()
+
+
+def test_a_worker_whose_child_holds_still_from_the_first_ends_when_it_is_cancelled(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource_tracker.ensure_running()  # or it would be the one that holds still
+    spawn, held = util.spawnv_passfds, list[int]()
+
+    def spawn_and_hold(*how: Any) -> int:
+        held.append(spawn(*how))
+        os.kill(held[-1], signal.SIGSTOP)
+        return held[-1]
+
+    monkeypatch.setattr(util, "spawnv_passfds", spawn_and_hold)
+    megabyte = JobState({"x": np.zeros(1 << 17)}, {})
+    process = JobProcess(JobSpec("policy", tiny().to_dict(), megabyte))
+    worker = JobWorker("policy", process, lambda event: True)
+    worker.start()
+    qtbot.waitUntil(lambda: len(held) == 1)
+    with qtbot.waitSignal(worker.finished_with) as ended:
+        worker.cancel()
+    assert ended.args == ["policy", "stopped"]
+    worker.wait()
+    assert process._begin.block
+    with pytest.raises(FileNotFoundError):  # nobody has read the state, and it takes no memory any more
+        shared_memory.SharedMemory(process._begin.block)
 
 
 def test_children_that_hold_still_with_full_pipes_hold_up_neither_each_other_nor_the_end(qtbot: QtBot) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from core import seals
 from core.archive import export_session, import_session
@@ -145,6 +146,60 @@ def test_a_segment_larger_than_any_is_not_read(tmp_path: Path) -> None:
         vandal.execute(f"UPDATE segments SET arrays = zeroblob({65 << 20})")
     with closing(session.store()) as store, pytest.raises(UserError, match="too big"):
         store.history()
+    session.close()
+
+
+def long_headed(made: Segment) -> bytes:
+    return save(to_arrays(made), metadata={"note": "x" * (1 << 16)})
+
+
+def two_faced(made: Segment) -> bytes:
+    """It has stacks of pictures of the task's size, and yet is a plain one."""
+    shown = {name: array for name, array in to_arrays(pictures(84)).items() if name in ("stacks", "pictures_shape")}
+    return save({**to_arrays(made), **shown})
+
+
+def ambiguous(made: Segment) -> bytes:
+    """The shape of its pictures is another one when it is read as what it is."""
+    arrays = to_arrays(pictures(84))
+    shape = np.frombuffer(arrays["pictures_shape"].tobytes(), np.int32)
+    return save({**arrays, "pictures_shape": shape[:3].copy(), "pictures_shape_too": shape[3:].copy()})
+
+
+@pytest.mark.parametrize("use", [run, pass_on])
+@pytest.mark.parametrize(
+    ("task", "spoil", "told"),
+    [
+        ("hopper-backflip", long_headed, "can't be read|damaged"),
+        ("pong", two_faced, "it shows 12 numbers a step and not 4 x 84 x 84"),
+        ("pong", ambiguous, "the shape of its pictures is of another kind"),
+    ],
+)
+def test_a_segment_that_claims_another_size_than_it_has_is_refused(
+    tmp_path: Path, task: str, spoil: Callable[[Segment], bytes], told: str, use: Callable[[Session], object]
+) -> None:
+    """Also of an answer that was taken back, which may be given again."""
+    session = session_with(tmp_path / "s", segment(1), config=replaced(tiny(query__segment_steps=5), task=task))
+    with closing(session.store()) as store:
+        store.withdraw_last()
+    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
+        vandal.execute("UPDATE segments SET arrays = ?", (spoil(sized(12, 6, steps=5)),))
+        seals.seal(vandal, 1)
+    with pytest.raises(UserError, match=told):
+        use(session)
+    session.close()
+
+
+def test_a_table_of_segments_whose_sizes_cannot_be_looked_at_is_refused(tmp_path: Path) -> None:
+    session = session_with(tmp_path / "s", segment(1), config=tiny(query__segment_steps=40))
+    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
+        vandal.execute("ALTER TABLE segments RENAME TO old")
+        columns = "id INTEGER PRIMARY KEY, env_steps INTEGER, arrays BLOB"
+        vandal.execute(f"CREATE TABLE segments ({columns}) WITHOUT ROWID")
+        vandal.execute("INSERT INTO segments SELECT * FROM old")
+        vandal.execute("DROP TABLE old")
+    with pytest.raises(UserError, match="another program"):
+        run(session)
     session.close()
 
 

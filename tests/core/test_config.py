@@ -145,7 +145,9 @@ def test_unknown_names_are_refused_by_name(name: str) -> None:
         replaced(Config(), **{name: 1})
 
 
-@pytest.mark.parametrize("values", [{"reward": {"nothing": 1}}, {"nothing": 1}, {"reward": 5}, [1, 2], None])
+@pytest.mark.parametrize(
+    "values", [{"reward": {"nothing": 1}}, {"nothing": 1}, {"reward": 5}, {"task": 5}, {"task": []}, [1, 2], None]
+)
 def test_what_is_no_config_is_refused(values: Any) -> None:
     with pytest.raises(UserError):
         Config.from_dict(values)

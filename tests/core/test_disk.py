@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -128,3 +129,59 @@ def test_a_session_that_was_moved_away_while_open_gets_no_ghost(tmp_path: Path, 
     loaded = session.load()
     assert loaded and loaded[0] == 2 and session.config.labels == tiny().labels
     session.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets nobody delete what is open")
+def test_a_session_that_a_copy_of_itself_replaced_must_be_opened_again(session: Path) -> None:
+    mine = Session.open(session)
+    with closing(mine.store()) as store:
+        shutil.copytree(session, session.with_name("copy"))
+        shutil.rmtree(session)
+        with pytest.raises(UserError, match="is gone: bring the session's folder back"):
+            store.add(query(2), Choice.RIGHT, "human")
+        shutil.copytree(session.with_name("copy"), session)
+        with pytest.raises(UserError, match=r"was replaced by another copy: close the session and open it again\.$"):
+            store.add(query(2), Choice.RIGHT, "human")
+    mine.close()
+    again = Session.open(session)
+    with closing(again.store()) as store:
+        assert store.add(query(2), Choice.RIGHT, "human").id == 2
+        assert [kept.choice for kept in store.all()] == [Choice.LEFT, Choice.RIGHT]
+    again.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets nobody delete what is open")
+@pytest.mark.parametrize("taken", [False, True])
+def test_whoever_loses_the_lock_writes_nothing_more(session: Path, taken: bool) -> None:
+    """taken: another program has made the lock anew, and owns the session."""
+    mine = Session.open(session)
+    store = mine.store()
+    (session / "lock").unlink()
+    other = Session.open(session) if taken else None
+    for write in (
+        lambda: mine.save(2, STATES),
+        lambda: mine.reconfigure(labels=13),
+        lambda: store.add(query(2), Choice.RIGHT, "human"),
+    ):
+        with pytest.raises(UserError, match="lock was deleted or replaced") as told:
+            write()
+        assert "\n" not in str(told.value)
+    assert [kept.choice for kept in store.all()] == [Choice.LEFT]
+    store.close()
+    mine.close()
+    owner = other or Session.open(session)
+    owner.save(2, STATES)
+    owner.reconfigure(labels=13)
+    loaded = owner.load()
+    assert loaded and loaded[0] == 2 and owner.config.labels == 13
+    owner.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no way to refuse a link")
+def test_a_half_file_that_is_a_link_is_not_written_to_what_it_points_at(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("Dear Jane")
+    (tmp_path / "config.json.part").symlink_to("letter")
+    with pytest.raises(UserError, match=r"config.json can't be written \(.*\): look for a link in its folder"):
+        disk.write_atomically(tmp_path / "config.json", b"x")
+    disk.write_atomically(tmp_path / "config.json", b"x")
+    assert (tmp_path / "letter").read_text() == "Dear Jane" and (tmp_path / "config.json").read_bytes() == b"x"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import os
 import sqlite3
 import sys
@@ -71,6 +72,23 @@ def test_the_round_trip_is_exact(session: Session, tmp_path: Path) -> None:
     again.close()
 
 
+def test_what_was_taken_back_can_be_given_again_after_the_round_trip(session: Session, tmp_path: Path) -> None:
+    with closing(session.store()) as store:
+        store.withdraw_last()
+        store.withdraw_last()
+    export_preferences(session, tmp_path / "out")
+    import_preferences(tmp_path / "out", tmp_path / "back")
+    again = Session.open(tmp_path / "back")
+    assert [(kept.withdrawn, kept.undone) for kept in history(again)] == [
+        *((False, False), (False, False)),
+        *((True, False), (True, True), (True, True)),  # a new answer came after the first that was taken back
+    ]
+    with closing(again.store()) as store:
+        given = [store.give_again() for _ in range(3)]
+    again.close()
+    assert [preference and preference.id for preference in given] == [4, 5, None]
+
+
 def test_exported_twice_it_is_the_same(session: Session, tmp_path: Path) -> None:
     for name in ("one", "two"):
         export_preferences(session, tmp_path / name)
@@ -121,6 +139,26 @@ def test_a_page_of_zeros_costs_only_the_answers_on_it(tmp_path: Path) -> None:
     assert count + lost == 30 and count >= 20
 
 
+@pytest.mark.parametrize(
+    "bound", ["core.interchange._MAX_TABLE", "core.interchange._MAX_ARRAYS", "core.arrays._MAX_HEADER"]
+)
+def test_more_than_can_be_imported_is_not_exported_unless_nothing_else_saves_it(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, bound: str
+) -> None:
+    monkeypatch.setattr(bound, 1000)
+    with pytest.raises(UserError, match="has 5 answers, more than can be imported again: take them along with .* FILE"):
+        export_preferences(session, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with closing(sqlite3.connect(session.folder / "preferences.sqlite")) as vandal:
+        vandal.execute("UPDATE preferences SET choice = 'tie' WHERE id = 4")
+        vandal.commit()
+    with caplog.at_level(logging.WARNING):
+        assert export_preferences(session, tmp_path / "out") == (4, 1)
+    assert "has 4 answers, more than can be imported again: read them with another program." in caplog.text
+    with pytest.raises(UserError, match="bytes|size"):
+        import_preferences(tmp_path / "out", tmp_path / "back")
+
+
 def altered(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     table = json.loads((folder / "preferences.json").read_text())
     change(table)
@@ -137,6 +175,8 @@ def altered(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
         lambda table: table["preferences"][0].update(left=10**6),
         lambda table: table["preferences"][0].update(id="1; DROP TABLE preferences"),
         lambda table: table["preferences"][0].update(id=-1),
+        lambda table: table["preferences"][0].update(id=0),
+        lambda table: table["preferences"][0].update(id=1 << 31),
         lambda table: table["preferences"][0].update(choice="maybe"),
         lambda table: table["preferences"][0].update(answered_at="yesterday"),
         lambda table: table["preferences"][0].update(answered_at=float("inf")),

@@ -403,6 +403,15 @@ def test_a_restored_reward_waits_for_its_answers_and_then_goes_on() -> None:
     assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
 
 
+def test_a_reward_that_has_not_been_given_every_answer_keeps_what_was_saved() -> None:
+    saved = trained_reward().job.get_state()
+    restored = Played("reward", saved, labels=4)
+    restored.turn(PreferenceAdded(preference(0)), PolicyPublished(3, {}))
+    again = restored.job.get_state()
+    assert again.values == saved.values and again.arrays.keys() == saved.arrays.keys()
+    assert all(np.array_equal(again.arrays[name], saved.arrays[name]) for name in saved.arrays)
+
+
 @pytest.mark.parametrize("latest", [0, 4])
 def test_a_reward_restored_after_withdrawals_goes_on_bit_for_bit(latest: int) -> None:
     reward = trained_reward(reward__latest=latest)

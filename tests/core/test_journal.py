@@ -8,6 +8,7 @@ import logging
 import os
 import queue
 import re
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core import journal, processes
+from core import disk, journal, processes
 from core.diagnostics import collect, without_names
 from core.errors import UserError
 from core.events import Event, JobState, Logged, Waited
@@ -60,11 +61,26 @@ def test_a_disk_that_takes_no_log_stops_nothing_and_is_told_of_once(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
-def test_a_full_disk_stops_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    os.symlink("/dev/full", tmp_path / "log.txt")
+def test_a_full_disk_stops_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "no_link", lambda path, flags: os.open("/dev/full", flags))
     with session_log(tmp_path):
         log.error("it goes on")
     assert "No space left" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no way to refuse a link")
+def test_a_log_that_is_a_link_is_not_written_to_what_it_points_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "letter").write_text("Dear Jane")
+    os.symlink("letter", tmp_path / "log.txt")
+    with session_log(tmp_path):
+        log.error("it goes on")
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1 and "log can't be written" in told[0] and "the session itself goes on." in told[0]
+    assert (tmp_path / "letter").read_text() == "Dear Jane"
 
 
 class Talkative:
@@ -212,6 +228,17 @@ def test_a_folder_that_is_given_from_where_one_stands_is_logged_without_its_name
         told = archive.read("log.txt").decode().replace("\\", "/")
     assert "<session>/preferences.sqlite is gone" in told and "/preferences.sqlite is gone" in told
     assert "Eve" not in told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="making a link takes a right of its own there")
+def test_a_link_among_the_logs_is_not_followed_into_the_diagnostics(tmp_path: Path) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    (tmp_path / "letter").write_text("Dear Jane")
+    (session.folder / "log.txt.1").symlink_to("../letter")
+    collect(session.folder, tmp_path / "out.zip")
+    session.close()
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        assert archive.namelist() == ["config.json", "about.json"]
 
 
 def test_where_in_the_program_something_happened_stays(tmp_path: Path) -> None:

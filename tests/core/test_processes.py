@@ -166,6 +166,19 @@ def test_a_child_gives_its_state_and_another_goes_on_from_it(start: Start) -> No
     assert all((published.weights[name] == weights[name]).all() for name in weights)
 
 
+def test_what_is_sent_before_the_child_is_started_waits_for_the_job(start: Start) -> None:
+    first = start("policy")
+    next_of(first, PolicyPublished)
+    first.send(StateRequested(1))
+    child = JobProcess(JobSpec("policy", tiny().to_dict(), next_of(first, StateSaved).state))
+    child.send(batch())
+    child.send(StateRequested(2))
+    child.start()
+    assert next_of(child, StateSaved).number == 2
+    assert next_of(child, PolicyUpdated).version == 1
+    child.stop(SECONDS)
+
+
 def test_a_paused_child_holds_still_and_then_goes_on(start: Start) -> None:
     child = start("policy")
     next_of(child, Waited)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from core import mark, schema, seals
+from core.__main__ import main
 from core.errors import UserError
-from core.preferences import PreferenceStore
+from core.preferences import Kept, PreferenceStore
 from core.records import Choice
 from core.rescue import rescued
-from tests.core.builders import query
+from core.session import Session
+from tests.core.builders import preference, query, tiny
 
 
 @pytest.fixture
@@ -34,9 +37,15 @@ def path(tmp_path: Path) -> Path:
 
 def change(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as vandal:
+        vandal.execute("PRAGMA writable_schema=ON")
         for statement in statements:
             vandal.execute(statement)
         vandal.commit()
+
+
+def remade(old: str, new: str) -> str:
+    """What says that the table of segments was made otherwise."""
+    return f"UPDATE sqlite_master SET sql = replace(sql, '{old}', '{new}') WHERE name = 'segments'"
 
 
 def refused(path: Path) -> str:
@@ -67,6 +76,11 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> 
         "ALTER TABLE preferences ADD COLUMN x INTEGER CHECK (randomblob(1000) IS NOT NULL)",
         "DROP TABLE segments",
         "ALTER TABLE preferences RENAME COLUMN choice TO chosen",
+        remade("id INTEGER PRIMARY KEY", "id INTEGER"),
+        remade("id INTEGER PRIMARY KEY", "id INT PRIMARY KEY"),
+        remade("id INTEGER PRIMARY KEY", "id INTEGER PRIMARY KEY desc"),
+        remade("id INTEGER PRIMARY KEY", "id INTEGER, other INTEGER PRIMARY KEY"),
+        remade("arrays BLOB NOT NULL\n)", "arrays BLOB NOT NULL\n)/**/without/**/rowid"),
     ],
 )
 def test_a_store_with_anything_in_it_that_could_run_is_refused(path: Path, statement: str) -> None:
@@ -109,6 +123,23 @@ def test_a_flipped_bit_in_a_segment_is_noticed(path: Path) -> None:
     at = content.index(states[:64])
     path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     assert "does not match its checksum" in refused(path)
+
+
+def test_a_run_without_a_window_names_the_answer_and_the_way_to_save_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "s"
+    session = Session.create(folder, tiny(query__segment_steps=5, teacher="oracle"))
+    with closing(session.store()) as store:
+        for number in range(3):
+            store.add(query(number), Choice.LEFT, "oracle")
+    session.close()
+    change(folder / "preferences.sqlite", "UPDATE segments SET env_steps = 7 WHERE id = 3")
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", str(folder)])
+    assert main() == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "(number 2 does not match its checksum)" in last
+    assert last.endswith(f"preferences export {folder} FOLDER saves the answers that are whole.")
 
 
 @pytest.mark.parametrize("bit", range(8))
@@ -245,3 +276,99 @@ def test_a_creation_cut_short_leaves_an_empty_file(tmp_path: Path, monkeypatch: 
     monkeypatch.undo()
     with closing(PreferenceStore(path)) as store:
         assert store.all() == []
+
+
+CROWDED = "WITH RECURSIVE n(x) AS (SELECT 100 UNION ALL SELECT x + 1 FROM n LIMIT 20000) INSERT INTO"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "seals SELECT x, 0 FROM n",
+        "segments SELECT x, 0, x'00' FROM n",
+        "preferences (id, left_segment, right_segment, query, choice, labeller, answered_at)"
+        " SELECT x, 1, 2, 0, 'left', 'human', 0 FROM n",
+        "changes SELECT x, 1, 'left', 'human', 0, 0 FROM n",
+    ],
+)
+@pytest.mark.parametrize("read_only", [False, True])
+def test_more_rows_than_a_session_can_have_are_counted_and_never_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch, rows: str, read_only: bool
+) -> None:
+    monkeypatch.setattr(seals, "MOST_ROWS", 50)
+    with closing(PreferenceStore(path, read_only)) as store:
+        assert store.count() == 2
+    change(path, f"{CROWDED} {rows}")
+    steps: list[int] = []
+    connect = sqlite3.connect
+
+    def watched(*args: object, **options: object) -> sqlite3.Connection:
+        db = connect(*args, **options)  # type: ignore[call-overload]
+        db.set_progress_handler(lambda: steps.append(1), 100)
+        return db  # type: ignore[no-any-return]
+
+    monkeypatch.setattr("core.preferences.sqlite3.connect", watched)
+    with pytest.raises(UserError, match=f"more than 50 rows of {rows.split()[0]}, .*put a copy of it back") as told:
+        PreferenceStore(path, read_only)
+    assert str(path) in str(told.value) and len(steps) < 15
+    with pytest.raises(UserError, match="more than 50 rows"):
+        rescued(path)
+
+
+def test_a_store_that_is_full_takes_no_more_and_opens_with_what_it_has(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seals, "MOST_ROWS", 8)
+    with closing(PreferenceStore(path)) as store:
+        store.add(query(3), Choice.LEFT, "human")
+        with pytest.raises(UserError, match="holds as many answers as a session can: start a new session"):
+            store.add(query(4), Choice.LEFT, "human")
+        for number in range(8):
+            store.change(1, list(Choice)[number % 2], "human")
+        with pytest.raises(UserError, match="as many answers"):
+            store.change(1, Choice.TIE, "human")
+        store.withdraw_last()
+    with closing(PreferenceStore(path)) as store:
+        assert [p.query.id for p in store.all()] == [0, 1]
+        assert len(store.answers(1)[0].changes) == 8
+
+
+def test_a_number_far_beyond_all_answers_costs_the_rescue_no_time(path: Path) -> None:
+    change(path, f"INSERT INTO seals VALUES ({1 << 62}, 0)")
+    assert "preferences export" in refused(path)
+    found, lost = rescued(path)
+    assert [kept.preference.id for kept in found] == [1, 2, 3] and lost == 1
+
+
+def test_an_answer_without_a_checksum_counts_as_lost(path: Path) -> None:
+    change(path, "DELETE FROM seals WHERE preference = 2")
+    mark.beside(path).unlink()
+    found, lost = rescued(path)
+    assert [kept.preference.id for kept in found] == [1, 3] and lost == 1
+
+
+@pytest.mark.parametrize("key", [0, -5])
+def test_an_answer_with_a_number_below_one_is_none_of_ours(path: Path, key: int) -> None:
+    with closing(sqlite3.connect(path)) as vandal:
+        vandal.execute("UPDATE preferences SET id = ? WHERE id = 3", (key,))
+        vandal.execute("DELETE FROM seals WHERE preference = 3")
+        if key:
+            seals.seal(vandal, key)
+        vandal.commit()
+    assert f"number {key} is missing, or its checksum" in refused(path)
+
+
+def test_answers_beyond_a_damaged_page_of_checksums_are_saved(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.sqlite"
+    with closing(PreferenceStore(path)) as store:
+        store.restore([Kept(preference(number), False) for number in range(1, 1501)])
+    content = bytearray(path.read_bytes())
+    with closing(sqlite3.connect(path)) as db:
+        (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'seals'").fetchone()
+    cell = int.from_bytes(content[(root - 1) * 4096 + 14 :][:2], "big")  # where the root says what its second child is
+    leaf = int.from_bytes(content[(root - 1) * 4096 + cell :][:4], "big")
+    content[(leaf - 1) * 4096 : leaf * 4096] = bytes(4096)
+    path.write_bytes(content)
+    found, lost = rescued(path)
+    missed = sorted(set(range(1, 1501)) - {entry.preference.id for entry in found})
+    assert 200 < len(missed) == lost < 600 and missed == list(range(missed[0], missed[0] + lost))

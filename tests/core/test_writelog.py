@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -205,3 +206,14 @@ def test_a_mark_that_cannot_be_written_stops_no_answer(tmp_path: Path) -> None:
     with closing(PreferenceStore(path)) as store:
         store.add(query(1), Choice.LEFT, "human")
         assert len(store.all()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no way to refuse a link")
+def test_a_mark_that_is_a_link_is_not_written_to_what_it_points_at(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.sqlite"
+    (tmp_path / "letter").write_text("Dear Jane")
+    mark.beside(path).symlink_to("letter")
+    with closing(PreferenceStore(path)) as store:
+        store.add(query(1), Choice.LEFT, "human")
+        assert len(store.all()) == 1
+    assert (tmp_path / "letter").read_text() == "Dear Jane"

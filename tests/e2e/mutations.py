@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 import struct
+import tempfile
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -191,6 +192,36 @@ def beside(path: Path, rng: Rng) -> None:
     path.with_name(path.name + str(rng.choice(["-wal", "-shm", "-journal"]))).write_bytes(rng.bytes(5000))
 
 
+_ROWS = {
+    "seals": "seals SELECT x, 0 FROM n",
+    "changes": "changes SELECT x, x, 'left', 'human', 0, 0 FROM n",
+    "preferences": "preferences (id, left_segment, right_segment, query, choice, labeller, answered_at)"
+    " SELECT x, 1, 2, 0, 'left', 'human', 0 FROM n",
+    "segments": "segments SELECT x, 0, x'00' FROM n",
+}
+_COUNT = "WITH RECURSIVE n(x) AS (SELECT 1000 UNION ALL SELECT x + 1 FROM n LIMIT ?) INSERT INTO"
+
+
+def crowded(path: Path, rng: Rng) -> None:
+    """Rows of nothing in one of the store's tables: more than a session has, or more than it can have."""
+    with closing(sqlite3.connect(path)) as db:
+        rows = _ROWS[str(rng.choice(sorted(_ROWS)))]
+        db.execute(f"{_COUNT} {rows}", (int(rng.choice([20_000, 600_000])),))
+        db.commit()
+
+
+def crowded_inside(path: Path, rng: Rng) -> None:
+    """The store in the one file; so many alike are packed into a tenth."""
+    with tempfile.TemporaryDirectory() as made:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            archive.extractall(made)
+        crowded(Path(made) / "preferences.sqlite", rng)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name in names:
+                archive.write(Path(made) / name, name)
+
+
 def _smuggled(path: Path, name: str, data: bytes, mode: int = stat.S_IFREG, packing: int = zipfile.ZIP_STORED) -> None:
     member = zipfile.ZipInfo(name)
     member.external_attr = (mode | 0o644) << 16
@@ -223,10 +254,21 @@ def liar(path: Path, rng: Rng) -> None:
 
 ANY: tuple[Mutation, ...] = (flipped, flipped_early, truncated, extended, zeroed, swapped, foreign, empty, oversized)
 OF_CHECKPOINT: tuple[Mutation, ...] = (*ANY, missing, long_header, sparse, odd_state, odd_state)
-OF_STORE: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse, beside, beside)
+OF_STORE: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse, beside, beside, crowded)
 OF_LOG: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse)
 OF_CONFIG: tuple[Mutation, ...] = (*ANY, missing, nested, sparse, odd_value, odd_value, odd_value, odd_value)
-OF_FILE: tuple[Mutation, ...] = (*ANY, flipped_late, flipped_late, sparse, path_trick, link, bomb, liar, liar)
+OF_FILE: tuple[Mutation, ...] = (
+    *ANY,
+    flipped_late,
+    flipped_late,
+    sparse,
+    path_trick,
+    link,
+    bomb,
+    liar,
+    liar,
+    crowded_inside,
+)
 
 
 def _pick(mutations: tuple[Mutation, ...], rng: Rng) -> Mutation:
