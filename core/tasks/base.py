@@ -74,6 +74,8 @@ class Averages:
         return {"sums": self._sums, "steps": self._steps}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
+        if arrays["sums"].shape[1] < len(self._figures):  # of a version that had fewer: counting starts here
+            return
         self._sums[:], self._steps[:] = arrays["sums"], arrays["steps"]
 
 

@@ -17,7 +17,8 @@ _OFF_THE_FLOOR = 0.01
 _WELL_OFF = 0.1
 """Metres: a point higher than this is as well lifted as the reward asks for."""
 _ENDS = (1.0, -1.0)
-_HIND = tuple((geom, end) for geom in ("bfoot", "bshin") for end in _ENDS)
+_HIND_FOOT = tuple(("bfoot", end) for end in _ENDS)
+_HIND = (*_HIND_FOOT, *(("bshin", end) for end in _ENDS))
 _REST = tuple((geom, end) for geom in ("ffoot", "fshin", "torso", "head") for end in _ENDS)
 """What is to stay off the floor on the hind leg: the front leg, and the body, or it would slide on its back."""
 
@@ -35,14 +36,22 @@ def clearance(physics: Physics) -> Float64:
 def one_leg_reward(physics: Physics) -> Float64:
     """(1 + speed) times how far the rest is lifted, from 0 on the floor to 1 at ten centimetres.
 
-    Running with the front foot down is worth nothing, standing on the hind leg something, running on it most. It is of
-    this project's own making: the paper had people alone judge this behaviour.
+    Running with the front foot down is worth nothing, standing on the hind leg something, running on it most. While the
+    hind foot is off the floor as well it still pays, as a run has flights between its strides; the measure doesn't
+    count those. It is of this project's own making: the paper had people alone judge this behaviour.
     """
     return (1 + physics.forward_speed) * np.clip(clearance(physics) / _WELL_OFF, 0, 1)
 
 
 def on_one_leg(physics: Physics) -> Float64:
-    return (clearance(physics) > _OFF_THE_FLOOR).astype(np.float64)
+    """(N,) 1 where the hind foot touches the floor and all but the hind leg is off it; 0 in flight, too."""
+    foot = physics.heights[:, : len(_HIND_FOOT)].min(axis=1) <= _OFF_THE_FLOOR
+    return (foot & (clearance(physics) > _OFF_THE_FLOOR)).astype(np.float64)
+
+
+def running_on_one_leg(physics: Physics) -> Float64:
+    """(N,) 1 where that is so while it moves forward."""
+    return on_one_leg(physics) * (physics.forward_speed > 0)
 
 
 HALF_CHEETAH = RobotTask(
@@ -77,7 +86,7 @@ HALF_CHEETAH_ONE_LEG = replace(
         "body) should stay off the ground. Standing on one leg is better than running on two."
     ),
     true_reward=one_leg_reward,
-    measure=averages(share_on_one_leg=on_one_leg, forward_speed=forward),
+    measure=averages(share_on_one_leg=on_one_leg, share_running_on_one_leg=running_on_one_leg, forward_speed=forward),
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
     touch_points=(*_HIND, *_REST),

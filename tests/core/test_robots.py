@@ -231,25 +231,38 @@ ON_ONE_LEG = [0.0] * 4 + [0.2] * 8
 
 
 @pytest.mark.parametrize(
-    ("heights", "speed", "paid", "counted"),
+    ("heights", "speed", "paid", "counted", "running"),
     [
-        (ON_ONE_LEG, 2.0, 3.0, 1),
-        (ON_ONE_LEG, 0.0, 1.0, 1),  # standing
-        (ON_ONE_LEG, -2.0, -1.0, 1),
-        ([0.5] * 12, 2.0, 3.0, 1),  # in mid-leap
-        ([0.0] * 4 + [0.0] * 2 + [0.2] * 6, 2.0, 0.0, 0),  # the front foot is down
-        ([0.0] * 4 + [0.2] * 5 + [0.05] + [0.2] * 2, 2.0, 1.5, 1),  # the torso is low
-        ([0.3] * 8 + [-0.001] * 2 + [0.3] * 2, 2.0, 0.0, 0),  # sliding on its back
+        (ON_ONE_LEG, 2.0, 3.0, 1, 1),
+        (ON_ONE_LEG, 0.0, 1.0, 1, 0),  # standing
+        (ON_ONE_LEG, -2.0, -1.0, 1, 0),
+        ([0.2, 0.01] + [0.2] * 10, 2.0, 3.0, 1, 1),  # on the toes
+        ([0.5] * 12, 2.0, 3.0, 0, 0),  # in mid-leap
+        ([0.011] * 2 + [0.2] * 10, 2.0, 3.0, 0, 0),  # just off the floor
+        ([0.2] * 2 + [0.0] * 2 + [0.2] * 8, 2.0, 3.0, 0, 0),  # on its knee
+        ([0.0] * 4 + [0.0] * 2 + [0.2] * 6, 2.0, 0.0, 0, 0),  # the front foot is down
+        ([0.0] * 4 + [0.2] * 5 + [0.05] + [0.2] * 2, 2.0, 1.5, 1, 1),  # the torso is low
+        ([0.3] * 8 + [-0.001] * 2 + [0.3] * 2, 2.0, 0.0, 0, 0),  # sliding on its back
     ],
 )
-def test_one_leg_is_the_hind_one_alone(heights: list[float], speed: float, paid: float, counted: int) -> None:
+def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
+    heights: list[float], speed: float, paid: float, counted: int, running: int
+) -> None:
     step = physics([0.1 * speed], before=[0.0], heights=heights)
     assert one_leg_reward(step)[0] == pytest.approx(paid)
     measure = robot("half-cheetah-one-leg").measure(1, 0.1)
     measure.step(step)
     measure.step(physics([0.0], heights=[0.0] * 12))
-    assert measure.finish(0) == pytest.approx({"share_on_one_leg": counted / 2, "forward_speed": speed / 2})
-    assert measure.finish(0) == {"share_on_one_leg": 0, "forward_speed": 0}
+    shares = {"share_on_one_leg": counted / 2, "share_running_on_one_leg": running / 2}
+    assert measure.finish(0) == pytest.approx({**shares, "forward_speed": speed / 2})
+    assert set(measure.finish(0).values()) == {0.0}
+
+
+def test_a_measure_kept_with_fewer_figures_starts_anew() -> None:
+    measure = robot("half-cheetah-one-leg").measure(1, 0.1)
+    measure.restore({"sums": np.array([[7.0, 7.0]]), "steps": np.array([7.0])})
+    measure.step(physics([0.2], before=[0.0], heights=ON_ONE_LEG))
+    assert measure.finish(0)["forward_speed"] == pytest.approx(2)
 
 
 def test_a_cheetahs_feet_are_where_the_kinematics_put_them(batch: MakeBatch) -> None:
