@@ -280,7 +280,7 @@ class Controller(QObject):
 
     def _on_report(self, event: Event) -> None:
         if isinstance(event, RolloutReported):
-            self.progress.reported(event.env_steps)
+            self.progress.reported(event.env_steps, event.blow_ups)
             self.labelling.wake_oracle()
         record(event, self.metrics, self.progress)
 

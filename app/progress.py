@@ -28,6 +28,8 @@ class Progress:
     ) -> None:
         """usual_start: seconds from the start to the first pair, as they were the last time."""
         self.target, self.labels, self.env_steps = config.labels, 0, 0
+        self.blow_ups = 0
+        """How often in the session a simulation failed and was started anew."""
         self.milestones = Tracker(config.labels)
         self.first_pair, self.drawing = Estimate(usual_start, clock), Estimate(None, clock)
         self._config = config
@@ -76,8 +78,8 @@ class Progress:
     def offered(self) -> None:
         self._offers.append(self._clock())
 
-    def reported(self, env_steps: int) -> None:
-        self.env_steps = env_steps
+    def reported(self, env_steps: int, blow_ups: int = 0) -> None:
+        self.env_steps, self.blow_ups = env_steps, blow_ups
         self._steps.append((self._clock(), env_steps))
 
     @property

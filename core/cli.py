@@ -94,6 +94,7 @@ def _teach(args: argparse.Namespace) -> None:
             "true_return": outcome.true_return,
             "measure": outcome.measure,
             "random_return": untrained,
+            "blow_ups": outcome.blow_ups,
             "session": str(session.folder),
         }
         if args.video:
@@ -215,6 +216,7 @@ class _Progress:
         if isinstance(event, RolloutReported):
             value = event.measure.get(self._measure, float("nan"))
             text = f"labels {self._labels}, {self._measure} {value:.2f}, r {event.correlation:.2f}"
+            text += f", blow-ups {event.blow_ups}" if event.blow_ups else ""
             self._bar.set_postfix_str(text, refresh=False)  # drawn by update(), which keeps to mininterval
             self._bar.update(event.env_steps - self._bar.n)
 

@@ -97,6 +97,7 @@ class RolloutReported(Event):
     correlation: float
     """Pearson's, between predicted and true reward of the batch."""
     blow_ups: int
+    """How often in the session a simulation failed and was started anew."""
 
 
 @dataclass(frozen=True)

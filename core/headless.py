@@ -62,6 +62,8 @@ class Outcome:
     seconds: float
     true_return: float
     measure: dict[str, float]
+    blow_ups: int
+    """How often in the session a simulation failed and was started anew."""
 
 
 class _LocalPort:
@@ -200,9 +202,8 @@ class HeadlessRun:
     def _outcome(self, seconds: float) -> Outcome:
         report = self._report
         assert report is not None
-        return Outcome(
-            report.env_steps, self._steps_taken, self._store.count(), seconds, report.true_return, report.measure
-        )
+        counts = report.env_steps, self._steps_taken, self._store.count()
+        return Outcome(*counts, seconds, report.true_return, report.measure, report.blow_ups)
 
 
 def random_return(config: Config) -> float:

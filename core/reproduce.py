@@ -152,6 +152,7 @@ def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> d
         "env_steps": outcome.env_steps,
         "true_return": outcome.true_return,
         "measure": outcome.measure,
+        "blow_ups": outcome.blow_ups,
         "random_return": random_return(session.config),
         "curve": _curve(kept),
         "config": session.config.to_dict(),

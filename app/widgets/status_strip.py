@@ -6,9 +6,13 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.controller import Controller
 from app.progress import Progress
-from app.widgets.labels import label
+from app.widgets.labels import label, tip
 
 _MILESTONE = 3
+_BLOW_UPS = "blow-ups"
+_BLOW_UPS_TOLD = "The simulation failed so often in this session. It was started anew each time, and no clip shows it."
+_GAP = 24
+"""Pixels between it and its neighbour."""
 _CAPTIONS = ("labels", "due by now", "labels a minute", "to the end", "steps a second", "environment steps")
 
 
@@ -27,6 +31,8 @@ class StatusStrip(QWidget):
             if place:
                 row.addStretch(1)
             row.addLayout(_cell(figure, caption))
+        self._blow_ups = _BlowUps()
+        row.addWidget(self._blow_ups)
 
     def refresh(self) -> None:
         progress = self._controller.progress
@@ -44,6 +50,25 @@ class StatusStrip(QWidget):
         for figure, told, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
             figure.setAccessibleName(f"{told.text()}: {text}")
+        self._blow_ups.tell(progress.blow_ups)
+
+
+class _BlowUps(QWidget):
+    """How often a simulation failed; not there while none has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._figure = label("figure")
+        cell = _cell(self._figure, label("caption", _BLOW_UPS))
+        cell.setContentsMargins(_GAP, 0, 0, 0)
+        self.setLayout(cell)
+        self.setToolTip(tip(_BLOW_UPS_TOLD))
+        self.hide()
+
+    def tell(self, count: int) -> None:
+        self._figure.setText(f"{count:,}")
+        self._figure.setAccessibleName(f"{_BLOW_UPS}: {count:,}")
+        self.setVisible(count > 0)
 
 
 def _to_milestone(progress: Progress) -> tuple[str, str]:

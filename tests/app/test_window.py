@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import recorder
@@ -31,8 +31,8 @@ from core.session import JOBS, Session
 from tests.app.fakes import Face, make_query, make_segment
 
 
-def report(env_steps: int) -> RolloutReported:
-    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, 0)
+def report(env_steps: int, blow_ups: int = 0) -> RolloutReported:
+    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, blow_ups)
 
 
 def test_the_empty_state_says_why_there_is_no_pair(face: Face, qtbot: QtBot) -> None:
@@ -236,6 +236,25 @@ def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qt
     face.press(Qt.Key.Key_Left)
     face.engine["rollout"].play(report(3000))  # log(4) of log(16)
     qtbot.waitUntil(lambda: shown() == {"labels": "1 / 40", "due by now": "25"})
+
+
+def test_the_strip_tells_blow_ups_once_there_are_some(
+    face: Face, qtbot: QtBot, picture: Callable[[QWidget, str], None]
+) -> None:
+    def shown() -> list[str]:
+        face.window.refresh()
+        cells = [child for child in face.window.strip.findChildren(QLabel) if child.isVisible()]
+        texts = [child.text() for child in cells]
+        return texts[texts.index("blow-ups") - 1 :] if "blow-ups" in texts else texts[-1:]
+
+    face.engine["rollout"].play(report(1000))
+    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
+    assert shown() == ["environment steps"]
+    face.engine["rollout"].play(report(2000, 3))
+    qtbot.waitUntil(lambda: shown() == ["3", "blow-ups"])
+    picture(face.window, "strip-blow-ups")
+    face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
+    qtbot.waitUntil(lambda: shown() == ["environment steps"])
 
 
 def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None:

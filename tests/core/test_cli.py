@@ -16,8 +16,9 @@ import pytest
 
 from core.__main__ import _parser, main
 from core.archive import export_session
-from core.cli import _new_session
+from core.cli import _new_session, _Progress
 from core.config import Config, OracleConfig, replaced
+from core.events import RolloutReported
 from core.interchange import export_preferences
 from core.preferences import PreferenceStore
 from core.session import Session, read_config
@@ -125,6 +126,7 @@ DOCUMENTED = {
     "seed": 3,
     "labels": 8,
     "env_steps": STEPS,
+    "blow_ups": 0,
 }
 MEASURED = ("wall_seconds", "steps_per_second", "true_return", "random_return")
 
@@ -140,6 +142,15 @@ def test_a_run_is_taught_filmed_evaluated_and_told_of() -> None:
     evaluated = last_object(core("evaluate", "s", "--episodes", "2", "--json"))
     assert (evaluated["task"], evaluated["episodes"]) == ("hopper-backflip", 2)
     assert "backflips_per_episode" in evaluated["measure"]
+
+
+@pytest.mark.parametrize(("blow_ups", "told"), [(0, "r 0.80]"), (2, "r 0.80, blow-ups 2]")])
+def test_the_progress_tells_of_blow_ups_where_there_are_some(
+    blow_ups: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _Progress(tiny(task="pendulum")) as progress:
+        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, blow_ups))
+    assert told in capsys.readouterr().err
 
 
 def answers(folder: Path) -> int:

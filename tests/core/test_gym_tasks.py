@@ -339,6 +339,13 @@ def test_gymnasiums_own_are_taught_from_start_to_end(tmp_path: Path, name: str) 
     assert [event for event in events if isinstance(event, RolloutReported)][-1].episodes > 0
 
 
+def test_blow_ups_are_counted_to_the_end(tmp_path: Path) -> None:
+    registered(nan_at=3)  # each of its 8 environments, every 3 steps
+    events, outcome = taught(tmp_path / "s", tiny(task="gym:Walk-v0", teacher="none", steps=8 * 32 * 2))
+    assert [event.blow_ups for event in events if isinstance(event, RolloutReported)] == [80, 168]
+    assert outcome.blow_ups == 168
+
+
 def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(tmp_path: Path) -> None:
     config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 40, rollout__filmed=2)
     events, _ = taught(tmp_path / "s", config)
