@@ -68,7 +68,8 @@ def collect(
         if cutter is not None:
             carried_out: Float32 = np.clip(actions[t], -1, 1)
             taken = env_steps + t * n
-            segments += cutter.add(before, carried_out, states, step.true_rewards, step.ended, askable, taken)
+            told = step.true_rewards, step.ended, step.blown, askable
+            segments += cutter.add(before, carried_out, states, *told, taken)
         if t % _BREATH == _BREATH - 1:
             yield None
     yield Collected(

@@ -47,16 +47,21 @@ class SegmentCutter:
         states: npt.NDArray[Any],
         true_rewards: Float32,
         ended: np.ndarray,
+        blown: np.ndarray,
         askable: np.ndarray,
         env_steps: int,
     ) -> Iterator[Segment]:
-        """Takes one step of all environments; yields the segments that it completes, all of whose steps are askable."""
+        """Takes one step of all environments; yields the segments that it completes, all of whose steps are askable.
+
+        blown (N,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
+        """
         self._filled[~askable & (self._filled > 0)] = 0
         rows = np.flatnonzero(askable & (self._filled >= 0))
         at = self._filled[rows]
         self._observations[rows, at], self._actions[rows, at] = observations[rows], actions[rows]
         self._states[rows, at], self._rewards[rows, at] = states[rows], true_rewards[rows]
         self._filled += askable | (self._filled < 0)
+        self._filled[blown] = 0
         full = np.flatnonzero(self._filled == self._length)
         for row in full:
             yield self._cut(int(row), env_steps)

@@ -114,9 +114,11 @@ class AtariBatch:
         self._look(views)
         return self._step(rewards, finished, ended)
 
-    def _step(self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows) -> Step:
+    def _step(
+        self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows, failed: bool = False
+    ) -> Step:
         never, none = np.zeros(self.count, np.bool_), self.observations[:0]
-        return Step(self.observations, rewards, never, none, finished, rows)
+        return Step(self.observations, rewards, never, none, finished, rows, np.full(self.count, failed))
 
     def _shot(self, actions: Rows) -> Shot | None:
         """None where an emulator has failed; UserError where it does so again and again."""
@@ -137,7 +139,7 @@ class AtariBatch:
         self._emulators = self._new_emulators()
         self._games[:] = _GAMES_A_SEED
         self._look(self._start(np.arange(self.count)))
-        return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64))
+        return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64), failed=True)
 
     def _rewards(self, shot: Shot) -> Float32:
         lost = shot.over | (shot.views.lives < self._lives)

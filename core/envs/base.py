@@ -22,6 +22,7 @@ class Step:
     end_observations (count of ends, o): what was seen at those ends, before the reset
     finished: (true return, measure) of each episode that ended, as the metrics count episodes
     finished_rows (len(finished),): in which environments
+    blown (N,) bool: the simulation failed in this step and was started anew, so what it shows and pays is made up
     """
 
     observations: Observations
@@ -30,6 +31,7 @@ class Step:
     end_observations: Observations
     finished: list[tuple[float, dict[str, float]]]
     finished_rows: npt.NDArray[np.int64]
+    blown: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class GymBatch:
         observations = np.where(resting[:, None], self.observations, observations).astype(np.float32)
         with np.errstate(over="ignore"):  # what float32 can't hold is a blow-up too
             rewards: Float32 = np.where(resting, 0.0, gained).astype(np.float32)
-        self._mend_blow_ups(observations, rewards)
+        blown = self._mend_blow_ups(observations, rewards)
         self._time += 1
         self._take_pictures(~resting)
         self._resting[resting] -= 1
@@ -118,7 +118,7 @@ class GymBatch:
         finished = [self._finish(int(index)) for index in rows]
         self._restart(observations, ended, ended | (resting & (self._resting == 0)), over)
         self.observations = observations
-        return Step(observations, rewards, ended, end_observations, finished, rows)
+        return Step(observations, rewards, ended, end_observations, finished, rows, blown)
 
     def _own(self, actions: Float32) -> npt.NDArray[Any]:
         """The actions as the environment takes them."""
@@ -129,14 +129,15 @@ class GymBatch:
         scaled = space.low + (space.high - space.low) * (np.clip(actions, -1, 1) + 1) / 2
         return np.clip(scaled, space.low, space.high).astype(space.dtype)
 
-    def _mend_blow_ups(self, observations: Float32, rewards: Float32) -> None:
-        """What is no longer finite ends its episode here, unreported and counted."""
+    def _mend_blow_ups(self, observations: Float32, rewards: Float32) -> Mask:
+        """(N,) what is no longer finite: it ends its episode here, unreported and counted."""
         blown = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
         if blown.any():
             self.blow_ups += int(blown.sum())
             observations[blown], rewards[blown] = self.observations[blown], 0.0
             self._ages[blown] = self.task.episode_steps
             self._first[blown] = True
+        return blown
 
     def _restart(self, observations: Float32, ended: Mask, seen: Mask, over: Mask) -> None:
         """Starts new attempts where one is over; the learner sees those of the rows `seen`."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from core.envs.base import Step
 from core.envs.models import contacts_sensed, load_model
@@ -19,6 +20,7 @@ from core.envs.stepping import FULL, ContactStepper, DataStepper, RolloutStepper
 from core.records import Float32, Float64
 from core.tasks.base import Physics, RobotTask
 
+Mask = npt.NDArray[np.bool_]
 _SHARE = 16
 """Environments, at least, that a thread of its own is worth."""
 
@@ -76,7 +78,9 @@ class MujocoBatch:
         """actions (N, a); they are clipped to [-1, 1] as the motors do, and scaled to the motors' range."""
         actions = np.clip(actions, -1, 1)
         before = self._positions
-        self._advance(actions)
+        blown = self._advance(actions)
+        if blown.any():  # started anew, they have gone nowhere
+            before = np.where(blown[:, None], self._positions, before)
         physics = self._physics(actions, before)
         self._measure.step(physics)
         reward = self.task.true_reward
@@ -90,35 +94,34 @@ class MujocoBatch:
         finished = self._end_episodes(np.flatnonzero(ended)) if ended.any() else []
         if ended.any():
             self._look()
-        return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows)
+        return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows, blown)
 
-    def _advance(self, actions: Float32) -> None:
+    def _advance(self, actions: Float32) -> Mask:
+        """(N,) which blew up."""
         clocks = self.states[:, 0] + self.task.step_seconds
         self.states = self.stepper.step(self.states, self.controls(actions))
-        self._mend_blow_ups(clocks)
+        return self._mend_blow_ups(clocks)
 
     def controls(self, actions: Float32) -> Float64:
         """(..., a) actions from -1 to 1 as the motors' own numbers."""
         return self._control_middle + self._control_reach * actions.astype(np.float64)
 
-    def _mend_blow_ups(self, clocks: Float64) -> None:
-        """An environment whose state is no longer finite ends its episode here, unreported and counted.
+    def _mend_blow_ups(self, clocks: Float64) -> Mask:
+        """(N,) environments whose state is no longer finite: they end their episode here, unreported and counted.
 
         MuJoCo resets most of these by itself, in silence; its clock, which should be at `clocks`, gives it away.
         """
         on_time = np.abs(self.states[:, 0] - clocks) < self.task.timestep / 2
         if on_time.all() and np.isfinite(self.states.sum()):
-            return
-        blown = np.flatnonzero(~(on_time & np.isfinite(self.states).all(axis=1)))
-        self.blow_ups += len(blown)
-        self._reset(blown)
+            return ~on_time
+        blown = ~(on_time & np.isfinite(self.states).all(axis=1))
+        self.blow_ups += int(blown.sum())
+        self._reset(np.flatnonzero(blown))
         self._ages[blown] = self.task.episode_steps
         self._first[blown] = True
+        return blown
 
     def _physics(self, actions: Float32, before: Float64) -> Physics:
-        blown = self._first & (self._ages == self.task.episode_steps)
-        if blown.any():  # started anew, they have gone nowhere
-            before = np.where(blown[:, None], self._positions, before)
         seconds = self.task.step_seconds
         return Physics(self._positions, self._velocities, actions, self._standard, self.heights, before, seconds)
 

@@ -87,7 +87,7 @@ def _random_play(config: Config) -> Iterator[Segment]:
         before, states = env.observations, env.states
         actions = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1], size=_AT_ONCE)]
         step = env.step(actions)
-        yield from cutter.add(before, actions, states, step.true_rewards, step.ended, env.askable, 0)
+        yield from cutter.add(before, actions, states, step.true_rewards, step.ended, step.blown, env.askable, 0)
 
 
 def _gone_on_with(folder: Path) -> int:

@@ -106,7 +106,8 @@ class BlockBatch:
         self._places[ended] = self._rng.integers(0, PLACES, (int(ended.sum()), 2))
         self._look()
         rows = np.flatnonzero(ended)
-        return Step(self.observations, moved.astype(np.float32), ended, end_observations, finished, rows)
+        never = np.zeros(self.count, np.bool_)
+        return Step(self.observations, moved.astype(np.float32), ended, end_observations, finished, rows, never)
 
     def close(self) -> None: ...
 

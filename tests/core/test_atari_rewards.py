@@ -95,6 +95,7 @@ def test_a_failing_emulator_starts_anew_and_is_counted(
         env, fake, steps = played(monkeypatch, "seaquest", good, RuntimeError("bad opcode"), end)
     assert env.blow_ups == 1 and fake.started == [(0, 1), (0, 1), (1,)]
     assert steps[1].true_rewards.tolist() == [0, 0] and steps[1].finished == []
+    assert [step.blown.tolist() for step in steps] == [[False, False], [True, True], [False, False]]
     assert [score for score, _ in steps[2].finished] == [1]  # nothing of the game that was lost
 
 

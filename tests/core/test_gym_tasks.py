@@ -176,6 +176,7 @@ def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: Ma
     env = batch(count=1)
     steps = forward(env, 4)
     assert env.blow_ups == 1
+    assert [bool(step.blown[0]) for step in steps] == [False, False, True, False]
     assert [bool(step.ended[0]) for step in steps] == [False, False, True, False]
     assert all(np.isfinite(step.observations).all() and np.isfinite(step.true_rewards).all() for step in steps)
     assert not any(step.finished for step in steps)

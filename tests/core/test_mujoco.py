@@ -139,6 +139,7 @@ def test_a_blown_up_robot_is_reset_counted_and_reported_nowhere(batch: MakeBatch
     assert all(np.isfinite(s.observations).all() and np.isfinite(s.true_rewards).all() for s in steps)
     assert np.isfinite([total for s in steps for total, _ in s.finished]).all()
     assert np.abs(steps[5].observations[1, 0] - 1.25) <= 0.005
+    assert np.argwhere([s.blown for s in steps]).tolist() == [[5, 1]]
     assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
 
 
@@ -158,9 +159,10 @@ def rolled_out(env: MujocoBatch, steps: int, break_at: int) -> Collected:
     return collected
 
 
-def test_nothing_of_a_blow_up_reaches_a_segment_or_the_policy(batch: MakeBatch) -> None:
-    collected = rolled_out(batch(HOPPER, environments=2, staggered=False), 20, break_at=7)
-    assert len(collected.segments) == 4 + 3  # the second of environment 1 was dropped
+@pytest.mark.parametrize("break_at", [5, 7, 9])
+def test_nothing_of_a_blow_up_reaches_a_segment_or_the_policy(batch: MakeBatch, break_at: int) -> None:
+    collected = rolled_out(batch(HOPPER, environments=2, staggered=False), 20, break_at)
+    assert len(collected.segments) == 4 + 3  # one of environment 1 was dropped
     for one in collected.segments:
         assert one.true_rewards is not None
         assert all(np.isfinite(a).all() for a in (one.observations, one.actions, one.states, one.true_rewards))

@@ -31,10 +31,11 @@ def feed(
     steps: range,
     ends: dict[int, int] | None = None,
     askable: Callable[[int], tuple[bool, ...]] | None = None,
+    blows: dict[int, int] | None = None,
 ) -> list[Segment]:
     """Step t of environment n is 100 n + t in every number; `ends`: step -> environment whose episode ends with it.
 
-    askable: step -> which environments may be asked about it; else all.
+    askable: step -> which environments may be asked about it; else all. `blows`: as `ends`, of failing simulations.
     """
     n = cutter.get_state()["filled"].size
     found: list[Segment] = []
@@ -42,9 +43,9 @@ def feed(
         marks = 100.0 * np.arange(n) + t
         rows = [np.repeat(marks[:, None], size, axis=1) for size in SIZES]
         asked = np.array(askable(t) if askable else (True,) * n)
-        ended = np.arange(n) == (ends or {}).get(t, -1)
+        ended, blown = (np.arange(n) == (which or {}).get(t, -1) for which in (ends, blows))
         observations, actions = (row.astype(np.float32) for row in rows[:2])
-        found += cutter.add(observations, actions, rows[2], marks.astype(np.float32), ended, asked, 1000 + t)
+        found += cutter.add(observations, actions, rows[2], marks.astype(np.float32), ended, blown, asked, 1000 + t)
     return found
 
 
@@ -71,6 +72,14 @@ def test_no_segment_crosses_the_end_of_an_episode() -> None:
     found = [marks(one) for one in feed(new_cutter(), range(10), ends={4: 1})]
     assert [m for m in found if m[0] >= 100] == [[100, 101, 102], [105, 106, 107]]
     assert [m for m in found if m[0] < 100] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+
+
+@pytest.mark.parametrize("at", [3, 4, 5])
+def test_no_segment_has_a_step_in_which_the_simulation_failed(at: int) -> None:
+    """Not even as its last one, with which a segment may end as the episode does."""
+    found = [marks(one) for one in feed(new_cutter(), range(at + 4), blows={at: 1}, ends={at: 1})]
+    assert [m for m in found if m[0] >= 100] == [[100, 101, 102], [101 + at, 102 + at, 103 + at]]
+    assert [m for m in found if m[0] < 100][:2] == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_a_segment_may_end_with_the_episode() -> None:
@@ -110,9 +119,8 @@ def test_a_segment_does_not_change_when_more_is_cut() -> None:
 def test_without_a_true_reward_a_segment_has_none() -> None:
     cutter = new_cutter(1, 1)
     zeros = [np.zeros((1, size), np.float32) for size in SIZES]
-    (one,) = cutter.add(
-        zeros[0], zeros[1], zeros[2].astype(np.float64), np.array([np.nan]), np.array([False]), np.array([True]), 0
-    )
+    flags = np.array([False]), np.array([False]), np.array([True])
+    (one,) = cutter.add(zeros[0], zeros[1], zeros[2].astype(np.float64), np.array([np.nan]), *flags, 0)
     assert one.true_rewards is None
 
 
