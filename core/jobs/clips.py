@@ -81,7 +81,8 @@ class ClipsJob:
         for acted in episode(self._task, actor, generator(self._config.seed, "replays")):
             if acted is None:
                 yield None
-        assert acted is not None
+        if acted is None:
+            raise UserError("The simulation failed under this policy: look at another one.")
         predicted = predicted_reward(self._ensemble(), acted.segment)
         clip = self._renderer.render(acted.segment.states, request.size, request.fps)
         yield ReplayRendered(request.token, clip, predicted, acted.measure)

@@ -26,7 +26,10 @@ class Episode:
 
 
 def episode(task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0) -> Iterator[Episode | None]:
-    """Yields None now and then, and the episode last. rng: what its start is drawn from."""
+    """Yields None now and then, and the episode last; none where its simulation failed.
+
+    rng: what its start is drawn from
+    """
     env = make(task, 1, rng, threads=1, film=Film(1, task.episode_steps))
     try:
         cutter = SegmentCutter(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
@@ -37,7 +40,8 @@ def episode(task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0) 
         assert collected is not None
     finally:
         env.close()
-    yield Episode(collected.segments[0], collected.finished[0][1] if collected.finished else {})
+    if collected.segments:
+        yield Episode(collected.segments[0], collected.finished[0][1] if collected.finished else {})
 
 
 def predicted_reward(ensemble: RewardEnsemble | PictureEnsemble | None, segment: Segment) -> Float32:

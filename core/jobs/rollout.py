@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ from core.seeding import generator
 from core.segments import SegmentCutter, SegmentPool
 from core.tasks import find
 
+log = logging.getLogger(__name__)
 _EPISODES = 100
 """Finished episodes that the reported means run over."""
 _SEGMENTS_PER_QUERY = 4
@@ -228,12 +230,14 @@ class RolloutJob:
         )
 
     def _demonstrate(self) -> Iterator[Event | None]:
-        """One episode without noise, for the live view."""
+        """One episode without noise, for the live view, unless its simulation fails."""
         acted: Episode | None = None
         for acted in episode(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
             if acted is None:
                 yield None
-        assert acted is not None
+        if acted is None:
+            log.info("The simulation failed in the demonstration after %d steps.", self.env_steps)
+            return
         predicted = predicted_reward(self.ensemble, acted.segment)
         yield DemonstrationRecorded(acted.segment, predicted, self.env_steps, acted.measure)
 

@@ -18,8 +18,17 @@ from core.envs import make
 from core.envs.base import Film
 from core.envs.gymnasium import GymBatch
 from core.errors import UserError
-from core.events import QueryOffered, RolloutReported
+from core.events import (
+    DemonstrationRecorded,
+    JobSpec,
+    QueryOffered,
+    ReplayRefused,
+    ReplayRequested,
+    RolloutReported,
+)
 from core.headless import HeadlessRun, evaluate, random_return
+from core.jobs import build
+from core.jobs.acting import untrained_policy
 from core.pictures import ROW
 from core.session import Session
 from core.tasks import find
@@ -342,9 +351,20 @@ def test_gymnasiums_own_are_taught_from_start_to_end(tmp_path: Path, name: str) 
 
 def test_blow_ups_are_counted_to_the_end(tmp_path: Path) -> None:
     registered(nan_at=3)  # each of its 8 environments, every 3 steps
-    events, outcome = taught(tmp_path / "s", tiny(task="gym:Walk-v0", teacher="none", steps=8 * 32 * 2))
+    config = tiny(task="gym:Walk-v0", teacher="none", steps=8 * 32 * 2, rollout__demonstrate_every=1)
+    events, outcome = taught(tmp_path / "s", config)
     assert [event.blow_ups for event in events if isinstance(event, RolloutReported)] == [80, 168]
     assert outcome.blow_ups == 168
+    assert not any(isinstance(event, DemonstrationRecorded) for event in events)
+
+
+def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
+    registered(nan_at=3)
+    config = tiny(task="gym:Walk-v0")
+    clips = build(JobSpec("clips", config.to_dict()))
+    clips.receive(ReplayRequested(7, untrained_policy(config).to_arrays(), 32, 20.0))
+    told = next(event for event in clips.run() if event is not None)
+    assert told == ReplayRefused(7, "The simulation failed under this policy: look at another one.")
 
 
 def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(tmp_path: Path) -> None:
