@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from core.disk import write_atomically
 from core.records import Float64
 
 Canvas = npt.NDArray[np.uint8]
@@ -32,7 +33,10 @@ class Curve:
 
 
 def draw(path: Path, title: str, curves: Sequence[Curve]) -> None:
-    """Writes the curves with axes, ticks and a legend. Without curves the chart is empty but for its title."""
+    """Writes the curves with axes, ticks and a legend. Without curves the chart is empty but for its title.
+
+    UserError where it can't be written.
+    """
     canvas = np.full((_HEIGHT, _WIDTH, 3), 255, np.uint8)
     _write(canvas, title, (_LEFT, 36), 0.8)
     if curves:
@@ -42,8 +46,9 @@ def draw(path: Path, title: str, curves: Sequence[Curve]) -> None:
         for index, curve in enumerate(curves):
             _line(canvas, curve, _COLOURS[index % len(_COLOURS)], furthest, low, high)
             _legend(canvas, index, curve.label)
-    if not cv2.imwrite(str(path), canvas):
-        raise OSError(f"{path} can't be written")
+    written, content = cv2.imencode(".png", canvas)
+    assert written
+    write_atomically(path, content.tobytes())
 
 
 def _range(curves: Sequence[Curve]) -> tuple[float, float]:

@@ -77,7 +77,7 @@ def _teach(args: argparse.Namespace) -> None:
         untrained = random_return(session.config)
         with (
             session_log(session.folder),
-            _Progress(session.config) as progress,
+            _Progress(session.config, labels=session.labels()) as progress,
             closing(HeadlessRun(session, progress.show)) as run,
         ):
             outcome = run.run()
@@ -199,9 +199,10 @@ def _value(text: str) -> Any:
 class _Progress:
     """A progress bar on stderr."""
 
-    def __init__(self, config: Config, title: str = "") -> None:
+    def __init__(self, config: Config, title: str = "", labels: int = 0) -> None:
+        """labels: that the session has already."""
         self._bar = tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
-        self._labels = 0
+        self._labels = labels
         self._measure = find(config.task).measure_name
 
     def __enter__(self) -> _Progress:
@@ -250,8 +251,8 @@ def _reproduce(args: argparse.Namespace) -> None:
         raise UserError("Give at least one label; the true reward, which needs none, is always run.")
 
     @contextmanager
-    def shown(title: str, config: Config) -> Iterator[Callable[[Event], None]]:
-        with _Progress(config, title) as progress:
+    def shown(title: str, config: Config, labels: int) -> Iterator[Callable[[Event], None]]:
+        with _Progress(config, title, labels) as progress:
             yield progress.show
 
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)

@@ -15,27 +15,30 @@ from typing import Any
 
 import numpy as np
 
-from core.chart import Curve, draw
+from core import results
+from core.chart import draw
 from core.config import Config, replaced
-from core.disk import write_atomically
+from core.disk import reason, remedy, write_atomically
 from core.errors import UserError
 from core.events import Event, RolloutReported
 from core.headless import HeadlessRun, random_return
+from core.jobs.acting import sizes
 from core.journal import session_log
 from core.policy.presets import presets
-from core.session import Session
+from core.session import Session, locked
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, find
 
-Progress = Callable[[str, Config], AbstractContextManager[Callable[[Event], None]]]
-"""(what is running, its config) -> where its events are shown."""
+Progress = Callable[[str, Config, int], AbstractContextManager[Callable[[Event], None]]]
+"""(what is running, its config, labels that it has already) -> where its events are shown."""
 FIGURES: dict[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {
     "fig2": (PAPER_ROBOTS, (350, 700, 1400), 5),
     "fig3": (PAPER_GAMES, (350, 700, 1400, 3300, 5500), 3),
 }
 """Tasks, labels and number of seeds, as the paper has them; in figure 3 it is a person who gave the 5,500."""
-Points = list[tuple[int, float]]
-_GRID = 200
-"""Points of a drawn curve."""
+_OPTIONS = {"task": "--tasks", "seed": "--seeds", "labels": "--labels", "steps": "--steps"}
+"""What makes the runs of a figure, and has an option of its own."""
+_BEGUN = {"lock", "config.json.part"}
+"""All that may be in a session's folder before it is a session."""
 
 
 @dataclass(frozen=True)
@@ -71,19 +74,37 @@ def figure(
     out: Path,
     progress: Progress,
 ) -> str:
-    """Carries out what is missing in `out`, and writes table.md and a chart a task there; returns the table."""
-    runs = [Run(task, count, seed) for task in tasks for seed in seeds for count in (0, *labels)]
-    configs = [run.config(steps, settings) for run in runs]
+    """Carries out what is missing in `out`, and writes table.md and a chart a task there; returns the table.
+
+    UserError before anything is carried out where a task can't be, or a result that is there can't be used.
+    """
+    _refuse_own_options(settings)
+    planned = [
+        (run, run.config(steps, settings))
+        for run in (Run(task, count, seed) for task in tasks for seed in seeds for count in (0, *labels))
+    ]
+    for config in {config.task: config for _, config in planned}.values():
+        sizes(config)  # what can't be made is told of at once, rather than after days
+    for run, config in planned:
+        _kept(run, config, out)
     _make_folders(out)
-    results = []
-    for number, (run, config) in enumerate(zip(runs, configs, strict=True), 1):
-        title = f"[{number}/{len(runs)}] {run.task}, {run.kind}, seed {run.seed}"
-        results.append(_result(run, config, out, title, progress))
-    table = tabulated(results)
+    found = []
+    for number, (run, config) in enumerate(planned, 1):
+        title = f"[{number}/{len(planned)}] {run.task}, {run.kind}, seed {run.seed}"
+        found.append(_result(run, config, out, title, progress))
+    table = results.tabulated(found)
     write_atomically(out / "table.md", table.encode())
     for task in tasks:
-        draw(out / f"{task.replace(':', '-').replace('/', '-')}.png", find(task).title, curves(results, task))
+        draw(out / f"{task.replace(':', '-').replace('/', '-')}.png", find(task).title, results.curves(found, task))
     return table
+
+
+def _refuse_own_options(settings: dict[str, Any]) -> None:
+    if "teacher" in settings:
+        raise UserError("The teacher can't be set: the true reward and the oracle are both always run.")
+    for name in settings:
+        if name in _OPTIONS:
+            raise UserError(f"{name} can't be set with --set here: give {_OPTIONS[name]}.")
 
 
 def _make_folders(out: Path) -> None:
@@ -96,22 +117,42 @@ def _make_folders(out: Path) -> None:
 
 def _result(run: Run, config: Config, out: Path, title: str, progress: Progress) -> dict[str, Any]:
     """From its file if it was done before."""
-    path = out / "runs" / f"{run.name}.json"
-    if path.exists():
-        result: dict[str, Any] = json.loads(path.read_bytes())
-        _require_same(config, Config.from_dict(result["config"]), path)
-        return result
-    session = _session(run, config, out)
-    with progress(title, config) as show:
-        result = _carried_out(run, session, show)
-    write_atomically(path, json.dumps(result).encode())
-    shutil.rmtree(session.folder)  # its answers and checkpoints take some ten megabytes
+    folder = out / "sessions" / run.name
+    result = _kept(run, config, out)
+    if result is None:
+        session = _session(folder, config)
+        with progress(title, config, session.labels()) as show:
+            result = _carried_out(run, session, show)
+        write_atomically(_path(run, out), json.dumps(result).encode())
+    if folder.exists():  # its answers and checkpoints take some ten megabytes
+        _remove(folder)
     return result
 
 
-def _session(run: Run, config: Config, out: Path) -> Session:
-    folder = out / "sessions" / run.name
+def _path(run: Run, out: Path) -> Path:
+    return out / "runs" / f"{run.name}.json"
+
+
+def _kept(run: Run, config: Config, out: Path) -> dict[str, Any] | None:
+    """The result of a run that was done before, None of others. UserError where it is damaged or of other settings."""
+    path = _path(run, out)
+    if not path.exists():
+        return None
+    result = results.read(path)
+    try:
+        there = Config.from_dict(result["config"])
+    except UserError as error:
+        raise results.damaged(path) from error
+    _require_same(config, there, path)
+    return result
+
+
+def _session(folder: Path, config: Config) -> Session:
+    """The one that was stopped, or a new one."""
     if not (folder / "config.json").exists():
+        left = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        if "lock" in left and left <= _BEGUN:  # it was killed while it made the session
+            _remove(folder)
         return Session.create(folder, config)
     session = Session.open(folder)
     try:
@@ -122,6 +163,15 @@ def _session(run: Run, config: Config, out: Path) -> Session:
     return session
 
 
+def _remove(folder: Path) -> None:
+    """A session's folder. UserError where another program has it, or it can't be removed."""
+    locked(folder).release()
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise UserError(f"{folder} can't be removed ({reason(error)}): {remedy(error)}.") from error
+
+
 def _require_same(asked: Config, there: Config, path: Path) -> None:
     if asked != there:
         raise UserError(f"{path} was made with other settings: give the same ones, or another folder.")
@@ -130,6 +180,7 @@ def _require_same(asked: Config, there: Config, path: Path) -> None:
 def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> dict[str, Any]:
     kept = session.folder / "curve.jsonl"
     with kept.open("a") as file, session_log(session.folder):
+        print(file=file)  # or the first line would go on with half a one, where the last run was killed
 
         def listen(event: Event) -> None:
             show(event)
@@ -154,71 +205,6 @@ def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> d
         "measure": outcome.measure,
         "blow_ups": outcome.blow_ups,
         "random_return": random_return(session.config),
-        "curve": _curve(kept),
+        "curve": results.points(kept),
         "config": session.config.to_dict(),
     }
-
-
-def _curve(kept: Path) -> Points:
-    """Reports by env steps; what was done again after an interruption stands in place of what was lost."""
-    points: dict[int, float] = {}
-    for line in kept.read_text().splitlines():
-        steps, value = json.loads(line)
-        points[int(steps)] = float(value)
-    return sorted(points.items())
-
-
-def tabulated(results: Sequence[dict[str, Any]]) -> str:
-    """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random."""
-    kinds = list(dict.fromkeys(result["kind"] for result in results))
-    columns = ["task", "seeds", "random", *(c for k in kinds for c in ((k,) if k == "true reward" else (k, "share")))]
-    lines = [_row(columns), _row(["---"] * len(columns))]
-    for task in dict.fromkeys(result["task"] for result in results):
-        of_task = [result for result in results if result["task"] == task]
-        random = [result["random_return"] for result in of_task if result["kind"] == "true reward"]
-        best = _returns(of_task, "true reward")
-        cells = [task, str(len(random)), _spread(random)]
-        for kind in kinds:
-            cells.append(_spread(_returns(of_task, kind)))
-            if kind != "true reward":
-                cells.append(f"{share(_returns(of_task, kind), random, best):.2f}")
-        lines.append(_row(cells))
-    return "\n".join(lines) + "\n"
-
-
-def share(returns: Sequence[float], random: Sequence[float], best: Sequence[float]) -> float:
-    """(return - random) / (true-reward return - random), of means; nan where the true reward gained nothing."""
-    gained = float(np.mean(best) - np.mean(random))
-    return float(np.mean(returns) - np.mean(random)) / gained if gained else float("nan")
-
-
-def curves(results: Sequence[dict[str, Any]], task: str) -> list[Curve]:
-    """One a kind: mean and standard deviation over the seeds, against env steps; and the random policy's level."""
-    of_task = [result for result in results if result["task"] == task]
-    ends = [result["curve"][-1][0] for result in of_task if result["curve"]]
-    if not ends:
-        return []
-    steps = np.linspace(0, max(ends), _GRID)
-    found = []
-    for kind in dict.fromkeys(result["kind"] for result in of_task):
-        lines = []
-        for result in of_task:
-            if result["kind"] == kind and result["curve"]:
-                at, values = zip(*[(0, result["random_return"]), *result["curve"]], strict=True)
-                lines.append(np.interp(steps, at, values))
-        if lines:
-            found.append(Curve(kind, steps, np.mean(lines, axis=0), np.std(lines, axis=0)))
-    level = np.full(_GRID, np.mean([result["random_return"] for result in of_task]))
-    return [*found, Curve("random", steps, level, np.zeros(_GRID))]
-
-
-def _returns(results: Sequence[dict[str, Any]], kind: str) -> list[float]:
-    return [result["true_return"] for result in results if result["kind"] == kind]
-
-
-def _spread(values: Sequence[float]) -> str:
-    return f"{np.mean(values):.1f} ± {np.std(values):.1f}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

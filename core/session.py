@@ -152,6 +152,11 @@ class Session:
         """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
         return PreferenceStore(require_answers(self.folder), require_owner=self._require_owner)
 
+    def labels(self) -> int:
+        """Answers that stand. UserError as for `store`."""
+        with contextlib.closing(self.store()) as store:
+            return store.count()
+
     def reader(self) -> PreferenceStore:
         """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
         return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)

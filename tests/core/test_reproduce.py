@@ -19,7 +19,9 @@ from core.chart import Curve, draw
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, PolicyUpdated
-from core.reproduce import FIGURES, Run, curves, figure, share, tabulated
+from core.reproduce import FIGURES, Run, figure
+from core.results import curves, points, share, tabulated
+from core.session import Session
 
 SETTINGS = {
     "rollout.environments": 8,
@@ -40,12 +42,14 @@ class Shown:
 
     def __init__(self, stop_after: int = -1) -> None:
         self.titles: list[str] = []
+        self.labels: list[int] = []
         self.updates = 0
         self._stop_after = stop_after
 
     @contextmanager
-    def __call__(self, title: str, config: Config) -> Iterator[Any]:
+    def __call__(self, title: str, config: Config, labels: int) -> Iterator[Any]:
         self.titles.append(title)
+        self.labels.append(labels)
         yield self.take
 
     def take(self, event: Event) -> None:
@@ -88,6 +92,7 @@ def test_a_run_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(tmp_path:
     rest, whole = Shown(), Shown()
     assert reproduced(tmp_path / "stopped", rest) == reproduced(tmp_path / "whole", whole)
     assert len(rest.titles) == 2 and rest.updates < whole.updates - 30
+    assert 0 < rest.labels[0] <= 4 and rest.labels[1] == 0 and whole.labels == [0, 0, 0]
     assert results(tmp_path / "stopped") == results(tmp_path / "whole")
 
 
@@ -103,6 +108,120 @@ def test_a_session_under_way_with_other_settings_is_refused_and_left_alone(tmp_p
     with pytest.raises(UserError, match="other settings"):
         reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, "policy.discount": 0.9})
     reproduced(tmp_path / "out", Shown())  # it is not locked
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that are over at once, for what is only about their files."""
+
+    def carried_out(run: Run, session: Session, show: Any) -> dict[str, Any]:
+        session.close()
+        made = made_up(run.kind, 100.0 + run.labels)
+        return {**made, "task": run.task, "labels": run.labels, "config": session.config.to_dict()}
+
+    monkeypatch.setattr(reproduce, "_carried_out", carried_out)
+
+
+DAMAGES = {
+    "cut": lambda text: text[:100],
+    "empty": lambda text: "",
+    "{}": lambda text: "{}",
+    "[]": lambda text: "[]",
+    "no curve": lambda text: text.replace('"curve"', '"carve"'),
+    "a curve of words": lambda text: text.replace('"curve": [', '"curve": ["x", '),
+    "words for a number": lambda text: text.replace('"true_return": 106.0', '"true_return": "x"'),
+    "a config of words": lambda text: text.replace('"seed": 0, "device"', '"seed": "x", "device"'),
+}
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_damaged_result_is_told_of_before_anything_is_carried_out(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    reproduced(out, Shown())
+    (out / "runs" / "pendulum-true-0.json").unlink()
+    last = out / "runs" / "pendulum-6-0.json"
+    whole = last.read_text()
+    for damage in DAMAGES.values():
+        last.write_text(damage(whole))
+        assert last.read_text() != whole
+        shown = Shown()
+        with pytest.raises(UserError, match=r"pendulum-6-0\.json is damaged: delete it") as told:
+            reproduced(out, shown)
+        assert shown.titles == [] and "\n" not in str(told.value)
+    last.unlink()
+    assert "| pendulum | 1 |" in reproduced(out, Shown())
+
+
+def test_a_run_that_was_killed_in_mid_line_loses_no_other(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        reproduced(tmp_path, Shown(stop_after=20))
+    (kept,) = (tmp_path / "sessions").glob("*/curve.jsonl")
+    before = points(kept)
+    kept.write_text(kept.read_text().removesuffix("]\n"))
+    with pytest.raises(KeyboardInterrupt):
+        reproduced(tmp_path, Shown(stop_after=3))
+    after = points(kept)
+    assert after[: len(before) - 1] == before[:-1] and len(after) >= len(before) + 2
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("left", [(), ("lock",), ("lock", "config.json.part")])
+def test_what_is_left_of_a_session_that_was_killed_while_it_was_made_is_no_hindrance(
+    tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "out" / "sessions" / "pendulum-true-0"
+    folder.mkdir(parents=True)
+    for name in left:
+        (folder / name).touch()
+    assert "| pendulum | 1 |" in reproduced(tmp_path / "out", Shown())
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    thesis = tmp_path / "out" / "sessions" / "pendulum-true-0" / "thesis.tex"
+    thesis.parent.mkdir(parents=True)
+    for name in ("lock", "thesis.tex"):
+        thesis.with_name(name).touch()
+    with pytest.raises(UserError, match="not an empty folder"):
+        reproduced(tmp_path / "out", Shown())
+    assert thesis.exists()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_session_that_outlived_its_result_is_removed(tmp_path: Path) -> None:
+    reproduced(tmp_path / "out", Shown())
+    Session.create(tmp_path / "out" / "sessions" / "pendulum-4-0", Config(task="pendulum")).close()
+    reproduced(tmp_path / "out", Shown())
+    assert list((tmp_path / "out" / "sessions").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"seed": 5}, "--seeds"),
+        ({"labels": 9}, "--labels"),
+        ({"task": "ant"}, "--tasks"),
+        ({"steps": 9}, "--steps"),
+        ({"teacher": "none"}, "both always run"),
+    ],
+)
+def test_what_has_an_option_of_its_own_is_no_setting(tmp_path: Path, settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, **settings})
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_task_that_cannot_be_made_is_told_of_before_anything_is_carried_out(tmp_path: Path) -> None:
+    shown = Shown()
+    with pytest.raises(UserError, match="Nowhere-v0 can't be made"):
+        figure(["pendulum", "gym:Nowhere-v0"], [4], (0,), STEPS, SETTINGS, tmp_path / "out", shown)
+    assert shown.titles == [] and not (tmp_path / "out").exists()
+
+
+def test_a_chart_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
+    (tmp_path / "chart.png").mkdir()
+    with pytest.raises(UserError, match=r"chart\.png can't be written"):
+        draw(tmp_path / "chart.png", "Ant", [])
 
 
 def test_a_place_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
@@ -122,6 +241,21 @@ def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
     head, _, line = tabulated(made).splitlines()
     assert head == "| task | seeds | random | true reward | 700 labels | share |"
     assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([-0.64, -0.62], "-0.630 ± 0.010"),
+        ([0.0121, 0.0121], "0.0121 ± 0.0000"),
+        ([2000.0, 2100.0], "2050.0 ± 50.0"),
+        ([0.0, 0.0], "0.0 ± 0.0"),
+        ([float("nan")], "nan ± nan"),
+    ],
+)
+def test_small_returns_are_told_in_three_digits(values: list[float], told: str) -> None:
+    made = [made_up("true reward", value, seed=seed) for seed, value in enumerate(values)]
+    assert tabulated(made).splitlines()[2].split(" | ")[3].rstrip(" |") == told
 
 
 def test_where_the_true_reward_gains_nothing_there_is_no_share() -> None:
@@ -155,7 +289,13 @@ def test_a_chart_without_curves_is_only_its_title(tmp_path: Path) -> None:
 
 def test_what_was_reported_twice_counts_as_it_was_last(tmp_path: Path) -> None:
     (tmp_path / "curve").write_text("[10, 1.0]\n[20, 2.0]\n[20, 5.0]\n[30, 6.0]\n")
-    assert reproduce._curve(tmp_path / "curve") == [(10, 1.0), (20, 5.0), (30, 6.0)]
+    assert points(tmp_path / "curve") == [(10, 1.0), (20, 5.0), (30, 6.0)]
+
+
+@pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"[20]", b"20", b"null", b'["a", 1]', b"[NaN, 1]", b"\x00\xff"])
+def test_a_line_that_is_not_whole_is_passed_over(tmp_path: Path, torn: bytes) -> None:
+    (tmp_path / "curve").write_bytes(b"[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
+    assert points(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]
 
 
 def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
