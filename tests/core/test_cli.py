@@ -18,12 +18,12 @@ from core.__main__ import _parser, main
 from core.archive import export_session
 from core.cli import _new_session, _Progress
 from core.config import Config, OracleConfig, replaced
-from core.events import RolloutReported
+from core.events import PreferenceAdded, RolloutReported
 from core.interchange import export_preferences
 from core.preferences import PreferenceStore
 from core.session import Session, read_config
 from core.tasks import CATALOGUE, find
-from tests.core.builders import tiny
+from tests.core.builders import preference, tiny
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = [
@@ -151,6 +151,13 @@ def test_the_progress_tells_of_blow_ups_where_there_are_some(
     with _Progress(tiny(task="pendulum")) as progress:
         progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, blow_ups))
     assert told in capsys.readouterr().err
+
+
+def test_the_progress_counts_on_from_the_labels_of_a_resumed_session(capsys: pytest.CaptureFixture[str]) -> None:
+    with _Progress(tiny(task="pendulum"), labels=5) as progress:
+        progress.show(PreferenceAdded(preference(6)))
+        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, 0))
+    assert "labels 6," in capsys.readouterr().err
 
 
 def answers(folder: Path) -> int:
