@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import socket
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from app import display
 from app.opening import fresh_folder, new_config, opened, parsed
 from core.errors import UserError
 from core.queries import scheduled
@@ -15,8 +12,6 @@ from core.records import Choice
 from core.session import Session
 from core.tasks import find
 from tests.core.builders import query
-
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux may lack a display")
 
 
 @pytest.mark.parametrize("teacher", ["human", "oracle"])
@@ -69,41 +64,3 @@ def test_a_session_with_the_answers_to_another_task_is_refused_and_left_unlocked
     with pytest.raises(UserError, match="Answer 1 is none to the task walker .it shows 12 numbers a step and not 17"):
         opened(parsed(["--session", str(tmp_path / "s")]))
     Session.open(tmp_path / "s").close()
-
-
-@linux
-@pytest.mark.parametrize("environ", [{}, {"DISPLAY": ""}, {"DISPLAY": ":986"}, {"DISPLAY": "localhost:986.0"}])
-def test_no_display(environ: dict[str, str]) -> None:
-    with pytest.raises(UserError, match="display"):
-        display.require(environ)
-
-
-@linux
-def test_a_display_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_X11", {})
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind("\0/tmp/.X11-unix/X985")
-        server.listen()
-        display.require({"DISPLAY": ":985"})
-
-
-@linux
-def test_missing_libraries_are_named_as_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_X11", {"libnothing-of-the-kind.so.0": "libnothing0"})
-    with pytest.raises(UserError, match="apt-get install libnothing0"):
-        display.require({"DISPLAY": ":1"})
-
-
-@linux
-@pytest.mark.parametrize(
-    "environ", [{"DISPLAY": ":1"}, {"WAYLAND_DISPLAY": "wayland-0"}, {"QT_QPA_PLATFORM": "offscreen"}]
-)
-def test_without_opengl_it_says_what_to_install(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_X11", {})
-    monkeypatch.setattr(display, "_DRAWING", {"libnoGL.so.1": "libgl1", "libnoEGL.so.1": "libegl1"})
-    with pytest.raises(UserError, match="OpenGL .* apt-get install libgl1 libegl1$"):
-        display.require(environ)
-
-
-def test_offscreen_needs_no_display() -> None:
-    display.require({"QT_QPA_PLATFORM": "offscreen"})
