@@ -85,8 +85,8 @@ def _require_x11(display: str) -> None:
     _require_libraries(_X11)
     if not _lets_in(display):
         raise UserError(
-            f"The display {display} does not answer, or lets nobody in from here: check DISPLAY and XAUTHORITY, or start it"
-            " in your own desktop session."
+            f"The display {display} does not answer, or lets nobody in: check DISPLAY and XAUTHORITY, or start"
+            " it in your own desktop session."
         )
 
 
