@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.opening import fresh_folder, new_config, opened, parsed
+from core import machine
 from core.errors import UserError
 from core.queries import scheduled
 from core.records import Choice
@@ -64,3 +65,16 @@ def test_a_session_with_the_answers_to_another_task_is_refused_and_left_unlocked
     with pytest.raises(UserError, match="Answer 1 is none to the task walker .it shows 12 numbers a step and not 17"):
         opened(parsed(["--session", str(tmp_path / "s")]))
     Session.open(tmp_path / "s").close()
+
+
+def test_a_game_in_the_window_asks_for_more_memory_new_or_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(parsed(["--session", str(tmp_path / "kept"), "--task", "pong"])).close()
+    monkeypatch.setattr(machine, "free_memory", lambda _: 1_900_000_000)
+    opened(parsed(["--session", str(tmp_path / "robot")])).close()
+    for folder in ("kept", "new"):
+        with pytest.raises(UserError, match=r"^Only 1\.9 GB of memory are free and 2\.0 GB are needed"):
+            opened(parsed(["--session", str(tmp_path / folder), "--task", "pong"]))
+    assert not (tmp_path / "new").exists()
+    Session.open(tmp_path / "kept").close()  # it is not locked
