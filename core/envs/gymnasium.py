@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
@@ -33,6 +34,7 @@ from core.tasks.gymnasium import GymTask
 log = logging.getLogger(__name__)
 Mask = npt.NDArray[np.bool_]
 _SEEDS = 2**31 - 1
+_FAILURES = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _KEPT = ("ages", "first", "resting", "attempts", "returns")
 """What is known of each environment, beside what it has been given."""
 _MUJOCO_PIXELS = 240
@@ -130,8 +132,9 @@ class GymBatch:
         return np.clip(scaled, space.low, space.high).astype(space.dtype)
 
     def _mend_blow_ups(self, observations: Float32, rewards: Float32) -> Mask:
-        """(N,) what is no longer finite: it ends its episode here, unreported and counted."""
+        """(N,) what is no longer finite, or was started anew for that: it ends its episode, unreported and counted."""
         blown = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
+        blown |= np.array([_failed(env) for env in self._envs.envs]) & (self._resting == 0)
         if blown.any():
             self.blow_ups += int(blown.sum())
             observations[blown], rewards[blown] = self.observations[blown], 0.0
@@ -227,6 +230,12 @@ def _made(task: GymTask, environments: int, pictured: bool) -> SyncVectorEnv[Any
         raise UserError(f"{task.name} can't be made: {_one_line(error)}") from error
     assert isinstance(made, SyncVectorEnv)
     return made
+
+
+def _failed(env: gymnasium.Env[Any, Any]) -> bool:
+    """MuJoCo starts a simulation that has failed anew by itself, in silence: only its warnings give that away."""
+    data = getattr(env.unwrapped, "data", None)
+    return isinstance(data, mujoco.MjData) and any(data.warning[kind].number for kind in _FAILURES)
 
 
 def _check(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:

@@ -191,6 +191,18 @@ def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: Ma
     assert not any(step.finished for step in steps)
 
 
+def test_a_simulation_that_mujoco_starts_anew_in_silence_ends_its_episode(batch: MakeBatch) -> None:
+    env = batch("gym:HalfCheetah-v5", 3)
+    forward(env, 2)
+    before = env.observations
+    env._envs.envs[1].unwrapped.data.qvel[0] = np.nan  # type: ignore[attr-defined]
+    (step,) = forward(env, 1)
+    assert step.ended.tolist() == step.blown.tolist() == [False, True, False] and env.blow_ups == 1
+    assert np.array_equal(step.end_observations, before[1:2]) and step.true_rewards[1] == 0
+    assert step.finished == [] and np.isfinite(step.observations).all()
+    assert not any(step.blown.any() for step in forward(env, 5)) and env.blow_ups == 1
+
+
 def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBatch) -> None:
     env = batch(count=3, film=STEADY)
     assert env.sizes[2] == ROW and env.askable.tolist() == [True, False, False]
