@@ -30,6 +30,12 @@ def test_its_labels_are_due_over_the_steps_of_the_task() -> None:
     assert scheduled(config.query.horizon, config) == 50
 
 
+def test_pong_has_its_labels_asked_before_the_steps_of_the_task_are_over() -> None:
+    config = new_config(parsed(["--task", "pong"]))
+    assert config.query.horizon == find("pong").presets["query.horizon"] < find("pong").presets["steps"]
+    assert scheduled(config.query.horizon, config) == config.labels
+
+
 @pytest.mark.parametrize(("labels", "first"), [(20, 6), (700, 30), (100, 30), (1000, 30)])
 def test_training_starts_after_thirty_answers_at_most(labels: int, first: int) -> None:
     assert new_config(parsed(["--labels", str(labels)])).query.first_labels == first
