@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from app import display
-from app.opening import fresh_folder, new_config, opened, parsed
+from app.controller import _for_window
+from app.opening import fresh_folder, new_config, opened, parsed, session_config
 from core.errors import UserError
 from core.queries import scheduled
 from core.records import Choice
@@ -113,3 +114,11 @@ def test_without_opengl_it_says_what_to_install(environ: dict[str, str], monkeyp
 
 def test_offscreen_needs_no_display() -> None:
     display.require({"QT_QPA_PLATFORM": "offscreen"})
+
+
+@pytest.mark.parametrize(("task", "given", "pool"), [("pong", 1024, 256), ("pong", 100, 100), ("walker", 1024, 1024)])
+def test_where_clips_must_be_filmed_the_pool_holds_no_more_than_the_latest(task: str, given: int, pool: int) -> None:
+    config = session_config(task, {"query.pool": given})
+    taught = _for_window(config)
+    assert (config.query.pool, taught.query.pool) == (given, pool)
+    assert taught.rollout.filmed == 4
