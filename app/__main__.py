@@ -11,12 +11,13 @@ def main() -> int:
     from app.opening import parsed
     from app.telling import tell
     from core.errors import UserError
-    from core.machine import WINDOW_MEMORY, require_memory
+    from core.machine import WINDOW_MEMORY, require_drawing, require_memory
 
     try:
         arguments = sys.argv[1:]
         parsed(arguments)  # before Qt: bad input is told even where there is no display
         display.require()
+        require_drawing()
         require_memory(WINDOW_MEMORY)
         from app.program import run
 

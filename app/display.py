@@ -7,7 +7,7 @@ import ctypes
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from core.errors import UserError
@@ -27,6 +27,7 @@ _DRAWING = {
 }
 """What Qt can't even be loaded without, by the Debian package that has it."""
 _X11 = {
+    "libxcb.so.1": "libxcb1",
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
     "libxcb-keysyms.so.1": "libxcb-keysyms1",
@@ -34,22 +35,70 @@ _X11 = {
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
 }
 """What Qt's X11 plugin needs. Qt names the first whichever is missing, then aborts."""
+_WAYLAND = {"libwayland-client.so.0": "libwayland-client0", "libwayland-cursor.so.0": "libwayland-cursor0"}
+"""What Qt's Wayland plugin needs."""
 
 
 def require(environ: Mapping[str, str] = os.environ) -> None:
     """UserError where no window can be opened. Only Linux may lack a display."""
     if not sys.platform.startswith("linux"):
         return
-    if environ.get("QT_QPA_PLATFORM", "").startswith(("offscreen", "minimal")):
-        _require_libraries(_DRAWING)
-        return
-    wayland, x11 = environ.get("WAYLAND_DISPLAY"), environ.get("DISPLAY")
-    if not (wayland or x11 or environ.get("QT_QPA_PLATFORM")):
+    platforms = _platforms(environ)
+    _require_libraries(_DRAWING)
+    refusals = []
+    for platform in platforms:  # Qt goes through them likewise, and aborts after the last
+        try:
+            _require_platform(platform, environ)
+        except UserError as error:
+            refusals.append(error)
+        else:
+            return
+    raise refusals[0]
+
+
+def _platforms(environ: Mapping[str, str]) -> list[str]:
+    """What Qt will try to draw on, in its order: what QT_QPA_PLATFORM lists, or what there is a display of."""
+    asked = environ.get("QT_QPA_PLATFORM")
+    if asked:
+        return [name.partition(":")[0].lower() for name in asked.split(";")]
+    variables = {"wayland": "WAYLAND_DISPLAY", "xcb": "DISPLAY"}
+    found = [platform for platform, variable in variables.items() if environ.get(variable)]
+    if not found:
         raise UserError(_NO_DISPLAY)
-    only_x11 = bool(x11 and not wayland)
-    _require_libraries({**_DRAWING, **(_X11 if only_x11 else {})})
-    if only_x11 and not _answers(str(x11)):
-        raise UserError(f"The display {x11} does not answer: check DISPLAY, or start it in a desktop session.")
+    return found
+
+
+def _require_platform(platform: str, environ: Mapping[str, str]) -> None:
+    if platform == "xcb":
+        _require_x11(environ.get("DISPLAY", ""))
+    elif platform in ("wayland", "wayland-egl"):
+        _require_wayland(environ)
+    elif platform != "offscreen":
+        raise UserError(
+            f"No window can be drawn with QT_QPA_PLATFORM={platform}: unset it, or choose xcb, wayland or offscreen."
+        )
+
+
+def _require_x11(display: str) -> None:
+    if not display:
+        raise UserError(_NO_DISPLAY)
+    _require_libraries(_X11)
+    if not _lets_in(display):
+        raise UserError(
+            f"The display {display} does not answer, or lets nobody in: check DISPLAY and XAUTHORITY, or start"
+            " it in your own desktop session."
+        )
+
+
+def _require_wayland(environ: Mapping[str, str]) -> None:
+    display = environ.get("WAYLAND_DISPLAY") or "wayland-0"
+    path = Path(environ.get("XDG_RUNTIME_DIR", ""), display)
+    if not path.is_absolute() or not _listens(path):
+        raise UserError(
+            f"The display {display} does not answer: check WAYLAND_DISPLAY and XDG_RUNTIME_DIR, or start it in your own"
+            " desktop session."
+        )
+    _require_libraries(_WAYLAND)
 
 
 def _require_libraries(packages: Mapping[str, str]) -> None:
@@ -64,23 +113,40 @@ def _require_libraries(packages: Mapping[str, str]) -> None:
         raise UserError(f"OpenGL or other system libraries to draw with are missing: sudo apt-get install {names}")
 
 
-def _answers(display: str) -> bool:
-    """Whether an X server listens there. The form is [host]:number[.screen]."""
-    host, _, rest = display.rpartition(":")
-    number = rest.split(".")[0]
-    if not number.isdigit():
-        return Path(display).exists()  # macOS and some containers name a socket's path
-    if host in ("", "unix"):
-        path = f"/tmp/.X11-unix/X{number}"
-        return _connects(socket.AF_UNIX, path) or _connects(socket.AF_UNIX, f"\0{path}")
-    return _connects(socket.AF_INET, (host, 6000 + int(number)))
+def _lets_in(display: str) -> bool:
+    """Whether the X server there takes this process as a client: one that listens may still refuse a stranger."""
+    xcb = ctypes.CDLL("libxcb.so.1")
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
+    with _silenced():
+        connection = xcb.xcb_connect(os.fsencode(display), None)
+    taken = bool(xcb.xcb_connection_has_error(connection) == 0)
+    xcb.xcb_disconnect(connection)
+    return taken
 
 
-def _connects(family: socket.AddressFamily, address: str | tuple[str, int]) -> bool:
-    with contextlib.closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+@contextlib.contextmanager
+def _silenced() -> Iterator[None]:
+    """Keeps what a C library writes to standard error from being told beside our own sentence."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # whoever started the program has closed it
+        yield
+        return
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _listens(path: Path) -> bool:
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         probe.settimeout(2)
         try:
-            probe.connect(address)
+            probe.connect(str(path))
         except OSError:
             return False
     return True

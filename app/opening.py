@@ -12,6 +12,7 @@ from typing import Any
 
 from platformdirs import user_data_dir
 
+from core import machine
 from core.belonging import require_fitting
 from core.config import Config, replaced
 from core.errors import UserError
@@ -65,18 +66,26 @@ def opened(options: argparse.Namespace) -> Session:
 
 def created(folder: Path, config: Config) -> Session:
     """A new session, its store checked; UserError where there can be none."""
+    _require_memory(config)  # before there is a folder
     return with_store(Session.create(folder, config))
 
 
 def with_store(session: Session) -> Session:
     """The session, or UserError where its store is damaged or another's: that is told of before there is a window."""
     try:
+        _require_memory(session.config)
         with closing(session.store()) as store:
             require_fitting(store, session.config)
     except UserError:
         session.close()
         raise
     return session
+
+
+def _require_memory(config: Config) -> None:
+    """A robot's is there, as the program has asked for it before its window; a task with pictures takes more."""
+    if find(config.task).pictures is not None:
+        machine.require_memory(machine.GAME_WINDOW_MEMORY)
 
 
 def new_config(options: argparse.Namespace) -> Config:

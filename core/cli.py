@@ -33,6 +33,7 @@ _STRIP_FRAMES = 9
 
 def run_command(args: argparse.Namespace) -> int:
     warnings_to_stderr("%(message)s")
+    machine.require_drawing()
     commands = {
         "tasks": _tasks,
         "teach": _teach,
@@ -253,6 +254,8 @@ def _reproduce(args: argparse.Namespace) -> None:
             yield progress.show
 
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
+    largest = any(find(name).pictures is not None for name in chosen[0])  # the runs come one after another
+    machine.require_memory(machine.headless_memory(largest))
     print(figure(*chosen, args.steps, _settings(args.set), Path(args.out), shown), end="")
 
 
@@ -267,7 +270,9 @@ def _check_video_path(path: str | None) -> None:
 def _bench(args: argparse.Namespace) -> None:
     from core.bench import measure
 
-    _show(measure(find(args.task).name), args.json)
+    task = find(args.task)
+    machine.require_memory(machine.headless_memory(task.pictures is not None))
+    _show(measure(task.name), args.json)
 
 
 def _write_video(session: Session, path: str) -> None:

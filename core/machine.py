@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
+import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from core.errors import UserError
 
-WINDOW_MEMORY = 1_500_000_000
-"""Bytes that the window and its four children take after some minutes. The answers about a game, of two clips of 49 kB
-each, come to 0.3 GB more by the time that there are 3,000."""
 _ROBOT_MEMORY, _GAME_MEMORY = 600_000_000, 1_100_000_000
+WINDOW_MEMORY = 1_500_000_000
+"""Bytes that the window and its five children take after some minutes of teaching a robot."""
+GAME_WINDOW_MEMORY = WINDOW_MEMORY + _GAME_MEMORY - _ROBOT_MEMORY
+"""The same for a task with pictures: what makes it more without a window makes it more with one. 3,000 answers, of two
+clips of 49 kB each, have 0.3 GB of it."""
 _ROBOT_ROOM, _GAME_ROOM = 100_000_000, 900_000_000
 _MEMINFO = Path("/proc/meminfo")
+_DRAWS_WITH = {"egl", "osmesa", "glfw", "glx", "enable", "enabled", "on", "true", "1", ""}
+_DRAWS_NOT = {"disable", "disabled", "off", "false", "0"}
+"""What MuJoCo takes for MUJOCO_GL on Linux; at any other it can't even be imported."""
 
 
 def headless_memory(pictures: bool) -> int:
@@ -50,6 +58,17 @@ def free_memory(meminfo: Path = _MEMINFO) -> int | None:
         return None
     kilobytes = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
     return 1024 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
+
+
+def require_drawing(environ: Mapping[str, str] = os.environ) -> None:
+    """UserError where MUJOCO_GL asks for what MuJoCo does not know or this machine lacks; only Linux has the choice."""
+    chosen = environ.get("MUJOCO_GL", "").lower().strip()
+    if not sys.platform.startswith("linux"):
+        return
+    if chosen not in _DRAWS_WITH | _DRAWS_NOT:
+        raise UserError(f"MUJOCO_GL is {chosen}: unset it, or choose egl, osmesa or disable.")
+    if chosen == "osmesa" and ctypes.util.find_library("OSMesa") is None:
+        raise UserError("MUJOCO_GL is osmesa, which is missing here: sudo apt-get install libosmesa6, or unset it.")
 
 
 def give_back() -> None:

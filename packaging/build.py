@@ -61,14 +61,16 @@ class Build:
 
     def make_environment(self) -> None:
         """Installs the constrained libraries and PyInstaller, and with them nothing that only tests need."""
-        if not self.python.exists():
-            self.call(sys.executable, "-m", "venv", self.work / "venv")
         wanted = run.requirements(("build",))
+        stamp, digest = self.work / "venv" / "installed.txt", run.digest(("build",))
+        if not (self.python.exists() and stamp.exists() and stamp.read_text("utf-8") == digest):
+            self.call(sys.executable, "-m", "venv", "--clear", self.work / "venv")  # no library of other constraints
         pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *run.constrained()]
         torch = self.torch(run.torch_requirement(wanted, self.cuda))
         self.call(*pip, torch, *run.torch_index(dict(os.environ), self.cuda))
         self.call(*pip, *wanted)
         self.require_flavour()
+        stamp.write_text(digest, "utf-8")
 
     def require_flavour(self) -> None:
         built = subprocess.check_output(
@@ -137,7 +139,14 @@ def _nobodys(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _commit_time() -> str:
-    return subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True).strip()
+    try:
+        return subprocess.check_output(
+            ["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True, stderr=subprocess.DEVNULL
+        ).strip()
+    except (OSError, subprocess.CalledProcessError):
+        sys.exit(
+            "There is no commit here whose time the files could have: set SOURCE_DATE_EPOCH, such as to $(date +%s)."
+        )
 
 
 def main() -> None:

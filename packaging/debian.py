@@ -100,7 +100,7 @@ def build(bundle: Path, version: str, machine: str, cuda: bool, staging: Path, t
 def _lay_out(bundle: Path, version: str, staging: Path) -> None:
     """The tree as it is installed."""
     share, documents = staging / "usr/share", staging / "usr/share/doc/somersault"
-    shutil.copytree(bundle, staging / "usr/lib/somersault", symlinks=True, copy_function=os.link)
+    shutil.copytree(bundle, staging / "usr/lib/somersault", symlinks=True, copy_function=_link_or_copy)
     (staging / "usr/bin").mkdir()
     (staging / "usr/bin/somersault").symlink_to("../lib/somersault/somersault")
     _put(share / "applications/somersault.desktop", (HERE / "linux/somersault.desktop").read_bytes())
@@ -112,6 +112,14 @@ def _lay_out(bundle: Path, version: str, staging: Path) -> None:
     own = (ROOT / "LICENSE").read_text("utf-8")
     rest = f"\nWhat it ships has licences of its own, whose texts are in /usr/lib/somersault/licences:\n\n{index}"
     _put(documents / "copyright", (own + rest).encode())
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    """A link takes no room, but can't lead to another disk."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _put(path: Path, content: bytes) -> None:

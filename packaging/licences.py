@@ -1,17 +1,22 @@
 """Gathers the licence texts of everything in the bundle, by asking whose each shipped file is.
 
-Runs in the build environment. A file that belongs to nobody, or to a package without any text, fails the build.
+Runs in the build environment. A file that belongs to nobody, or to a package without any text, fails the build, and so
+does a library that a wheel has brought along from elsewhere, as long as libraries.py does not say whose it is.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib import metadata
 from pathlib import Path
+
+import libraries
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent
@@ -40,6 +45,7 @@ def gather(sources: Iterable[str], target: Path, tools: tuple[str, ...] = ("pyin
     lines, distributions = [], {owners[path] for path in paths if path in owners}
     for distribution in sorted(distributions.union(tools), key=str.lower):
         lines.append(_take_distribution(metadata.distribution(distribution), target))
+    lines += _take_libraries({path for path in paths if path in owners and libraries.is_carried(path)}, owners, target)
     rest = paths - owners.keys() - ours
     lines += _take_python(rest, target) + _take_system(rest, target)
     (target / "INDEX.txt").write_text("\n".join(lines) + "\n", "utf-8")
@@ -48,11 +54,18 @@ def gather(sources: Iterable[str], target: Path, tools: tuple[str, ...] = ("pyin
 
 def _owners() -> dict[Path, str]:
     """Each installed file to the name of its distribution."""
+    named = {distribution.name: distribution for distribution in metadata.distributions()}  # a name is parsed each time
     return {
-        Path(str(distribution.locate_file(file))).resolve(): distribution.name
-        for distribution in metadata.distributions()
+        _folder(os.path.dirname(distribution.locate_file(file))) / file.name: name
+        for name, distribution in named.items()
         for file in distribution.files or ()
     }
+
+
+@cache
+def _folder(path: str) -> Path:
+    """Without links and dots. Wheels hold no links, so their folders are asked for once and not each of their files."""
+    return Path(path).resolve()
 
 
 def _is_ours(path: Path) -> bool:
@@ -71,6 +84,24 @@ def _take_distribution(distribution: metadata.Distribution, target: Path) -> str
     if not folder.exists():
         raise Unlicensed(f"{distribution.name} ships no licence text: add one to packaging/licences.")
     return f"{distribution.name} {distribution.version}: {_named(distribution)}"
+
+
+def _take_libraries(carried: set[Path], owners: dict[Path, str], target: Path) -> list[str]:
+    """The texts of libraries that wheels bring along, and a line about each with the wheels that it came in."""
+    found: dict[libraries.Library, set[str]] = {}
+    for path in sorted(carried):
+        library = libraries.BY_STEM.get(libraries.stem(path))
+        if library is None:
+            raise Unlicensed(f"{path} came with {owners[path]}: say in packaging/libraries.py whose it is.")
+        found.setdefault(library, set()).add(owners[path])
+    for library in found:
+        _copy(HERE / "licences/libraries" / f"{library.name}.txt", target / "libraries" / f"{library.name}.txt")
+        for name in library.common:
+            _copy(HERE / "licences" / name, target / "libraries" / name)
+    return [
+        f"{library.name}, a library in {', '.join(sorted(wheels))}: {library.licence}"
+        for library, wheels in sorted(found.items(), key=lambda item: item[0].name.lower())
+    ]
 
 
 def _named(distribution: metadata.Distribution) -> str:

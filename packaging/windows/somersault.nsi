@@ -29,7 +29,7 @@ ManifestDPIAware true
 
 Function .onInit
   ${IfNot} ${RunningX64}
-    MessageBox MB_ICONSTOP "This build of Somersault is for 64-bit Windows, and this is a 32-bit one."
+    MessageBox MB_ICONSTOP "This build of Somersault is for 64-bit Windows, and this is a 32-bit one." /SD IDOK
     SetErrorLevel 2
     Quit
   ${EndIf}
@@ -40,7 +40,7 @@ Section "Somersault"
   RMDir /r "$INSTDIR\_internal"
   RMDir /r "$INSTDIR\licences"
   SetOutPath "$INSTDIR"
-  File /r "${BUNDLE}/*"
+  File /r "${BUNDLE}\*"
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortcut "$SMPROGRAMS\Somersault.lnk" "$INSTDIR\somersault.exe"
   WriteRegStr HKCU "${UNINSTALL}" "DisplayName" "Somersault"

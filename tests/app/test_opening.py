@@ -1,23 +1,19 @@
 from __future__ import annotations
 
-import socket
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from app import display
 from app.controller import _for_window
 from app.opening import fresh_folder, new_config, opened, parsed, session_config
+from core import machine
 from core.errors import UserError
 from core.queries import scheduled
 from core.records import Choice
 from core.session import Session
 from core.tasks import find
 from tests.core.builders import query
-
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux may lack a display")
 
 
 @pytest.mark.parametrize("teacher", ["human", "oracle"])
@@ -78,42 +74,17 @@ def test_a_session_with_the_answers_to_another_task_is_refused_and_left_unlocked
     Session.open(tmp_path / "s").close()
 
 
-@linux
-@pytest.mark.parametrize("environ", [{}, {"DISPLAY": ""}, {"DISPLAY": ":986"}, {"DISPLAY": "localhost:986.0"}])
-def test_no_display(environ: dict[str, str]) -> None:
-    with pytest.raises(UserError, match="display"):
-        display.require(environ)
-
-
-@linux
-def test_a_display_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_X11", {})
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind("\0/tmp/.X11-unix/X985")
-        server.listen()
-        display.require({"DISPLAY": ":985"})
-
-
-@linux
-def test_missing_libraries_are_named_as_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_X11", {"libnothing-of-the-kind.so.0": "libnothing0"})
-    with pytest.raises(UserError, match="apt-get install libnothing0"):
-        display.require({"DISPLAY": ":1"})
-
-
-@linux
-@pytest.mark.parametrize(
-    "environ", [{"DISPLAY": ":1"}, {"WAYLAND_DISPLAY": "wayland-0"}, {"QT_QPA_PLATFORM": "offscreen"}]
-)
-def test_without_opengl_it_says_what_to_install(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_X11", {})
-    monkeypatch.setattr(display, "_DRAWING", {"libnoGL.so.1": "libgl1", "libnoEGL.so.1": "libegl1"})
-    with pytest.raises(UserError, match="OpenGL .* apt-get install libgl1 libegl1$"):
-        display.require(environ)
-
-
-def test_offscreen_needs_no_display() -> None:
-    display.require({"QT_QPA_PLATFORM": "offscreen"})
+def test_a_game_in_the_window_asks_for_more_memory_new_or_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(parsed(["--session", str(tmp_path / "kept"), "--task", "pong"])).close()
+    monkeypatch.setattr(machine, "free_memory", lambda _: 1_900_000_000)
+    opened(parsed(["--session", str(tmp_path / "robot")])).close()
+    for folder in ("kept", "new"):
+        with pytest.raises(UserError, match=r"^Only 1\.9 GB of memory are free and 2\.0 GB are needed"):
+            opened(parsed(["--session", str(tmp_path / folder), "--task", "pong"]))
+    assert not (tmp_path / "new").exists()
+    Session.open(tmp_path / "kept").close()  # it is not locked
 
 
 @pytest.mark.parametrize(("task", "given", "pool"), [("pong", 1024, 256), ("pong", 100, 100), ("walker", 1024, 1024)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -100,3 +101,44 @@ def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     assert int(done.stdout) > 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [
+        (["reproduce", "fig2", "--out", "x"], 600_000_000),
+        (["reproduce", "fig3", "--out", "x"], 1_100_000_000),
+        (["reproduce", "fig2", "--tasks", "hopper", "pong", "--out", "x"], 1_100_000_000),
+        (["bench"], 600_000_000),
+        (["bench", "--task", "pong"], 1_100_000_000),
+    ],
+)
+def test_an_experiment_asks_for_the_memory_of_its_largest_task(
+    words: list[str], least: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(asked: int) -> None:
+        raise UserError(f"{asked}")
+
+    monkeypatch.setattr(machine, "require_memory", refuse)
+    monkeypatch.setattr(sys, "argv", ["core", *words])
+    assert (main(), capsys.readouterr().err) == (2, f"somersault: {least}\n")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to choose")
+@pytest.mark.parametrize("module", ["core", "app"])
+def test_a_way_of_drawing_that_nobody_knows_is_refused(module: str) -> None:
+    command = [sys.executable, "-m", module, *(["tasks"] if module == "core" else [])]
+    environ = {**os.environ, "MUJOCO_GL": "foo", "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    told = "MUJOCO_GL is foo: unset it, or choose egl, osmesa or disable.\n"
+    assert done.stderr.removeprefix("somersault: ") == told
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to choose")
+def test_osmesa_is_asked_for_where_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    with pytest.raises(UserError, match="install libosmesa6"):
+        machine.require_drawing({"MUJOCO_GL": "OSMesa"})
+    for chosen in ({}, {"MUJOCO_GL": "egl"}, {"MUJOCO_GL": "disable"}):
+        machine.require_drawing(chosen)

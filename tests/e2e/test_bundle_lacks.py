@@ -67,12 +67,17 @@ def test_beside_an_old_driver_it_goes_on_on_the_cpu_and_says_so(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("display_variable", "words"),
-    [(None, ["no display", "somersault teach"]), (":9753", ["display :9753 does not answer"])],
-    ids=["none", "one that is gone"],
+    ("variables", "words"),
+    [
+        ({}, ["no display", "somersault teach"]),
+        ({"DISPLAY": ":9753"}, ["display :9753 does not answer"]),
+        ({"WAYLAND_DISPLAY": "wayland-9"}, ["display wayland-9 does not answer"]),
+        ({"QT_QPA_PLATFORM": "minimal"}, ["QT_QPA_PLATFORM=minimal"]),
+    ],
+    ids=["none", "one that is gone", "Wayland's, gone", "a platform that is left out"],
 )
-def test_without_a_display(display_variable: str | None, words: list[str], tmp_path: Path) -> None:
-    assert_one_sentence(started([PROGRAM], environment(tmp_path / "home", display_variable)), *words)
+def test_without_a_display(variables: dict[str, str], words: list[str], tmp_path: Path) -> None:
+    assert_one_sentence(started([PROGRAM], environment(tmp_path / "home", None) | variables), *words)
 
 
 def _without_opengl() -> list[str]:

@@ -104,12 +104,22 @@ def test_the_windows_installer_compiles(tmp_path: Path) -> None:
     (tmp_path / "b/licences").mkdir(parents=True)
     (tmp_path / "b/somersault.exe").write_bytes(b"MZ")
     shutil.copy(ROOT / "LICENSE", tmp_path / "b/licences/LICENSE.txt")
+    (tmp_path / "b/_internal/deep").mkdir(parents=True)
+    (tmp_path / "b/_internal/deep/inner.dll").write_bytes(b"MZ")
     environ = {"QT_QPA_PLATFORM": "offscreen"}
     icon = [sys.executable, str(ROOT / "packaging/icon.py"), str(tmp_path / "i.ico")]
     subprocess.run(icon, check=True, env=environ)
     names = {"VERSION": "1.2.3", "BUNDLE": tmp_path / "b", "ICON": tmp_path / "i.ico", "OUTPUT": tmp_path / "s.exe"}
     define = [f"-D{name}={value}" for name, value in names.items()]
     script = str(ROOT / "packaging/windows/somersault.nsi")
-    done = subprocess.run(["makensis", "-V2", *define, script], capture_output=True, text=True, check=False)
+    done = subprocess.run(["makensis", "-V4", *define, script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "s.exe").read_bytes()[:2] == b"MZ"
+    assert all(f'File: "{name}"' in done.stdout for name in ("somersault.exe", "LICENSE.txt", "inner.dll"))
+
+
+def test_the_windows_installer_writes_paths_as_windows_does_and_waits_for_nobody_when_silent() -> None:
+    lines = (ROOT / "packaging/windows/somersault.nsi").read_text("utf-8").splitlines()
+    commands = [line.strip() for line in lines if not line.startswith(";")]
+    assert not [line for line in commands if "}/" in line]
+    assert all("/SD ID" in line for line in commands if line.startswith("MessageBox"))
