@@ -42,6 +42,7 @@ from core.events import (
     StateSaved,
     Waited,
 )
+from core.footprint import FILMED_POOL
 from core.metrics import Metrics
 from core.session import Session, kept_reward
 from core.snapshots import Moment
@@ -60,9 +61,12 @@ _DEMONSTRATE_EVERY = 4
 def _for_window(config: Config) -> Config:
     """What differs with a window: a live view, rollouts one batch ahead, so that physics and updates overlap, and
     pairs kept ready whoever answers, since the oracle too is shown each pair and the teacher may change at any time.
+    What must be filmed gives so few segments that a large pool would be full of what the policy did long ago.
     """
     lag = max(1, config.policy.lag)
     watched = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.filmed": _FILMED}
+    if find(config.task).pictures is not None:
+        watched["query.pool"] = min(config.query.pool, FILMED_POOL)
     return replaced(config, teacher="human", policy__lag=lag, **watched)
 
 

@@ -109,7 +109,11 @@ TABLE: dict[Meaning, Entry] = {
         "&Oracle", ("F7",), "The teacher: the true reward answers, where the task has one", checkable=True
     ),
     Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
-    Command.PLAY: Entry("Pla&y the game yourself…", ("F5",), "For some minutes, before you judge how it is played"),
+    Command.PLAY: Entry(
+        "Pla&y the game yourself…",
+        ("F5",),
+        "For about five minutes before your first answer: a clip of seconds hardly tells what a game is about",
+    ),
     Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and ends the program"),
     Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
     Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),

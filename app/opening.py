@@ -25,7 +25,7 @@ from core.version import VERSION
 
 DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
-"""Steps of a session in the window: it ends when the person ends it. Its labels are due over the task's own steps."""
+"""Steps of a session in the window: it ends when the person ends it. Its labels are due as soon as without one."""
 
 OF_WINDOW = ("teacher", "steps", "query.horizon", "query.first_labels")
 """Settings that are others in a window, whatever the task."""
@@ -117,7 +117,7 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
     chosen = presets(task.presets, task.papers, changes.get("policy.algorithm"))
     config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
-    kept = ("human", _NO_END, config.steps, first)
+    kept = ("human", _NO_END, config.planned_steps, first)
     return replaced(config, **dict(zip(OF_WINDOW, kept, strict=True)))
 
 

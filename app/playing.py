@@ -45,7 +45,7 @@ class Playing(QObject):
     def open(self) -> None:
         """Or brings the window to the front that is open already. Refused where the task is no game."""
         task = find(self._config.task)
-        if not playable(task):
+        if not isinstance(task, AtariTask):
             self.refused.emit(f"Only games can be played: nobody could steer the motors of {task.title} by keys.")
             return
         if self.window is None:

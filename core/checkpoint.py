@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _VERSION = 2
 _WITHOUT_DIGEST = 1
 _MAX_SIZE = 512 << 20
-"""Bytes, which loading takes as memory. A robot's session has some 4 MB, a game's 25."""
+"""Bytes, which loading takes as memory. A robot's session has some 4 MB, a game's 25 to 40."""
 _ROOM_FOR_VALUES = 16 << 20
 
 

@@ -91,7 +91,9 @@ class QueryConfig(_Checked):
     first_share: float = number(0.25, "share of the labels asked of the untrained policy", "A.1", 0, 1)
     first_labels: int = number(0, "labels asked of the untrained policy; 0 for first_share (Atari: 500)", "A.2", 0)
     half_life: float = number(2e6, "steps h in the labelling rate h / (T + h) (Atari: 5e6)", "A", 1)
-    horizon: int = number(0, "environment steps by which all labels are asked; 0 for the session's", "", 0, 10**12)
+    horizon: int = number(
+        0, "environment steps by which all labels are asked; 0 for the session's, as where it has fewer", "", 0, 10**12
+    )
     recency: float = number(50_000, "steps of age that halve a pair's score with selection=recency", "", 1)
     segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "whether some pairs are put to a person again, unseen", ("off", "on"), "2.2.3")
@@ -188,8 +190,9 @@ class Config(_Checked):
 
     @property
     def planned_steps(self) -> int:
-        """Environment steps by which all is to be learned: a session in the window may go on after them."""
-        return self.query.horizon or self.steps
+        """Environment steps by which all is to be learned: a session in the window may go on after them. A shorter one
+        learns all by its end."""
+        return min(self.query.horizon or self.steps, self.steps)
 
     def _refuse_contradictions(self) -> None:
         for contradicts, sentence in self._contradictions():

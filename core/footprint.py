@@ -14,6 +14,12 @@ _MAX_BATCH = 2 << 30
 """Bytes of the pictures of one batch."""
 _COLOURED = 6144
 """Bytes of a step's colour picture (core.pictures.ROW), which is kept beside what the networks see."""
+_GRAY_KEPT, _COLOUR_KEPT = 600, 1600
+"""Bytes of a step's pictures in the pool, packed: a game's larger ones (core.packing)."""
+_MAX_CHECKPOINT = 448 << 20
+"""Bytes of all segments; networks come to some 12 MB more, and core.checkpoint writes no file beyond 496."""
+FILMED_POOL = 256
+"""Segments in the pool of a session in the window, at most: where they must be filmed, 1,024 would be 400,000 steps."""
 
 
 def require_bearable(config: Config, task: Task) -> None:
@@ -22,7 +28,8 @@ def require_bearable(config: Config, task: Task) -> None:
         return
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments = config.rollout.environments
-    if environments * length * (pixels + _COLOURED) > _MAX_CUT:
+    cut = environments * length * (pixels + _COLOURED)
+    if cut > _MAX_CUT:
         raise UserError(
             f"{environments:,} environments with segments of {length} steps would not fit the memory, as {task.name}"
             " is seen in pictures: give fewer rollout.environments or query.segment_steps."
@@ -32,3 +39,16 @@ def require_bearable(config: Config, task: Task) -> None:
             f"A batch of {environments * config.rollout.steps:,} steps would not fit the memory, as {task.name} is"
             " seen in pictures: give fewer rollout.environments or rollout.steps."
         )
+    if cut + _pooled(config, length) > _MAX_CHECKPOINT:
+        raise UserError(
+            f"A pool of {config.query.pool:,} segments of {length} steps would not fit into a checkpoint, as"
+            f" {task.name} is seen in pictures: give a smaller query.pool, fewer query.segment_steps"
+            " or fewer rollout.environments."
+        )
+
+
+def _pooled(config: Config, length: int) -> int:
+    """Bytes of the full pool. Without `filmed` the session may still be taught in a window, which films."""
+    pool = config.query.pool
+    filmed = pool if config.rollout.filmed else min(pool, FILMED_POOL)
+    return max(pool * _GRAY_KEPT, filmed * (_GRAY_KEPT + _COLOUR_KEPT)) * length

@@ -41,6 +41,8 @@ _LEFT_SECONDS = 1.0
 """What is left after a child was killed takes less; where it does not, the system itself hangs."""
 _NOTES = 100
 """Log messages that may wait to be sent."""
+_IN_TWO_LANES, _MANY_CORES = ("policy", "reward"), 6
+"""Which jobs compute most, and of how many cores two are enough for each of them beside all else."""
 _NICE = 10
 """The window keeps the processor when it needs it."""
 _NICE_CLIPS = 3
@@ -277,12 +279,20 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
         threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
         # By name, since the window imports this module and must not reach the heavy ones.
         jobs = importlib.import_module("core.jobs")
-        _work(jobs.build(spec), spec.name, pipe, inbox)
+        _work(jobs.build(spec, lanes(spec.name)), spec.name, pipe, inbox)
     except _PipeEndedError:
         return
     except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
         with contextlib.suppress(_PipeEndedError):
             _tell(pipe, Failed(spec.name, summary(error), traceback.format_exc(), lack(error)))
+
+
+def lanes(job: str) -> int:
+    """How many threads of this job may compute at once, with a core left for each other child and for the window.
+
+    What is computed does not depend on it (core.parallel).
+    """
+    return 2 if job in _IN_TWO_LANES and (os.cpu_count() or 1) >= _MANY_CORES else 1
 
 
 def _begun(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> _Begin:

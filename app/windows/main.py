@@ -117,11 +117,16 @@ class MainWindow(QMainWindow):
         self.play_button.setToolTip(TABLE[Command.PLAY].tip)
         self.play_button.setVisible(playable(self._controller.task))
         self.play_button.clicked.connect(self.commands[Command.PLAY].trigger)
-        top = QWidget()
+        self.play_advice = label("caption", "for about five minutes, first", centred=True)
+        self.play_advice.setVisible(playable(self._controller.task))
+        top, first = QWidget(), QVBoxLayout()
         row = QHBoxLayout(top)
         row.setContentsMargins(0, 0, 0, 0)
+        first.setSpacing(2)
+        first.addWidget(self.play_button)
+        first.addWidget(self.play_advice)
         row.addWidget(self.instruction, 1)
-        row.addWidget(self.play_button)
+        row.addLayout(first)
         return top
 
     def _make_dock(self) -> None:

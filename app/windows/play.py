@@ -10,7 +10,7 @@ from app import assets
 from app.widgets.game_screen import GameScreen
 from app.widgets.labels import label
 from core.events import ControlsHeld, GameShown
-from core.tasks.base import Task
+from core.tasks.atari import AtariTask
 
 _CONTROLS = {
     Qt.Key.Key_Left: "left",
@@ -19,7 +19,6 @@ _CONTROLS = {
     Qt.Key.Key_Down: "down",
     Qt.Key.Key_Space: "fire",
 }
-_HINTS = "← → ↑ ↓ move      Space fires, or starts the game      Esc leaves"
 
 
 class PlayWindow(QWidget):
@@ -33,7 +32,7 @@ class PlayWindow(QWidget):
     controls_changed = Signal(object)
     left = Signal()
 
-    def __init__(self, task: Task, parent: QWidget | None = None) -> None:
+    def __init__(self, task: AtariTask, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setWindowTitle(f"Play {task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
@@ -41,12 +40,13 @@ class PlayWindow(QWidget):
         self.setObjectName("play")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._held: set[str] = set()
+        self._hint = f"{task.controls}      Esc leaves"
         self.screen_ = GameScreen()
         self.score, self.told = label("figure", "Score –"), label("caption", "The game is starting.", wrap=True)
         head = QHBoxLayout()
         head.addWidget(self.score)
         head.addStretch(1)
-        head.addWidget(label("caption", "Nothing of this game is kept."))
+        head.addWidget(label("caption", "Five minutes show what good play is. Nothing of this game is kept."))
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(10)
@@ -60,7 +60,7 @@ class PlayWindow(QWidget):
         self.screen_.show_picture(shown.pixels)
         lives = f"      Lives {shown.lives}" if shown.lives else ""
         self.score.setText(f"Score {shown.score}{lives}")
-        self.told.setText(_HINTS)
+        self.told.setText(self._hint)
 
     def tell(self, sentence: str) -> None:
         """Something went wrong; the last picture stays."""

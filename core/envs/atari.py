@@ -4,6 +4,9 @@ For the learner all is one episode without end. When a game is over, the next be
 of it but the pictures; those of the old game stay in the stack until new ones push them out. Points, penalties and
 scores go to the oracle and the metrics.
 
+An emulator that fails gives way to a new one, and its game to a new game, which policy and predictor notice no more of
+than of any other end. Where ale-py doesn't tell which it was (core.envs.emulators) all games begin anew.
+
 An emulator can't be saved here, but it can be made to play again: a game is decided by its seed, how many games came
 between, and its actions. These are what is kept, and a resumed run goes on exactly, after some seconds of playing them.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +56,9 @@ class AtariBatch:
         self.blow_ups = 0
         self._film, self._rng, self._threads = film, rng, threads
         self._emulators = self._new_emulators()
-        self._time = self._failed = 0
+        self._time = 0
+        self._failed = np.zeros(environments, np.int64)
+        """How often in a row each emulator has."""
         self._seeds, self._games, self._lengths = np.zeros((3, environments), np.int64)
         self._played = np.zeros((environments, GAME_STEPS), np.uint8)
         self._scores, self._returns = np.zeros((2, environments))
@@ -76,10 +82,43 @@ class AtariBatch:
     def _begin(self) -> None:
         """New games in all, and stacks of their first picture."""
         self._games[:] = _GAMES_A_SEED
-        views = self._start(np.arange(self.count))
+        views = self._new_games(np.arange(self.count))
         first = self._blanked(views.gray)
         self.observations = np.repeat(first[:, None], STACK, axis=1).reshape(self.count, -1)
         self._take_pictures(views)
+
+    def _new_games(self, rows: Rows, in_new: bool = False) -> Views:
+        """New games in these, `in_new` emulators all; and where one fails in that, again in a new one.
+
+        UserError where that goes on.
+        """
+        while True:
+            try:
+                if in_new:
+                    self._emulators = self._new_emulators()
+                views = self._start(rows)
+            except RuntimeError as error:
+                rows, in_new = self._lost(dict.fromkeys(range(self.count), error)), True
+                continue
+            if not views.failures:
+                return views
+            rows, in_new = self._lost(views.failures), False
+
+    def _lost(self, failures: Mapping[int, RuntimeError]) -> Rows:
+        """Where a game is lost, to begin anew from a seed; nothing of the old is reported. UserError where it is no
+        accident any more."""
+        rows = np.array(sorted(failures), np.int64)
+        if not rows.size:
+            return rows
+        self.blow_ups += 1
+        self._failed[rows] += 1
+        self._games[rows] = _GAMES_A_SEED
+        error = failures[int(rows[0])]
+        if self._failed.max() >= _FAILURES:
+            raise UserError(f"The emulator of {self.task.title} keeps failing: {error}.") from error
+        games = "a new game begins" if len(rows) == 1 else f"{len(rows)} new games begin"
+        log.warning("The emulator of %s failed (%s): %s.", self.task.title, error, games)
+        return rows
 
     def _start(self, rows: Rows) -> Views:
         """New games in these."""
@@ -87,59 +126,51 @@ class AtariBatch:
         self._lengths[rows], self._scores[rows], self._returns[rows], self._sums[rows] = 0, 0, 0, 0
         seeded = rows[self._games[rows] >= _GAMES_A_SEED]
         others = rows[self._games[rows] < _GAMES_A_SEED]
+        failures: dict[int, RuntimeError] = {}
         if others.size:
             views = self._emulators.start(others)
+            failures |= views.failures
         if seeded.size:
             self._games[seeded] = 0
             self._seeds[seeded] = self._rng.integers(_SEEDS, size=len(seeded))
             views = self._emulators.start(seeded, self._seeds[seeded])
+            failures |= views.failures
         self._lives = views.lives
-        return views
+        return replace(views, failures=failures)
 
     def step(self, actions: Float32) -> Step:
         """actions (N, a): the largest is taken. No step ever ends an episode."""
         chosen = actions.argmax(axis=1)
-        shot = self._shot(chosen)
         self._time += 1
-        if shot is None:
-            return self._mended()
+        try:
+            shot = self._emulators.step(chosen)
+        except RuntimeError as error:
+            return self._all_lost(error)
+        lost = self._lost(shot.views.failures)
+        self._failed[np.setdiff1d(np.arange(self.count), lost)] = 0
         self._played[np.arange(self.count), self._lengths] = chosen
         self._lengths += 1
         rewards = self._rewards(shot)
+        rewards[lost] = 0
         views, self._lives = shot.views, shot.views.lives
         ended = np.flatnonzero(shot.over | shot.cut)
         finished = [self._finish(int(row)) for row in ended]
-        if ended.size:
-            views = self._start(ended)
+        if (over := np.union1d(ended, lost)).size:
+            views = self._new_games(over)
         self._look(views)
         return self._step(rewards, finished, ended)
 
-    def _step(
-        self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows, failed: bool = False
-    ) -> Step:
+    def _step(self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows) -> Step:
         never, none = np.zeros(self.count, np.bool_), self.observations[:0]
-        return Step(self.observations, rewards, never, none, finished, rows, np.full(self.count, failed))
+        blown = self._lengths == 0
+        blown[rows] = False  # these games have ended, and not been lost
+        return Step(self.observations, rewards, never, none, finished, rows, blown)
 
-    def _shot(self, actions: Rows) -> Shot | None:
-        """None where an emulator has failed; UserError where it does so again and again."""
-        try:
-            shot = self._emulators.step(actions)
-        except RuntimeError as error:
-            self._failed += 1
-            if self._failed == _FAILURES:
-                raise UserError(f"The emulator of {self.task.title} keeps failing: {error}.") from error
-            log.warning("The emulator of %s failed (%s): new games begin.", self.task.title, error)
-            return None
-        self._failed = 0
-        return shot
-
-    def _mended(self) -> Step:
-        """It isn't told which of them failed: all get a new emulator and a new game, and report none of the old."""
-        self.blow_ups += 1
-        self._emulators = self._new_emulators()
-        self._games[:] = _GAMES_A_SEED
-        self._look(self._start(np.arange(self.count)))
-        return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64), failed=True)
+    def _all_lost(self, error: RuntimeError) -> Step:
+        """It isn't told which of them failed."""
+        rows = self._lost(dict.fromkeys(range(self.count), error))
+        self._look(self._new_games(rows, in_new=True))
+        return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64))
 
     def _rewards(self, shot: Shot) -> Float32:
         lost = shot.over | (shot.views.lives < self._lives)
@@ -203,14 +234,21 @@ class AtariBatch:
                 views = self._begun_again(fresh)
             if step < steps:
                 actions = np.where(begun < 0, 0, played[np.arange(self.count), begun.clip(0)]).astype(np.int64)
-                views = self._emulators.step(actions).views
+                views = _sound(self._emulators.step(actions).views)
         self._lives = views.lives
         self.observations = arrays["stacks"].copy()
         self._take_pictures(views)
 
     def _begun_again(self, rows: Rows) -> Views:
         """The present games of these, at their start."""
-        begun = self._emulators.start(rows, self._seeds[rows])
+        begun = _sound(self._emulators.start(rows, self._seeds[rows]))
         for game in range(1, int(self._games[rows].max()) + 1):
-            begun = self._emulators.start(rows[self._games[rows] >= game])
+            begun = _sound(self._emulators.start(rows[self._games[rows] >= game]))
         return begun
+
+
+def _sound(views: Views) -> Views:
+    """Raises what an emulator failed of: while games are played again, a new one would not be the one that was kept."""
+    for error in views.failures.values():
+        raise error
+    return views

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,11 +30,13 @@ class Views:
     in every other frame only (Mnih et al. 2015).
 
     gray (N, 84, 84): luminance, made smaller; colour (F, 210, 160, 3) RGB, of the first F emulators
+    failures: emulator -> what it failed of in this call; it has given way to a new one, which is to be started
     """
 
     gray: Pixels
     colour: Pixels
     lives: Rows
+    failures: Mapping[int, RuntimeError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Shot:
 
 
 class Emulators(Protocol):
+    """Either call raises RuntimeError where an emulator fails and it can't be told which: none is of use any more."""
+
     count: int
     actions: int
     """How many the game has: its smallest set."""
@@ -92,7 +98,10 @@ def rom(task: AtariTask) -> Path:
 
 
 class VectorEmulators:
-    """ale-py's own, in C++ threads. They give gray or colour: those that are seen in colour are played twice, alike."""
+    """ale-py's own, in C++ threads. They give gray or colour: those that are seen in colour are played twice, alike.
+
+    ale-py does not tell which of them has failed, so one that fails takes all others along.
+    """
 
     def __init__(self, game: str, count: int, threads: int, in_colour: int = 0) -> None:
         self.count = count
@@ -145,36 +154,58 @@ def _restart(games: ale_py.AtariVectorEnv, rows: Rows, seeds: Rows | None) -> An
 
 
 class InterfaceEmulators:
-    """One after the other, for the console's memory, which the vector environment doesn't give. They use one core."""
+    """One after the other, for the console's memory, which the vector environment doesn't give. They use one core.
+
+    One that fails is replaced, and the others go on.
+    """
 
     def __init__(self, path: Path, count: int, in_colour: int = 0) -> None:
         self.count = count
+        self._path = path
         self._games = [interface(path) for _ in range(count)]
         self._waits = [np.random.default_rng() for _ in range(count)]
         self._set = self._games[0].getMinimalActionSet()
         self.actions = len(self._set)
         self._gray = np.zeros((count, SIDE, SIDE), np.uint8)
         self._pictures = np.zeros((in_colour, HEIGHT, WIDTH, 3), np.uint8)
+        self._points, self._lives = np.zeros((2, count), np.int64)
+        self._over, self._cut = np.zeros((2, count), np.bool_)
+        self._memory = np.zeros((count, self._games[0].getRAMSize()), np.uint8)
+        self._failures: dict[int, RuntimeError] = {}
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
-        for number, row in enumerate(rows):
-            game = self._games[row]
-            if seeds is not None:
-                self._waits[row] = np.random.default_rng(seeds[number])
-            game.reset_game()
-            for _ in range(self._waits[row].integers(NO_OPS + 1)):
-                game.act(ale_py.Action.NOOP)
-            self._look(row, [game.getScreenGrayscale()], [game.getScreenRGB()])
+        if seeds is not None:
+            for row, seed in zip(rows, seeds, strict=True):
+                self._waits[row] = np.random.default_rng(seed)
+        for row in rows.tolist():
+            with self._replaced_if_it_fails(row):
+                self._begin(row)
         return self._views()
 
     def step(self, actions: Rows) -> Shot:
-        points = np.array([self._advance(row, self._set[action]) for row, action in enumerate(actions)], np.int64)
-        over = np.array([game.game_over(with_truncation=False) for game in self._games])
-        cut = np.array([game.game_truncated() for game in self._games])
-        memory = np.stack([game.getRAM() for game in self._games])
-        return Shot(self._views(), points, over, cut, memory)
+        self._points[:], self._over[:], self._cut[:] = 0, False, False
+        for row, action in enumerate(actions):
+            with self._replaced_if_it_fails(row):
+                self._advance(row, self._set[action])
+        over, cut = self._over.copy(), self._cut.copy()
+        return Shot(self._views(), self._points.copy(), over, cut, self._memory.copy())
 
-    def _advance(self, row: int, action: ale_py.Action) -> int:
+    @contextmanager
+    def _replaced_if_it_fails(self, row: int) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            self._failures[row] = error
+            self._games[row] = interface(self._path)
+
+    def _begin(self, row: int) -> None:
+        game = self._games[row]
+        game.reset_game()
+        for _ in range(self._waits[row].integers(NO_OPS + 1)):
+            game.act(ale_py.Action.NOOP)
+        self._look(row, [game.getScreenGrayscale()], [game.getScreenRGB()])
+
+    def _advance(self, row: int, action: ale_py.Action) -> None:
         game, points = self._games[row], 0
         gray, colour = [], []
         for frame in range(FRAME_SKIP):
@@ -184,17 +215,19 @@ class InterfaceEmulators:
                 if row < len(self._pictures):
                     colour.append(game.getScreenRGB())
         self._look(row, gray, colour)
-        return points
+        self._memory[row] = game.getRAM()
+        self._points[row] = points
+        self._over[row], self._cut[row] = game.game_over(with_truncation=False), game.game_truncated()
 
     def _look(self, row: int, gray: list[Pixels], colour: list[Pixels]) -> None:
         self._gray[row] = cv2.resize(np.maximum(gray[0], gray[-1]), (SIDE, SIDE), interpolation=cv2.INTER_AREA)
         if row < len(self._pictures):
             self._pictures[row] = np.maximum(colour[0], colour[-1])
+        self._lives[row] = self._games[row].lives()
 
     def _views(self) -> Views:
-        return Views(
-            self._gray.copy(), self._pictures.copy(), np.array([game.lives() for game in self._games], np.int64)
-        )
+        failures, self._failures = self._failures, {}
+        return Views(self._gray.copy(), self._pictures.copy(), self._lives.copy(), failures)
 
 
 def interface(path: Path) -> ale_py.ALEInterface:

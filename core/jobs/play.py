@@ -28,7 +28,7 @@ class PlayJob:
         task = find(config.task)
         if not isinstance(task, AtariTask):
             raise UserError(f"{task.title} can't be played: it is no game.")
-        self._game = interface(rom(task))
+        self._game, self._turned = interface(rom(task)), task.turned
         self._controls = ControlsHeld()
         self._score = 0
 
@@ -49,7 +49,7 @@ class PlayJob:
             self._score = 0
         frames = []
         for _ in range(FRAMES_SHOWN_AT_ONCE):
-            self._score += self._game.act(action(self._controls))
+            self._score += self._game.act(action(self._controls, self._turned))
             frames.append(self._game.getScreenRGB())
         return GameShown(np.maximum(*frames), self._score, self._game.lives())
 
@@ -60,8 +60,10 @@ class PlayJob:
         """Nothing outlives a game."""
 
 
-def action(held: ControlsHeld) -> ale_py.Action:
-    """What the joystick does; opposite directions cancel each other."""
+def action(held: ControlsHeld, turned: bool = False) -> ale_py.Action:
+    """What the joystick does; opposite directions cancel each other. turned: see AtariTask."""
+    if turned:
+        held = ControlsHeld(left=held.left or held.down, right=held.right or held.up, fire=held.fire)
     names = ("UP" if held.up else "DOWN") if held.up != held.down else ""
     names += ("LEFT" if held.left else "RIGHT") if held.left != held.right else ""
     names += "FIRE" if held.fire else ""

@@ -99,6 +99,10 @@ class AtariTask(Task):
 
     game: str
     """As ale-py calls it."""
+    controls: str
+    """What each key does for a person who plays it: the arrows, Space; the others do nothing."""
+    turned: bool = False
+    """Whether what the joystick calls right is up on the screen, and left is down."""
     blanked: tuple[Box, ...]
     """What tells the score: black in all pictures, those for the networks and those for the person (A.2)."""
     penalty: float = 1.0
@@ -172,6 +176,7 @@ BEAM_RIDER = AtariTask(
     title="Beam Rider",
     instruction=f"Choose the clip in which it shoots more enemy ships and is not hit itself. {_BAD_END}",
     game="beam_rider",
+    controls="← → move the ship      Space fires the laser      ↑ fires one of three torpedoes",
     sizes=(PIXELS, 9),
     blanked=(Box(8, 30, 56, 112), Box(31, 41, 16, 36)),  # score and sector; enemy ships left
     presets=PRESETS,
@@ -184,6 +189,7 @@ BREAKOUT = AtariTask(
         " the paddle is bad."
     ),
     game="breakout",
+    controls="← → move the paddle      Space serves the ball",
     sizes=(PIXELS, 4),
     blanked=(Box(4, 16, 32, 84),),
     presets=PRESETS,
@@ -193,6 +199,7 @@ ENDURO = AtariTask(
     title="Enduro",
     instruction="Choose the clip in which the white car at the bottom overtakes more cars, and is overtaken by fewer.",
     game="enduro",
+    controls="Space is the accelerator: hold it      ← → steer      ↓ brakes",
     sizes=(PIXELS, 9),
     blanked=(Box(160, 192, 46, 114),),  # speedometer, day, and cars to pass
     presets=PRESETS,
@@ -205,6 +212,8 @@ PONG = AtariTask(
         " it past the green paddle is bad."
     ),
     game="pong",
+    controls="↑ ↓ move the paddle, as → ← do      Space, held as it hits the ball, sends that back twice as fast",
+    turned=True,
     sizes=(PIXELS, 6),
     blanked=(Box(0, 24, 0, 160),),
     penalty=0.0,
@@ -227,6 +236,7 @@ QBERT = AtariTask(
         "Choose the clip in which more blocks change colour. Jumping off the side, or into an enemy, is very bad."
     ),
     game="qbert",
+    controls="It jumps: → down and right      ↓ down and left      ↑ up and right      ← up and left",
     sizes=(PIXELS, 6),
     blanked=(Box(5, 15, 32, 74),),
     presets=PRESETS,
@@ -239,6 +249,7 @@ SEAQUEST = AtariTask(
         " or running out of air, is very bad."
     ),
     game="seaquest",
+    controls="← → ↑ ↓ steer the submarine      Space shoots      It takes in air at the surface",
     sizes=(PIXELS, 18),
     blanked=(Box(8, 18, 56, 106),),
     presets=PRESETS,
@@ -248,6 +259,7 @@ SPACE_INVADERS = AtariTask(
     title="Space Invaders",
     instruction=f"Choose the clip in which the ship at the bottom shoots more invaders and is not shot. {_BAD_END}",
     game="space_invaders",
+    controls="← → move the ship      Space shoots",
     sizes=(PIXELS, 6),
     blanked=(Box(9, 21, 0, 160),),  # the mothership too, which flies where the score stands
     presets=PRESETS,
@@ -260,6 +272,7 @@ ENDURO_EVEN = AtariTask(
         " overtaken. With no cars around it does well too."
     ),
     game="enduro",
+    controls=ENDURO.controls,
     sizes=(PIXELS, 9),
     blanked=ENDURO.blanked,
     reward=pace,

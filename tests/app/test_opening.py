@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.opening import fresh_folder, new_config, opened, parsed
+from app.controller import _for_window
+from app.opening import fresh_folder, new_config, opened, parsed, session_config
 from core import machine
 from core.errors import UserError
 from core.queries import scheduled
@@ -24,6 +25,12 @@ def test_its_labels_are_due_over_the_steps_of_the_task() -> None:
     config = new_config(parsed(["--labels", "50"]))
     assert config.query.horizon == find("hopper-backflip").presets["steps"]
     assert scheduled(config.query.horizon, config) == 50
+
+
+def test_pong_has_its_labels_asked_before_the_steps_of_the_task_are_over() -> None:
+    config = new_config(parsed(["--task", "pong"]))
+    assert config.query.horizon == find("pong").presets["query.horizon"] < find("pong").presets["steps"]
+    assert scheduled(config.query.horizon, config) == config.labels
 
 
 @pytest.mark.parametrize(("labels", "first"), [(20, 6), (700, 30), (100, 30), (1000, 30)])
@@ -78,3 +85,11 @@ def test_a_game_in_the_window_asks_for_more_memory_new_or_opened(
             opened(parsed(["--session", str(tmp_path / folder), "--task", "pong"]))
     assert not (tmp_path / "new").exists()
     Session.open(tmp_path / "kept").close()  # it is not locked
+
+
+@pytest.mark.parametrize(("task", "given", "pool"), [("pong", 1024, 256), ("pong", 100, 100), ("walker", 1024, 1024)])
+def test_where_clips_must_be_filmed_the_pool_holds_no_more_than_the_latest(task: str, given: int, pool: int) -> None:
+    config = session_config(task, {"query.pool": given})
+    taught = _for_window(config)
+    assert (config.query.pool, taught.query.pool) == (given, pool)
+    assert taught.rollout.filmed == 4

@@ -109,7 +109,8 @@ def test_the_score_is_shown_as_it_is_the_persons_own(
     picture(window, "play-starting")
     engine["play"].play(shown(42, 2))
     qtbot.waitUntil(lambda: "Score 42" in window.score.text())
-    assert "Lives 2" in window.score.text() and "Esc" in window.told.text()
+    assert "Lives 2" in window.score.text()
+    assert window.told.text() == "← → move the paddle      Space serves the ball      Esc leaves"
     image = window.screen_.grab().toImage()
     ratio = image.height() / window.screen_.height()
     assert image.pixelColor(image.width() // 2, round(50 / 210 * window.screen_.height() * ratio)).red() == 200
@@ -154,7 +155,8 @@ def test_a_game_that_dies_is_told_of(
 
 def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[..., Face], picture: Picture) -> None:
     face = open_face(task="breakout")
-    assert face.window.play_button.isVisible()
+    assert face.window.play_button.isVisible() and "five minutes" in face.window.play_button.toolTip()
+    assert face.window.play_advice.isVisible() and "five minutes" in face.window.play_advice.text()
     picture(face.window, "play-offered")
     QTest.mouseClick(face.window.play_button, Qt.MouseButton.LeftButton)
     opened = face.window.playing.window
@@ -162,7 +164,7 @@ def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[...,
 
 
 def test_it_is_not_offered_for_robots_that_no_keys_could_steer(face: Face) -> None:
-    assert not face.window.play_button.isVisible()
+    assert not face.window.play_button.isVisible() and not face.window.play_advice.isVisible()
     face.press(Qt.Key.Key_F5)
     assert face.window.playing.window is None
     assert "nobody could steer the motors" in face.window.banner.text.text()
@@ -204,6 +206,19 @@ def test_a_game_that_is_opened_while_the_session_closes_ends_with_it(
         face.press(Qt.Key.Key_F5)
         assert face.controller.state == State.STOPPING and face.window.playing.window is not None
     assert face.engine["play"].stopped and face.window.playing.window is None
+
+
+@pytest.mark.parametrize("task", ["pong", "qbert"])
+def test_what_the_keys_do_is_told_in_full(engine: Engine, qtbot: QtBot, picture: Picture, task: str) -> None:
+    playing = Playing(Config(task=task), engine)
+    playing.open()
+    window = playing.window
+    assert window is not None
+    engine["play"].play(shown())
+    qtbot.waitUntil(lambda: "Esc leaves" in window.told.text())
+    assert window.told.height() >= window.told.heightForWidth(window.told.width())
+    picture(window, f"play-{task}")
+    playing.close()
 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:

@@ -30,5 +30,5 @@ class _Raising:
 def child(pipe: Connection, spec: JobSpec, error: Exception) -> None:
     jobs = importlib.import_module("core.jobs")
     build = jobs.build
-    vars(jobs)["build"] = lambda wanted: _Raising(build(wanted), error)
+    vars(jobs)["build"] = lambda *wanted: _Raising(build(*wanted), error)
     processes._child(pipe, spec)

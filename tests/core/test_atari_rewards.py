@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
+import ale_py
 import numpy as np
 import pytest
 
@@ -23,13 +25,17 @@ Told = tuple[list[int], list[int], list[bool]]
 class Scripted:
     """Two emulators, which fail where the script has no more, or an error."""
 
-    def __init__(self, script: Iterator[Told | Exception]) -> None:
+    def __init__(self, script: Iterator[Told | Exception], refused: tuple[int, ...] = ()) -> None:
         self.count, self.actions = 2, 3
         self.started: list[tuple[int, ...]] = []
+        self.refused = refused
+        """Which of the starts fail, counted from 1."""
         self._script = script
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
         self.started.append(tuple(rows.tolist()))
+        if self.refused and len(self.started) in self.refused:
+            raise RuntimeError("no start")
         return views(200, [3, 3])
 
     def step(self, actions: Rows) -> Shot:
@@ -46,9 +52,9 @@ def views(shade: int, lives: list[int]) -> Views:
 
 
 def played(
-    monkeypatch: pytest.MonkeyPatch, name: str, *script: Told | Exception
+    monkeypatch: pytest.MonkeyPatch, name: str, *script: Told | Exception, refused: tuple[int, ...] = ()
 ) -> tuple[AtariBatch, Scripted, list[Step]]:
-    fake = Scripted(iter(script))
+    fake = Scripted(iter(script), refused)
     monkeypatch.setattr(atari_module, "emulators", lambda *_: fake)
     task = find(name)
     assert isinstance(task, AtariTask)
@@ -105,3 +111,74 @@ def test_an_emulator_that_keeps_failing_is_told_of(
     failures = [RuntimeError("bad opcode")] * 3
     with caplog.at_level(logging.CRITICAL), pytest.raises(UserError, match="Seaquest keeps failing: bad opcode"):
         played(monkeypatch, "seaquest", *failures)
+
+
+def test_a_new_game_that_fails_to_start_starts_in_new_emulators_and_the_old_one_is_reported(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    end: Told = ([5, 0], [3, 3], [True, False])
+    with caplog.at_level(logging.CRITICAL):
+        env, fake, (step,) = played(monkeypatch, "seaquest", end, refused=(2, 3))
+    assert fake.started == [(0, 1), (0,), (0, 1), (0, 1)] and env.blow_ups == 2
+    assert [score for score, _ in step.finished] == [5] and step.true_rewards.tolist() == [0, 0]
+    assert env._lengths.tolist() == [0, 0] and step.blown.tolist() == [False, True]
+
+
+def test_new_games_that_never_start_are_told_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.CRITICAL), pytest.raises(UserError, match="Seaquest keeps failing: no start"):
+        played(monkeypatch, "seaquest", RuntimeError("bad opcode"), refused=tuple(range(2, 9)))
+    with caplog.at_level(logging.CRITICAL), pytest.raises(UserError, match="Seaquest keeps failing: no start"):
+        played(monkeypatch, "seaquest", refused=tuple(range(1, 9)))
+
+
+class Failing:
+    """An emulator that fails in its next call of one kind."""
+
+    def __init__(self, game: ale_py.ALEInterface, call: str) -> None:
+        self._game, self._call = game, call
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._call:
+            raise RuntimeError("bad opcode")
+        return getattr(self._game, name)
+
+
+@pytest.mark.parametrize("call", ["act", "getRAM"])
+def test_where_it_is_known_which_has_failed_the_other_games_go_on(caplog: pytest.LogCaptureFixture, call: str) -> None:
+    env, undisturbed = even_batch(), even_batch()
+    gas = np.eye(9, dtype=np.float32)[[1, 1, 1]]
+    for _ in range(3):
+        env.step(gas), undisturbed.step(gas)
+    seeds = env._seeds.copy()
+    env._emulators._games[1] = Failing(env._emulators._games[1], call)  # type: ignore[attr-defined]
+    with caplog.at_level(logging.CRITICAL):
+        step = env.step(gas)
+    expected = undisturbed.step(gas)
+    assert env.blow_ups == 1 and env._lengths.tolist() == [4, 0, 4] and step.true_rewards[1] == 0
+    assert step.blown.tolist() == [False, True, False]
+    for row in (0, 2):
+        assert (step.observations[row] == expected.observations[row]).all() and env._seeds[row] == seeds[row]
+    assert env._seeds[1] != seeds[1] and env._failed.tolist() == [0, 1, 0]
+    env.step(gas)
+    assert env._failed.tolist() == [0, 0, 0]
+
+
+def test_an_emulator_that_fails_to_start_a_game_gives_way_to_a_new_one_and_the_others_go_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    env = even_batch()
+    env.step(np.eye(9, dtype=np.float32)[[1, 1, 1]])
+    env._emulators._games[2] = Failing(env._emulators._games[2], "reset_game")  # type: ignore[attr-defined]
+    with caplog.at_level(logging.CRITICAL):
+        env._new_games(np.array([2]))
+    assert env.blow_ups == 1 and env._lengths.tolist() == [1, 1, 0]
+    env.step(np.eye(9, dtype=np.float32)[[1, 1, 1]])
+    assert env._lengths.tolist() == [2, 2, 1]
+
+
+def even_batch() -> AtariBatch:
+    task = find("enduro-even")
+    assert isinstance(task, AtariTask)
+    return AtariBatch(task, 3, np.random.default_rng(0))

@@ -11,7 +11,7 @@ import pytest
 from core import pictures
 from core.config import Config, replaced
 from core.errors import UserError
-from core.footprint import _COLOURED, require_bearable
+from core.footprint import _COLOURED, FILMED_POOL, require_bearable
 from core.session import Session
 from core.tasks import find
 
@@ -19,6 +19,8 @@ ABSURD = [
     ({"rollout__environments": 16384, "rollout__steps": 2}, "rollout.environments"),
     ({"rollout__environments": 16, "query__segment_steps": 1000}, "query.segment_steps"),
     ({"rollout__environments": 16, "rollout__steps": 100_000}, "rollout.steps"),
+    ({"query__segment_steps": 250, "rollout__filmed": 4}, "query.pool"),
+    ({"query__segment_steps": 500, "query__pool": 2048}, "query.pool"),
 ]
 
 
@@ -50,3 +52,9 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
 
 def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
     assert _COLOURED == pictures.ROW
+
+
+def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:
+    config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
+    require_bearable(config, find("pong"))
+    require_bearable(replaced(config, rollout__filmed=4, query__pool=FILMED_POOL), find("pong"))

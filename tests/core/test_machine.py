@@ -57,8 +57,8 @@ def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, mo
 
 
 def test_a_game_needs_more_room_than_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=599_000_000))
-    with pytest.raises(UserError, match="^Only 599 MB are free .* needs 600: make room there"):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=899_000_000))
+    with pytest.raises(UserError, match="^Only 899 MB are free .* needs 900: make room there"):
         Session.create(tmp_path / "game", tiny(task="pong"))
     Session.create(tmp_path / "robot", tiny()).close()
 

@@ -10,6 +10,10 @@ from core.config import Config
 from core.errors import UserError
 from core.events import ControlsHeld, GameShown
 from core.jobs.play import PlayJob, action
+from core.tasks.atari import GAMES, AtariTask
+
+KEYS = {"←": "left", "→": "right", "↑": "up", "↓": "down", "Space": "fire"}
+"""As a game's controls name them -> as ControlsHeld does."""
 
 
 @pytest.mark.parametrize(
@@ -25,6 +29,68 @@ from core.jobs.play import PlayJob, action
 )
 def test_controls_are_a_joystick(held: ControlsHeld, name: str) -> None:
     assert action(held) == ale_py.Action.__members__[name]
+
+
+@pytest.mark.parametrize("task", GAMES, ids=[task.name for task in GAMES])
+def test_the_keys_that_are_named_change_what_the_game_does_and_the_others_do_not(task: AtariTask) -> None:
+    job = PlayJob(Config(task=task.name))
+    rng = np.random.default_rng(0)
+    works: set[str] = set()
+    for moment in range(30):
+        hold(job, {str(rng.choice([*KEYS.values()])): True}, shown=10)
+        if moment > 5:  # before, any key may begin the game
+            works |= {key for key in KEYS.values() if changes(job, key)}
+    named = {key for symbol, key in KEYS.items() if symbol in task.controls}
+    assert works == named - ({"fire"} if task.name == "pong" else set())  # of that the next but one tells
+
+
+def changes(job: PlayJob, key: str) -> bool:
+    """Whether the game looks otherwise within 20 frames of this key than of none. It then stands where it stood."""
+    before = job._game.cloneState()
+    seen = []
+    for held in ({}, {key: True}):
+        seen.append(hold(job, held, shown=10))
+        job._game.restoreState(before)
+    return bool((seen[0] != seen[1]).any())
+
+
+def hold(job: PlayJob, held: dict[str, bool], shown: int) -> np.ndarray:
+    job.receive(ControlsHeld(**held))
+    return np.stack([job._shown().pixels for _ in range(shown)])
+
+
+def test_the_arrow_that_points_up_moves_the_paddle_of_pong_up_and_the_other_down() -> None:
+    job = PlayJob(Config(task="pong"))
+    hold(job, {}, shown=20)
+    heights = []
+    for key in ("down", "up", "down"):
+        green = (hold(job, {key: True}, shown=15)[-1][34:194] == (92, 186, 92)).all(axis=-1)
+        heights.append(float(np.flatnonzero(green.any(axis=1)).mean()))
+    assert heights[0] > heights[1] + 30 and heights[2] > heights[1] + 30
+
+
+def test_in_pong_space_held_at_the_hit_sends_the_ball_back_twice_as_fast() -> None:
+    speeds = {fire: return_speed(fire) for fire in (False, True)}
+    assert speeds == {False: 2.0, True: 4.0}
+
+
+def return_speed(fire: bool) -> float:
+    """Columns that the ball flies in two frames after the first hit of a paddle that follows it."""
+    job = PlayJob(Config(task="pong"))
+    before, key = np.nan, {}
+    towards = False
+    for _ in range(600):
+        red = hold(job, {**key, "fire": fire}, shown=1)[0][34:194, :, 0]
+        ball, paddle = np.argwhere(red == 236), np.argwhere(red == 92)
+        if len(ball) and len(paddle):
+            off = float(ball[:, 0].mean() - paddle[:, 0].mean())
+            key = {"down": True} if off > 4 else {"up": True} if off < -4 else {}
+            column = float(ball[:, 1].max())
+            if towards and before - column > 1 and before < 135:
+                return before - column
+            towards |= column > 135
+            before = column
+    raise AssertionError("the ball was never hit")
 
 
 def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> None:

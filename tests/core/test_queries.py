@@ -56,6 +56,8 @@ def test_a_session_without_end_spreads_its_labels_over_its_horizon() -> None:
     assert [scheduled(t, session) for t in (0, 2_000_000, TOTAL, 10**12)] == [
         labels_due(t, 700, TOTAL, schedule()) for t in (0, 2_000_000, TOTAL, TOTAL)
     ]
+    short = replaced(session, steps=TOTAL // 2)
+    assert scheduled(TOTAL // 2, short) == 700 and short.planned_steps == TOTAL // 2
     endless, plain = replaced(session, query__horizon=0), replaced(session, steps=TOTAL, query__horizon=0)
     assert scheduled(TOTAL, endless) < 400 and scheduled(TOTAL, plain) == 700
 
