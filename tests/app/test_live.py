@@ -323,7 +323,7 @@ def test_a_reopened_session_tells_the_clips_job_of_its_reward(
     first = open_face()
     states = {name: JobState({"reward_mean": rewards(1, 2), "x": rewards(3)}, {"n": 1}) for name in JOBS}
     first.controller.session.save(7, states)
-    monkeypatch.setattr(type(first.controller.checkpoints), "request", lambda self: False)
+    monkeypatch.setattr(type(first.controller.checkpoints), "request", lambda self, lost=(): False)
     first.close()
     again = open_face()
     qtbot.waitUntil(lambda: len(again.engine["clips"].got(RewardPublished)) == 1)
