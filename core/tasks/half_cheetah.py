@@ -49,6 +49,11 @@ def on_one_leg(physics: Physics) -> Float64:
     return (foot & (clearance(physics) > _OFF_THE_FLOOR)).astype(np.float64)
 
 
+def in_flight(physics: Physics) -> Float64:
+    """(N,) 1 where nothing touches the floor: with the share on one leg it tells what else does."""
+    return (physics.heights.min(axis=1) > _OFF_THE_FLOOR).astype(np.float64)
+
+
 def running_on_one_leg(physics: Physics) -> Float64:
     """(N,) 1 where that is so while it moves forward."""
     return on_one_leg(physics) * (physics.forward_speed > 0)
@@ -86,7 +91,12 @@ HALF_CHEETAH_ONE_LEG = replace(
         "body) should stay off the ground. Standing on one leg is better than running on two."
     ),
     true_reward=one_leg_reward,
-    measure=averages(share_on_one_leg=on_one_leg, share_running_on_one_leg=running_on_one_leg, forward_speed=forward),
+    measure=averages(
+        share_on_one_leg=on_one_leg,
+        share_running_on_one_leg=running_on_one_leg,
+        share_in_flight=in_flight,
+        forward_speed=forward,
+    ),
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
     touch_points=(*_HIND, *_REST),
