@@ -86,7 +86,7 @@ class Checkpointer(QObject):
         Its number; 0 where nobody is left to ask, or a job has failed before anything was saved.
         """
         missing = set(JOBS) - set(self._crew.running) | set(JOBS) & set(lost)
-        asked = set(JOBS) - {name for lost in missing for name in TOGETHER[lost]}
+        asked = set(JOBS) - {name for job in missing for name in TOGETHER[job]}
         if not asked or missing and not self._any_saved:
             return 0
         self._number += 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from app.worker import JobWorker, MakeProcess
+from core import disk
 from core.config import Config
 from core.errors import summary
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested
@@ -93,5 +93,4 @@ class Films(QObject):
 
     def _clear_away(self) -> None:
         """A child that was ended by force can't do it itself."""
-        with contextlib.suppress(OSError):
-            self._target.with_name(f"{self._target.name}.part").unlink(missing_ok=True)
+        disk.clear_away(self._target.with_name(f"{self._target.name}.part"))

@@ -84,8 +84,7 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
         raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
     finally:
         for leftover in (part, copy):
-            with suppress(OSError):
-                leftover.unlink(missing_ok=True)
+            disk.clear_away(leftover)
 
 
 class _Watched(io.BufferedWriter):

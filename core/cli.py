@@ -257,8 +257,8 @@ def _reproduce(args: argparse.Namespace) -> None:
             yield progress.show
 
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
-    largest = any(find(name).pictures is not None for name in chosen[0])  # the runs come one after another
-    machine.require_memory(machine.headless_memory(largest))
+    pictured = any(find(name).pictures is not None for name in chosen[0])  # the runs come one after another
+    machine.require_memory(machine.headless_memory(pictured))
     print(figure(*chosen, args.steps, _settings(args.set), Path(args.out), shown), end="")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import json
 import os
@@ -42,8 +41,7 @@ def collect(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None
     except OSError as error:
         raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
     finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+        disk.clear_away(part)
 
 
 def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:

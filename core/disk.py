@@ -25,9 +25,20 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.replace(part, path)
         sync_folder(path.parent)
     except OSError as error:
-        with contextlib.suppress(OSError):  # half a file would only take room that is wanted
-            part.unlink(missing_ok=True)
+        clear_away(part)  # half a file would only take room that is wanted
         raise UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.") from error
+
+
+def clear_away(path: Path) -> None:
+    """Deletes what could not be finished. Where that fails too, it is the first failure that is told."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def require_new(path: Path, advice: str = "name a new one") -> None:
+    """UserError where there is something. Unlike Path.exists it raises nothing else: writing tells what is wrong."""
+    if os.path.exists(path):
+        raise UserError(f"{path} is there already: {advice}.")
 
 
 def require_empty(folder: Path) -> None:

@@ -60,8 +60,7 @@ def export_preferences(session: Session, folder: Path) -> tuple[int, int]:
     From a damaged store it takes what is whole. UserError where nothing can be read, or the folder can't be written,
     or where there is more than can be imported, unless the store is damaged: then this alone saves it.
     """
-    if os.path.exists(folder):  # unlike Path.exists it raises nothing: writing tells what is wrong
-        raise UserError(f"{folder} is there already: name a new one.")
+    disk.require_new(folder)
     kept, lost, damaged = _all_that_is_whole(session)
     segments = {s.id: s for k in kept for s in (k.preference.query.left, k.preference.query.right)}
     table = {

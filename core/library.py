@@ -87,8 +87,7 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
 
     tell: called with the share that is copied. UserError where another program has the session open, or it can't be.
     """
-    if os.path.exists(target):
-        raise UserError(f"{target} is there already: give the copy another name.")
+    disk.require_new(target, "give the copy another name")
     session = Session.open(source)
     try:
         with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=target.parent) as made:

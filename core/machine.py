@@ -14,7 +14,7 @@ from core.errors import UserError
 
 _ROBOT_MEMORY, _GAME_MEMORY = 600_000_000, 1_100_000_000
 WINDOW_MEMORY = 1_500_000_000
-"""Bytes that the window and its five children take after some minutes of teaching a robot."""
+"""Bytes that the window and its four children take after some minutes of teaching a robot."""
 GAME_WINDOW_MEMORY = WINDOW_MEMORY + _GAME_MEMORY - _ROBOT_MEMORY
 """The same for a task with pictures: what makes it more without a window makes it more with one. 3,000 answers, of two
 clips of 49 kB each, have 0.3 GB of it."""

@@ -242,8 +242,6 @@ class PreferenceStore:
 
     def salvage(self) -> tuple[list[Kept], int]:
         """Every answer that is whole, and how many are not. UserError where not even their numbers can be read."""
-        with self._plain_errors():
-            self._db.execute("SELECT MAX(preference) FROM seals").fetchone()
         found: list[Kept] = []
         lost = 0
         for key in seals.numbers(self._db):
@@ -253,6 +251,9 @@ class PreferenceStore:
                 lost += not whole
             except UserError:
                 lost += 1
+        if not found:  # is there none, or can none be read?
+            with self._plain_errors():
+                self._db.execute("SELECT MAX(preference) FROM seals").fetchone()
         return found, lost
 
     def _history(self, condition: str, *values: int) -> list[Kept]:

@@ -30,7 +30,7 @@ def read(path: Path) -> dict[str, Any]:
         return _checked(json.loads(path.read_bytes()))
     except OSError as error:
         raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise damaged(path) from error
 
 
@@ -39,7 +39,7 @@ def damaged(path: Path) -> UserError:
 
 
 def _checked(result: Any) -> dict[str, Any]:
-    """ValueError, TypeError or KeyError where it is no result."""
+    """ValueError, TypeError, KeyError or OverflowError where it is no result."""
     for name, kind in _KINDS.items():
         if not isinstance(result[name], kind) or isinstance(result[name], bool):
             raise ValueError(f"{name} is {result[name]!r:.40}")
@@ -55,7 +55,7 @@ def points(path: Path) -> Points:
     for line in path.read_text(errors="replace").splitlines():
         try:
             steps, value = _point(json.loads(line))
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             continue
         found[steps] = value
     return sorted(found.items())

@@ -136,8 +136,7 @@ class Session:
             disk.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
             lock.release()
-            with contextlib.suppress(OSError):  # or the folder would not be empty when there is room again
-                (folder / "lock").unlink(missing_ok=True)
+            disk.clear_away(folder / "lock")  # or the folder would not be empty when there is room again
             raise
         return Session(folder, config, lock)
 

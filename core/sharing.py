@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
+from core import disk
 from core.archive import export_session, import_session
-from core.errors import UserError
 from core.interchange import export_preferences, import_preferences
 from core.session import Session
 
 
 def export(args: argparse.Namespace) -> None:
     target = Path(args.file)
-    _require_new(target)
+    disk.require_new(target)
     session = Session.open(Path(args.session))
     try:
         export_session(session, target)
@@ -46,8 +45,3 @@ def _export_answers(args: argparse.Namespace) -> None:
 def _import_answers(args: argparse.Namespace) -> None:
     count = import_preferences(Path(args.source), Path(args.target))
     print(f"made {args.target} with {count} answers", file=sys.stderr)
-
-
-def _require_new(target: Path) -> None:
-    if os.path.exists(target):  # unlike Path.exists it raises nothing: writing tells what is wrong
-        raise UserError(f"{target} is there already: name a new one.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from av.error import FFmpegError
 
+from core import disk
 from core.errors import UserError
 from core.records import Frames
 
@@ -56,8 +56,7 @@ def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Call
     except (OSError, FFmpegError) as error:
         raise UserError(f"The video {path} can't be written ({error}): name another file.") from error
     finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+        disk.clear_away(part)
 
 
 def write_video(path: Path, frames: Frames) -> None:

@@ -59,7 +59,7 @@ _UNWANTED = (
 
 _TORCH_SOURCE = re.compile(r"torch/(?!(nn|jit|utils|optim|distributions)/)\w+/.*(?<!config)\.py")
 """Of torch, beside the compiled modules, only what it reads the source of: settings, and what may be scripted."""
-_OWN_LIBRARIES = re.compile(r"lib(python3|ssl|crypto|sqlite3|ffi|bz2|lzma|z|uuid|mpdec)[.\d-]*\.so")
+_OWN_LIBRARIES = re.compile(r"lib(python3[.\d]*|ssl|crypto|sqlite3|ffi|bz2|lzma|z|uuid|mpdec)(-[.\d]+)?\.so")
 """What Python itself is linked with, and may differ between systems."""
 
 

@@ -34,7 +34,7 @@ from core.tasks.gymnasium import GymTask
 log = logging.getLogger(__name__)
 Mask = npt.NDArray[np.bool_]
 _SEEDS = 2**31 - 1
-_FAILURES = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
+_BLOW_UP_WARNINGS = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _KEPT = ("ages", "first", "resting", "attempts", "returns")
 """What is known of each environment, beside what it has been given."""
 _MUJOCO_PIXELS = 240
@@ -235,7 +235,7 @@ def _made(task: GymTask, environments: int, pictured: bool) -> SyncVectorEnv[Any
 def _failed(env: gymnasium.Env[Any, Any]) -> bool:
     """MuJoCo starts a simulation that has failed anew by itself, in silence: only its warnings give that away."""
     data = getattr(env.unwrapped, "data", None)
-    return isinstance(data, mujoco.MjData) and any(data.warning[kind].number for kind in _FAILURES)
+    return isinstance(data, mujoco.MjData) and any(data.warning[kind].number for kind in _BLOW_UP_WARNINGS)
 
 
 def _check(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:

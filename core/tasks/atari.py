@@ -221,6 +221,7 @@ PONG = AtariTask(
         **PRESETS,
         "labels": 3000,
         "steps": 3_000_000,
+        # Not as in A.2, nor as the other games: with these it was seen to win.
         "query.first_share": 0.2,
         "query.horizon": 2_000_000,  # evenly until then: a point is seldom won before, and what that is worth not known
         "query.half_life": 2e6,

@@ -50,12 +50,12 @@ def on_one_leg(physics: Physics) -> Float64:
 
 
 def in_flight(physics: Physics) -> Float64:
-    """(N,) 1 where nothing touches the floor: with the share on one leg it tells what else does."""
+    """(N,) 1 where nothing touches the floor: what this and the share on one leg leave of the time, other parts do."""
     return (physics.heights.min(axis=1) > _OFF_THE_FLOOR).astype(np.float64)
 
 
 def running_on_one_leg(physics: Physics) -> Float64:
-    """(N,) 1 where that is so while it moves forward."""
+    """(N,) 1 where it is on one leg and moves forward."""
     return on_one_leg(physics) * (physics.forward_speed > 0)
 
 

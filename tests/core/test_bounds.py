@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.parallel import two_lanes
 from core.policy.ppo import PPO
 from tests.core.toys import ALGORITHMS, drifting, improved, one_step, optimiser
 
@@ -27,7 +28,8 @@ def test_ppo_pushes_no_action_further_than_the_clip(ratio: float, advantage: flo
     moved = replace(
         batch, log_probs=batch.log_probs - np.log(ratio), advantages=torch.full_like(batch.advantages, advantage)
     )
-    made._step(moved, torch.arange(64))
+    with two_lanes() as both:
+        made._step(moved, torch.arange(64), both)
     assert bool(made._gradient[: made.network.policy_size].any()) == pushes
 
 

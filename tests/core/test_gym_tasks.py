@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import gymnasium
 import numpy as np
@@ -34,50 +33,10 @@ from core.session import Session
 from core.tasks import find
 from core.tasks.gymnasium import GymTask
 from tests.core.builders import tiny
+from tests.core.gym_toys import NUMBERS, Walk
 
 STEADY = Film(1, 10**6)
 """The first environment, all the time."""
-NUMBERS = Box(-10, 10, (2,), np.float64)
-
-
-class Walk(gymnasium.Env[Any, Any]):
-    """Counts its steps; an attempt ends after `life` of them. The reward is the first number of the action."""
-
-    metadata = {"render_modes": ["rgb_array"]}
-
-    def __init__(
-        self,
-        render_mode: str | None = None,
-        life: int = 1000,
-        seen: Any = NUMBERS,
-        done: Any = Box(np.float32([-2.0, 0.0]), np.float32([2.0, 10.0])),  # noqa: B008 - never changed
-        fails_at: int = -1,
-        nan_at: int = -1,
-        fortune_at: int = -1,
-        moody: bool = False,
-    ) -> None:
-        self.render_mode, self.observation_space, self.action_space = render_mode, seen, done
-        self._life, self._fails_at, self._nan_at, self._fortune_at = life, fails_at, nan_at, fortune_at
-        self._age, self._luck, self._moody = 0, 0.0, moody
-
-    def reset(self, **given: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        super().reset(seed=given.get("seed"))
-        self._age, self._luck = 0, uuid4().int % 1000 if self._moody else self.np_random.uniform()
-        return self._seen(), {}
-
-    def _seen(self) -> np.ndarray:
-        return np.array([np.nan if self._age == self._nan_at else self._age, self._luck])
-
-    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        if self._age == self._fails_at:
-            raise RuntimeError("the wheels came off")
-        self._age += 1
-        reward = 1e39 if self._age == self._fortune_at else float(np.ravel(action)[0])
-        return self._seen(), reward, self._age >= self._life, False, {}
-
-    def render(self) -> np.ndarray:
-        """The brighter, the older."""
-        return np.full((60, 90, 3), min(250, 10 * self._age), np.uint8)
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ def raw(seed: int, shape: tuple[int, ...] = BATCH, scale: float = 3.0) -> np.nda
 def test_a_large_batch_is_normalised_by_itself() -> None:
     recent = Recent(2)
     recent.normalised(raw(0), 1.0)
-    large = raw(1, (128, 16))
+    large = raw(1, (USUAL // 16, 16))
     assert np.array_equal(recent.normalised(large, 0.05), normalised(large, 0.05))
 
 
@@ -33,7 +33,7 @@ def test_a_batch_in_which_nothing_happens_stays_near_what_nothing_is_worth() -> 
 
 def test_all_that_is_recent_has_the_deviation_that_was_asked_for() -> None:
     recent = Recent(2)
-    parts = [recent.normalised(raw(seed), 0.05) for seed in range(200)]
+    parts = [recent.normalised(raw(seed), 0.05) for seed in range(300)]
     assert recent.raw.shape == (2, USUAL)
     assert np.concatenate(parts[-50:]).std() == pytest.approx(0.05, rel=0.1)
     assert np.concatenate(parts[-50:]).mean() == pytest.approx(0, abs=0.005)

@@ -129,6 +129,7 @@ DAMAGES = {
     "[]": lambda text: "[]",
     "no curve": lambda text: text.replace('"curve"', '"carve"'),
     "a curve of words": lambda text: text.replace('"curve": [', '"curve": ["x", '),
+    "a step beyond all numbers": lambda text: text.replace('"curve": [', f'"curve": [[1, {10**400}], '),
     "words for a number": lambda text: text.replace('"true_return": 106.0', '"true_return": "x"'),
     "a config of words": lambda text: text.replace('"seed": 0, "device"', '"seed": "x", "device"'),
 }

@@ -358,17 +358,20 @@ def test_an_answer_with_a_number_below_one_is_none_of_ours(path: Path, key: int)
     assert f"number {key} is missing, or its checksum" in refused(path)
 
 
-def test_answers_beyond_a_damaged_page_of_checksums_are_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", [False, True])
+def test_answers_beyond_a_damaged_page_of_checksums_are_saved(tmp_path: Path, last: bool) -> None:
     path = tmp_path / "preferences.sqlite"
     with closing(PreferenceStore(path)) as store:
         store.restore([Kept(preference(number), False) for number in range(1, 1501)])
     content = bytearray(path.read_bytes())
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'seals'").fetchone()
-    cell = int.from_bytes(content[(root - 1) * 4096 + 14 :][:2], "big")  # where the root says what its second child is
+    second = int.from_bytes(content[(root - 1) * 4096 + 14 :][:2], "big")
+    cell = 8 if last else second  # where the root says what its last or its second child is
     leaf = int.from_bytes(content[(root - 1) * 4096 + cell :][:4], "big")
     content[(leaf - 1) * 4096 : leaf * 4096] = bytes(4096)
     path.write_bytes(content)
     found, lost = rescued(path)
     missed = sorted(set(range(1, 1501)) - {entry.preference.id for entry in found})
-    assert 200 < len(missed) == lost < 600 and missed == list(range(missed[0], missed[0] + lost))
+    assert 0 < len(missed) == lost < 600 and missed == list(range(missed[0], missed[0] + lost))
+    assert (missed[-1] == 1500) == last

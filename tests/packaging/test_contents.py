@@ -60,6 +60,7 @@ def test_taken(script: Script, name: str) -> None:
         ("libX11.so.6", False),
         ("libglib-2.0.so.0", False),
         ("libzstd.so.1", False),
+        ("libz3.so.4", False),
     ],
 )
 def test_of_the_build_machines_libraries_only_pythons_own(script: Script, name: str, wanted: bool) -> None:
