@@ -37,7 +37,6 @@ _X11 = {
 """What Qt's X11 plugin needs. Qt names the first whichever is missing, then aborts."""
 _WAYLAND = {"libwayland-client.so.0": "libwayland-client0", "libwayland-cursor.so.0": "libwayland-cursor0"}
 """What Qt's Wayland plugin needs."""
-_NEEDED = {"xcb": _X11, "wayland": _WAYLAND, "wayland-egl": _WAYLAND}
 
 
 def require(environ: Mapping[str, str] = os.environ) -> None:
@@ -45,8 +44,7 @@ def require(environ: Mapping[str, str] = os.environ) -> None:
     if not sys.platform.startswith("linux"):
         return
     platforms = _platforms(environ)
-    only = _NEEDED.get(platforms[0], {}) if len(platforms) == 1 else {}  # so that all that is missing is told at once
-    _require_libraries({**_DRAWING, **only})
+    _require_libraries(_DRAWING)
     refusals = []
     for platform in platforms:  # Qt goes through them likewise, and aborts after the last
         try:
