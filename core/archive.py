@@ -100,11 +100,8 @@ class _Watched(io.BufferedWriter):
 
 
 def _pack(folder: Path, paths: list[Path], store: Path, file: io.BufferedWriter) -> None:
-    deflated = zipfile.ZIP_DEFLATED
-    with zipfile.ZipFile(file, "w", deflated, compresslevel=1, strict_timestamps=False) as archive:
-        manifest = zipfile.ZipInfo(_MANIFEST)  # without a time: zip knows no year before 1980, but clocks do
-        manifest.external_attr = 0o600 << 16
-        archive.writestr(manifest, json.dumps({"format": _FORMAT}), deflated)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
+        disk.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
         archive.write(folder / _CONFIG, _CONFIG)
         archive.write(store, _STORE)
         for path in paths:

@@ -35,20 +35,13 @@ def collect(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None
             for path in (*sorted(folder.glob(f"{journal.NAME}*")), folder / "config.json"):
                 go_on()
                 if path.is_file() and not path.is_symlink():  # a session may come from another person
-                    _add(archive, path.name, without_names(_end(path), folder))
-            _add(archive, "about.json", without_names(json.dumps(_about(folder), indent=1), folder))
+                    disk.add_to_zip(archive, path.name, without_names(_end(path), folder))
+            disk.add_to_zip(archive, "about.json", without_names(json.dumps(_about(folder), indent=1), folder))
         os.replace(part, target)
     except OSError as error:
         raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
     finally:
         disk.clear_away(part)
-
-
-def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
-    """Without a time: zip knows no year before 1980, but clocks do."""
-    member = zipfile.ZipInfo(name)
-    member.external_attr = 0o600 << 16
-    archive.writestr(member, text, zipfile.ZIP_DEFLATED)
 
 
 def _end(path: Path) -> str:

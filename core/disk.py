@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,11 @@ def make_inside(folder: Path) -> None:
 def require_session(folder: Path) -> None:
     """UserError where the session's folder was moved away or deleted while it is open."""
     if not (folder / "config.json").is_file():
-        raise UserError(f"{folder} is gone: bring the session's folder back, then try again.")
+        raise _gone(folder)
+
+
+def _gone(path: Path) -> UserError:
+    return UserError(f"{path} is gone: bring the session's folder back, then try again.")
 
 
 def identity(path: Path) -> tuple[int, int] | None:
@@ -94,9 +99,16 @@ def require_same(path: Path, was: tuple[int, int] | None) -> None:
     """
     found = identity(path)
     if found is None:
-        raise UserError(f"{path} is gone: bring the session's folder back, then try again.")
+        raise _gone(path)
     if found != was:
         raise UserError(f"{path} was replaced by another copy: close the session and open it again.")
+
+
+def add_to_zip(archive: zipfile.ZipFile, name: str, text: str) -> None:
+    """Without a time: zip knows no year before 1980, but clocks do."""
+    member = zipfile.ZipInfo(name)
+    member.external_attr = 0o600 << 16
+    archive.writestr(member, text, zipfile.ZIP_DEFLATED)
 
 
 def sync_tree(folder: Path) -> None:

@@ -183,10 +183,8 @@ class GymBatch:
 
     def get_state(self) -> dict[str, Any]:
         counters = {"time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
-        return {name: getattr(self, f"_{name}") for name in _KEPT} | self._tapes.get_state() | counters | self._shown()
-
-    def _shown(self) -> dict[str, Any]:
-        return {"seen": self.observations, "states": self.states}
+        kept = {name: getattr(self, f"_{name}") for name in _KEPT}
+        return {**counters, **kept, **self._tapes.get_state(), "seen": self.observations, "states": self.states}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Goes on where those were; where they can't be brought there again, at the same ages in new attempts."""

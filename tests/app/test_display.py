@@ -7,14 +7,13 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from app import display
 from core.errors import UserError
+from tests.screens import x_server
 
 ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": "", "XDG_RUNTIME_DIR": "/nowhere"}
@@ -45,21 +44,6 @@ def assert_refused(folder: Path, words: str, **environ: str) -> None:
     assert not (folder / "s").exists()
 
 
-@contextmanager
-def x_server(*options: str) -> Iterator[str]:
-    """The DISPLAY of an X server that only listens on its socket."""
-    reader, writer = os.pipe()
-    command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "640x480x24", "-nolisten", "tcp", *options]
-    with subprocess.Popen(command, pass_fds=[writer], stderr=subprocess.DEVNULL) as server:
-        os.close(writer)
-        with os.fdopen(reader) as told:
-            number = told.readline().strip()
-        try:
-            yield f":{number}"
-        finally:
-            server.terminate()
-
-
 @pytest.mark.parametrize(
     ("environ", "words"),
     [
@@ -87,7 +71,7 @@ def test_where_nobody_answers_one_sentence_says_so(tmp_path: Path, environ: dict
 def test_an_x_server_that_lets_nobody_in(tmp_path: Path) -> None:
     keys = tmp_path / "keys"
     subprocess.run(["xauth", "-q", "-f", str(keys), "add", ":0", ".", "0" * 32], check=True, capture_output=True)
-    with x_server("-auth", str(keys)) as shown:
+    with x_server("640x480", "-auth", str(keys)) as shown:
         subprocess.run(["xauth", "-q", "-f", str(keys), "add", shown, ".", "0" * 32], check=True)
         stranger = str(tmp_path / "none")
         assert_refused(
@@ -104,7 +88,7 @@ def test_an_x_server_that_lets_nobody_in(tmp_path: Path) -> None:
     ids=lambda environ: " ".join(environ.values()) or "plain",
 )
 def test_qt_opens_what_was_found_to_answer(environ: dict[str, str]) -> None:
-    with x_server("-ac") as shown:
+    with x_server("640x480", "-ac") as shown:
         done = run_python("-c", _OPENED, **environ, DISPLAY=shown)
     assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr
 

@@ -9,12 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+
+from tests.screens import x_server
 
 _PATIENCE_SECONDS = 900
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,19 +45,9 @@ needs_bundle = [
 ]
 
 
-@contextmanager
-def screen() -> Iterator[str]:
+def screen() -> AbstractContextManager[str]:
     """A virtual screen that any user and any root folder may draw on; its DISPLAY."""
-    reader, writer = os.pipe()
-    command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1600x1000x24", "-ac", "-nolisten", "tcp"]
-    with subprocess.Popen(command, pass_fds=[writer], stderr=subprocess.DEVNULL) as server:
-        os.close(writer)
-        with os.fdopen(reader) as told:
-            number = told.readline().strip()
-        try:
-            yield f":{number}"
-        finally:
-            server.terminate()
+    return x_server("1600x1000", "-ac")
 
 
 def environment(home: Path, display: str | None) -> dict[str, str]:
