@@ -7,6 +7,9 @@ kept one after all, as plots must, hears of the change as QEvent.PaletteChange.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
@@ -97,8 +100,22 @@ def _show(wanted: Scheme) -> None:
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     _present = wanted
-    app.setPalette(_palette(wanted))
-    app.setStyleSheet(_filled(assets.text("style.qss"), wanted))
+    sheet = _filled(assets.text("style.qss"), wanted)
+    with _nothing_collected():
+        app.setPalette(_palette(wanted))
+        app.setStyleSheet(sheet)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """While Qt goes through all widgets Python must not delete those of a window that was closed: that has crashed."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _palette(wanted: Scheme) -> QPalette:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import re
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
 
 from app import assets, settings, theme
 from app.schemes import DARK, LIGHT, Scheme
@@ -66,6 +68,30 @@ def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearan
     assert scheme.members == theme.MEMBERS and scheme.choice_colours == theme.CHOICE_COLOURS
     theme.apply(qapp)  # as at the next start
     assert theme.scheme() is scheme
+
+
+class Restyled(QWidget):
+    """Notes whether Python may delete things, each time that it hears of other colours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.collecting: list[bool] = []
+
+    def changeEvent(self, event: QEvent) -> None:
+        self.collecting.append(gc.isenabled())
+
+
+def test_while_windows_are_restyled_no_closed_one_is_deleted(qapp: QApplication, qtbot: QtBot) -> None:
+    theme.apply(qapp)
+    theme.choose(Appearance.DARK)
+    widget = Restyled()
+    qtbot.addWidget(widget)
+    with qtbot.waitExposed(widget):
+        widget.show()
+    widget.collecting.clear()
+    theme.choose(Appearance.LIGHT)
+    assert widget.collecting and not any(widget.collecting)
+    assert gc.isenabled()
 
 
 def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
