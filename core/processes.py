@@ -273,6 +273,7 @@ def _child(pipe: Connection, spec: JobSpec) -> None:
     if hasattr(os, "nice"):
         os.nice(_NICE_CLIPS if spec.name in ("clips", "play") else _NICE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it stops its children in order
+    multiprocessing.current_process().daemon = False  # which may have no children, and emulators can be that
     inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
     try:
         spec = replace(spec, state=_begun(pipe, inbox).state)

@@ -76,11 +76,15 @@ class Emulators(Protocol):
 
 def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> Emulators:
     """UserError where the game's file is missing. threads: 0 for one a core; in_colour: how many are seen in colour."""
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    path = rom(task)
-    if task.needs_memory:
+    path, lanes = rom(task), min(threads or os.cpu_count() or 1, count)
+    if not task.needs_memory:
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        return VectorEmulators(task.game, count, lanes, in_colour)
+    if lanes == 1:
         return InterfaceEmulators(path, count, in_colour)
-    return VectorEmulators(task.game, count, min(threads or os.cpu_count() or 1, count), in_colour)
+    from core.envs.divided import DividedEmulators  # which needs what follows
+
+    return DividedEmulators(path, count, lanes, in_colour)
 
 
 def rom(task: AtariTask) -> Path:
@@ -154,7 +158,8 @@ def _restart(games: ale_py.AtariVectorEnv, rows: Rows, seeds: Rows | None) -> An
 
 
 class InterfaceEmulators:
-    """One after the other, for the console's memory, which the vector environment doesn't give. They use one core.
+    """One after the other, for the console's memory, which the vector environment doesn't give. They use one core;
+    core.envs.divided has them use all.
 
     One that fails is replaced, and the others go on.
     """
@@ -232,6 +237,7 @@ class InterfaceEmulators:
 
 def interface(path: Path) -> ale_py.ALEInterface:
     """One emulator, with its game loaded and at its beginning."""
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     game = ale_py.ALEInterface()
     game.setFloat("repeat_action_probability", 0.0)
     game.setInt("max_num_frames_per_episode", GAME_STEPS * FRAME_SKIP)

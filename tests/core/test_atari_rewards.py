@@ -181,4 +181,4 @@ def test_an_emulator_that_fails_to_start_a_game_gives_way_to_a_new_one_and_the_o
 def even_batch() -> AtariBatch:
     task = find("enduro-even")
     assert isinstance(task, AtariTask)
-    return AtariBatch(task, 3, np.random.default_rng(0))
+    return AtariBatch(task, 3, np.random.default_rng(0), threads=1)
