@@ -1,4 +1,4 @@
-"""Any Gymnasium environment with a flat Box observation, through its vector API.
+"""Any Gymnasium environment with a Box observation, through its vector API. What is not flat is laid out in one row.
 
 Episodes have a fixed length here too, and the learner sees no other end (A.1). Where the environment itself ends an
 attempt, it is held still for a moment: the last observation stays, whatever is done, and the reward is 0; then the
@@ -37,6 +37,8 @@ _SEEDS = 2**31 - 1
 _BLOW_UP_WARNINGS = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _KEPT = ("ages", "first", "resting", "attempts", "returns")
 """What is known of each environment, beside what it has been given."""
+_MOST_NUMBERS = 4096
+"""In an observation: more are pictures, which networks for numbers learn nothing from."""
 _MUJOCO_PIXELS = 240
 """Gymnasium draws its robots four times as large unless told, which takes four times as long without a GPU."""
 
@@ -86,7 +88,7 @@ class GymBatch:
         self._tapes.start(rows, seeds)
         with self._told():
             observations, _ = self._envs.reset(seed=seeds.tolist(), options={"reset_mask": rows})
-        return np.asarray(observations)
+        return _flat(observations)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -104,7 +106,7 @@ class GymBatch:
             observations, gained, stopped, cut, _ = self._envs.step(own)
         over = stopped | cut
         resting = self._resting > 0
-        observations = np.where(resting[:, None], self.observations, observations).astype(np.float32)
+        observations = np.where(resting[:, None], self.observations, _flat(observations)).astype(np.float32)
         with np.errstate(over="ignore"):  # what float32 can't hold is a blow-up too
             rewards: Float32 = np.where(resting, 0.0, gained).astype(np.float32)
         blown = self._mend_blow_ups(observations, rewards)
@@ -128,7 +130,8 @@ class GymBatch:
         if isinstance(space, Discrete):
             return space.start + actions.argmax(axis=1)
         assert isinstance(space, Box)
-        scaled = space.low + (space.high - space.low) * (np.clip(actions, -1, 1) + 1) / 2
+        shares = (np.clip(actions, -1, 1).reshape(-1, *space.shape) + 1) / 2
+        scaled = space.low + (space.high - space.low) * shares
         return np.clip(scaled, space.low, space.high).astype(space.dtype)
 
     def _mend_blow_ups(self, observations: Float32, rewards: Float32) -> Mask:
@@ -202,7 +205,7 @@ class GymBatch:
             getattr(self, f"_{name}")[:] = arrays[name]
         self.observations = np.array(arrays["seen"], np.float32)
         with self._told():
-            there = np.stack(self._tapes.play(self._envs.envs)).astype(np.float32)
+            there = _flat(self._tapes.play(self._envs.envs)).astype(np.float32)
         resting = self._resting > 0  # of these the learner sees something else
         if not np.array_equal(there[~resting], self.observations[~resting]):
             return False
@@ -239,14 +242,20 @@ def _failed(env: gymnasium.Env[Any, Any]) -> bool:
 def _check(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
     """UserError where observations or actions are of a kind that the networks don't take."""
     seen, done = envs.single_observation_space, envs.single_action_space
-    if not isinstance(seen, Box) or len(seen.shape) != 1:
+    if not isinstance(seen, Box) or np.prod(seen.shape) > _MOST_NUMBERS:
         envs.close()
-        kind = f"pictures or tables of shape {seen.shape}" if isinstance(seen, Box) else f"a {type(seen).__name__}"
-        raise UserError(f"{task.name} is observed as {kind}: only a flat Box of numbers can be taught.")
-    flat = isinstance(done, Box) and len(done.shape) == 1 and np.isfinite([done.low, done.high]).all()
-    if not flat and not isinstance(done, Discrete):
+        kind = f"pictures of shape {seen.shape}" if isinstance(seen, Box) else f"a {type(seen).__name__}"
+        raise UserError(f"{task.name} is observed as {kind}: only a Box of at most {_MOST_NUMBERS:,} can be taught.")
+    bounded = isinstance(done, Box) and np.isfinite([done.low, done.high]).all()
+    if not bounded and not isinstance(done, Discrete):
         envs.close()
-        raise UserError(f"{task.name} takes {done} as actions: only a flat, bounded Box or a Discrete can be taught.")
+        raise UserError(f"{task.name} takes {done} as actions: only a bounded Box or a Discrete can be taught.")
+
+
+def _flat(observations: Any) -> npt.NDArray[Any]:
+    """(N, o), whatever the shape of each."""
+    array = np.asarray(observations)
+    return array.reshape(len(array), -1)
 
 
 def _one_line(error: Exception) -> str:

@@ -38,7 +38,8 @@ class Walk(gymnasium.Env[Any, Any]):
         return self._seen(), {}
 
     def _seen(self) -> np.ndarray:
-        return np.array([np.nan if self._age == self._nan_at else self._age, self._luck])
+        seen = np.array([np.nan if self._age == self._nan_at else self._age, self._luck])
+        return seen.reshape(self.observation_space.shape or (2,))
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         if self._age == self._fails_at:

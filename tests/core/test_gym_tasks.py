@@ -95,6 +95,18 @@ def test_a_discrete_action_is_the_largest_of_a_row(batch: MakeBatch) -> None:
     assert rewards.tolist() == [5, 6, 7]
 
 
+def test_what_is_not_flat_is_laid_out_in_one_row_and_goes_on_after_a_resume(batch: MakeBatch) -> None:
+    table = Box(np.float32([[-1.0, 0.0], [0.0, 0.0]]), np.float32([[1.0, 10.0], [4.0, 2.0]]))
+    registered(seen=Box(-10, 10, (2, 1), np.float64), done=table)
+    env, again = batch(count=3), batch(count=3, seed=1)
+    assert env.sizes == (2, 4, 0) and env.observations.shape == (3, 2)
+    assert env._own(np.array([[-1, -1, 0.5, 1]], np.float32)).tolist() == [[[-1, 0], [3, 2]]]
+    rewards = env.step(np.array([[-1, 0, 0, 0], [0.5, 0, 0, 0], [7, 0, 0, 0]], np.float32)).true_rewards
+    assert rewards.tolist() == [-1, 0.5, 1]
+    again.set_state({key: np.array(array) for key, array in env.get_state().items()})
+    assert np.array_equal(again.observations, env.observations) and env.observations[:, 0].tolist() == [1, 1, 1]
+
+
 def forward(env: GymBatch, steps: int) -> list[Any]:
     return [env.step(np.ones((env.count, env.sizes[1]), np.float32)) for _ in range(steps)]
 
@@ -291,6 +303,11 @@ def test_what_cannot_be_taught_is_told_in_one_sentence(batch: MakeBatch, given: 
 def test_an_environment_that_is_not_there_is_told_of(batch: MakeBatch, env_id: str) -> None:
     with pytest.raises(UserError, match="can't be made"):
         batch(f"gym:{env_id}")
+
+
+def test_an_atari_game_is_told_to_be_a_task_of_its_own() -> None:
+    with pytest.raises(UserError, match="^gym:ALE/Pong-v5 is an Atari game: .*such as pong"):
+        find("gym:ALE/Pong-v5")
 
 
 def test_an_environment_without_pictures_is_told_of(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
