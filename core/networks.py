@@ -31,9 +31,10 @@ class Moments:
 
     def update(self, rows: np.ndarray) -> None:
         """rows (..., size)"""
-        rows = rows.reshape(-1, rows.shape[-1])
-        count, mean = len(rows), rows.mean(axis=0, dtype=np.float64)
-        squares = rows.var(axis=0, dtype=np.float64) * count
+        rows = rows.reshape(-1, rows.shape[-1]).astype(np.float64)
+        count, mean = len(rows), rows.mean(axis=0)
+        apart = rows - mean
+        squares = (apart * apart).sum(axis=0)
         total = self.count + count
         delta = mean - self.mean
         self.squares += squares + delta**2 * self.count * count / total

@@ -59,7 +59,7 @@ class Run:
 
     def config(self, steps: int | None, settings: dict[str, Any]) -> Config:
         task = find(self.task)
-        teacher = {"teacher": "oracle", "labels": self.labels} if self.labels else {"teacher": "none"}
+        teacher = {"teacher": "oracle" if self.labels else "none", "labels": self.labels or Config().labels}
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
         chosen = presets(task.presets, task.papers, settings.get("policy.algorithm"))
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})

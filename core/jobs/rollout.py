@@ -73,8 +73,11 @@ class RolloutJob:
         self.pool = SegmentPool(config.query.pool)
         self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
+        self._means: tuple[float, dict[str, float]] = _NAN, {}
         self.actor = Actor(config, self.act_rng)
         self.demonstrator = Actor(config, None)
+        self._newest: dict[str, np.ndarray] | None = None
+        """Weights that the demonstrator acts with when it next does."""
         self.ensemble: RewardEnsemble | PictureEnsemble | None = None
         self.recent = Recent(config.reward.members)
         self.env_steps = self.episode_count = self.sent = 0
@@ -88,7 +91,7 @@ class RolloutJob:
         match event:
             case PolicyPublished(version, weights):
                 self.actor.load(weights)
-                self.demonstrator.load(weights)
+                self._newest = weights
                 if self.version < 0 or version <= self.version:
                     self.sent = version  # either side was started again: what was under way between them is lost
                 self.version = version
@@ -162,8 +165,15 @@ class RolloutJob:
         for segment in collected.segments:
             self.pool.add(segment)
         self.env_steps += collected.log_probs.size
-        self.episodes += collected.finished
         self.episode_count += len(collected.finished)
+        if collected.finished:
+            self.take_episodes(collected.finished)
+
+    def take_episodes(self, finished: list[tuple[float, dict[str, float]]]) -> None:
+        """Of small batches few end an episode, so the means are not taken anew for each report."""
+        self.episodes += finished
+        returns = [total for total, _ in self.episodes]
+        self._means = float(np.mean(returns)) if returns else _NAN, mean_measure(list(self.episodes))
 
     def _raw(self, collected: Collected) -> Float32 | None:
         """(M, T, N) what each member predicts, None before the first snapshot."""
@@ -222,9 +232,9 @@ class RolloutJob:
             seconds=seconds,
             batch_steps=0 if collected is None else collected.log_probs.size,
             episodes=self.episode_count,
-            true_return=float(np.mean([r for r, _ in self.episodes])) if self.episodes else _NAN,
+            true_return=self._means[0],
             predicted_return=predicted_return,
-            measure=mean_measure(list(self.episodes)),
+            measure=self._means[1],
             correlation=correlation,
             blow_ups=self.env.blow_ups,
         )
@@ -232,6 +242,8 @@ class RolloutJob:
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view, unless its simulation fails."""
         acted: Episode | None = None
+        if self._newest is not None:
+            self.demonstrator.load(self._newest)
         for acted in episode(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
             if acted is None:
                 yield None

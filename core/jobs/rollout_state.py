@@ -52,7 +52,7 @@ def unpack(job: RolloutJob, state: JobState) -> None:
         setattr(job, name, whole(state.values[name]))
     for name in _RNGS:
         restored(getattr(job, name), state.values[name])
-    job.episodes.extend((float(total), dict(figures)) for total, figures in state.values["episodes"])
+    job.take_episodes([(float(total), dict(figures)) for total, figures in state.values["episodes"]])
     job.selector.set_state(state.values["selector"])
 
 

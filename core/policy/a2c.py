@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import torch
 
+from core.optimisers import RMSprop
 from core.policy.base import OnPolicyOptimiser, Prepared, UpdateReport
 
 
@@ -22,11 +23,15 @@ class A2C(OnPolicyOptimiser):
 
     values_join = True
 
-    def _make_optimiser(self) -> torch.optim.Optimizer:
+    optimiser: RMSprop
+
+    def _make_optimiser(self) -> RMSprop:
         config = self._config
-        return torch.optim.RMSprop(
-            [self.network.weights], lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon
-        )
+        weights = [self.network.weights]
+        return RMSprop(weights, lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon)
+
+    def _move(self) -> None:
+        self.optimiser.take_step()
 
     def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
         network = self.network

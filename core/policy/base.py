@@ -168,8 +168,11 @@ class OnPolicyOptimiser(ABC):
             raise NotFiniteError("policy", "the gradient")
         if norm > self._config.max_gradient:
             self._gradient.mul_(self._config.max_gradient / norm)
-        self.optimiser.step()
+        self._move()
         self._require_weights()
+
+    def _move(self) -> None:
+        self.optimiser.step()
 
     def _require_weights(self) -> None:
         if not math.isfinite(float(self.network.weights.sum())):

@@ -11,6 +11,7 @@ import numpy as np
 
 from core.records import Float32, Float64
 
+_LABELS = 700
 _HALF_LIFE = 0.2
 """Share of a session's steps after which its labelling rate has halved."""
 
@@ -152,12 +153,12 @@ class Camera:
 
 
 def taught_in(steps: int) -> dict[str, Any]:
-    """Presets of a session of so many steps, whose answers come as early in it as in the paper's.
+    """Presets of a session of so many steps and figure 2's 700 answers, which come as early in it as in the paper's.
 
     There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of
     one or two would spread its answers evenly, and the predictor would lag behind the policy.
     """
-    return {"steps": steps, "query.half_life": steps * _HALF_LIFE}
+    return {"labels": _LABELS, "steps": steps, "query.half_life": steps * _HALF_LIFE}
 
 
 Observe = Callable[[Float64, Float64, Float64], Float64]

@@ -100,4 +100,5 @@ HALF_CHEETAH_ONE_LEG = replace(
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
     touch_points=(*_HIND, *_REST),
+    presets={**HALF_CHEETAH.presets, "labels": 200},
 )
