@@ -12,6 +12,7 @@ import torch
 from core.config import PolicyConfig
 from core.errors import NotFiniteError
 from core.events import BatchCollected
+from core.optimisers import RMSprop, load_optimiser, optimiser_arrays
 from core.policy.base import OnPolicyOptimiser
 from tests.core.toys import ALGORITHMS, copied, drifting, improved, matching, one_step, optimiser, same
 
@@ -166,3 +167,20 @@ def test_inputs_are_normalised_by_all_that_was_seen() -> None:
     made.observe(seen[25:])
     assert made.network.mean.numpy() == pytest.approx(seen.mean((0, 1)), rel=1e-4)
     assert made.network.std.numpy() == pytest.approx(seen.std((0, 1)), rel=1e-4)
+
+
+def test_rmsprop_moves_weights_as_torchs_does_to_the_last_digit_also_from_a_loaded_state() -> None:
+    start, rng = torch.linspace(-1, 1, 50), torch.Generator().manual_seed(0)
+    ours, theirs = start.clone(), start.clone()
+    options = {"lr": 0.01, "alpha": 0.9, "eps": 1e-5}
+    mine, its = RMSprop([ours], **options), torch.optim.RMSprop([theirs], **options)
+    for step in range(20):
+        if step == 10:
+            mine, kept = RMSprop([ours], **options), optimiser_arrays(mine)
+            load_optimiser(mine, kept)
+        mine.param_groups[0]["lr"] = its.param_groups[0]["lr"] = 0.01 / (1 + step)
+        ours.grad = torch.randn(50, generator=rng)
+        theirs.grad = ours.grad.clone()
+        mine.take_step(), its.step()
+        assert torch.equal(ours, theirs)
+    assert not torch.equal(ours, start) and mine.state[ours]["step"] == its.state[theirs]["step"] == 20
