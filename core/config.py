@@ -161,6 +161,9 @@ class RolloutConfig(_Checked):
     filmed: int = number(
         0, "environments that keep pictures for clips, where no simulator can draw them later", "", 0, 16384
     )
+    explore: int = number(
+        0, "steps at first in which the policy seeks what is new to it, before anything is asked", "", 0, 10**12
+    )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
 

@@ -36,8 +36,9 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 
 def scheduled(env_steps: int, config: Config) -> int:
-    """labels_due of a session."""
-    return labels_due(env_steps, config.labels, config.planned_steps, config.query)
+    """labels_due of a session, whose T = 0 comes when it has explored."""
+    explored = min(config.rollout.explore, config.planned_steps - 1)
+    return labels_due(max(0, env_steps - explored), config.labels, config.planned_steps - explored, config.query)
 
 
 def disagreement(sums_left: Float32, sums_right: Float32) -> Float64:

@@ -33,6 +33,7 @@ from core.jobs.acting import Actor, acting_device
 from core.jobs.episodes import Episode, episode, predicted_reward
 from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
+from core.novelty import novelty
 from core.oracle import pool_returns
 from core.queries import QuerySelector, predictions, scheduled
 from core.records import Float32, Query
@@ -131,13 +132,18 @@ class RolloutJob:
     def _on_true_reward(self) -> bool:
         return self.config.teacher == "none"
 
+    @property
+    def _exploring(self) -> bool:
+        """Whether the policy still seeks what is new to it, and nothing is asked. Answers that it began with end it."""
+        return not (self._on_true_reward or self.ensemble) and self.env_steps < self.config.rollout.explore
+
     def _reason_to_wait(self) -> str:
         """Why no batch can be collected now; '' if one can."""
         if self.version < 0:
             return "rollout waits for the policy"
         if self.env_steps >= self.config.steps:
             return "all steps of the session are taken"
-        if self._on_true_reward or self.ensemble:
+        if self._on_true_reward or self.ensemble or self._exploring:
             return "rollout waits for the policy" if self.sent - self.version > self.config.policy.lag else ""
         wanted = min(self.config.query.pool, _SEGMENTS_PER_QUERY * self._labels_due())
         return "training starts when the first pairs are answered" if len(self.pool) >= wanted else ""
@@ -150,10 +156,11 @@ class RolloutJob:
             if collected is None:
                 yield None
         assert collected is not None
+        explored = self._exploring
         self._count(collected)
         raw = self._raw(collected)
         predicted = None if raw is None else self._normalised(raw)
-        rewards = self._rewards(collected, predicted, raw)
+        rewards = _for_novelty(collected) if explored else self._rewards(collected, predicted, raw)
         if rewards is not None:
             self.sent += 1
             yield self._batch_event(collected, rewards)
@@ -258,7 +265,9 @@ class RolloutJob:
 
     def _offer(self) -> Iterator[Event | None]:
         """Queries as the schedule wants them, or for a person enough to have some ready."""
-        if self._on_true_reward or not self._replayed:  # or what is answered already would be offered again
+        if not self._replayed:  # what is answered already would be offered again
+            return
+        if self._on_true_reward or self._exploring:
             return
         if self.config.teacher == "human":
             missing = self.config.query.ready - len(self.outstanding)
@@ -288,6 +297,10 @@ class RolloutJob:
 
     def set_state(self, state: JobState) -> None:
         unpack(self, state)
+
+
+def _for_novelty(collected: Collected) -> Float32:
+    return normalised(novelty(collected.observations)[None], 1.0)
 
 
 def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:

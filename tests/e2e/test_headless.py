@@ -108,6 +108,15 @@ def test_every_algorithm_resumes_as_if_it_had_not_stopped(teach: Teach, algorith
     assert same(whole, resumed)
 
 
+@pytest.mark.parametrize("cycles", [3, 7], ids=["while it explores", "afterwards"])
+def test_one_that_explores_first_resumes_as_if_it_had_not_stopped(teach: Teach, cycles: int) -> None:
+    whole = teach("whole", rollout__explore=8 * 32 * 5)
+    whole.finished()
+    resumed, outcome = stopped_and_resumed(teach, cycles, rollout__explore=8 * 32 * 5)
+    assert 0 < outcome.steps_taken < outcome.env_steps and outcome.labels == 12
+    assert same(whole, resumed)
+
+
 @pytest.mark.parametrize("task", ["gym:CartPole-v1", "gym:Pendulum-v1"])
 def test_environments_that_cannot_be_saved_resume_as_if_they_had_not_stopped(teach: Teach, task: str) -> None:
     chosen = {"task": task, "labels": 8, "steps": 8 * 32 * 24}
