@@ -88,6 +88,17 @@ class Progress:
         return scheduled(self.env_steps, self._config)
 
     @property
+    def explores(self) -> bool:
+        """Whether the policy still seeks what is new to it, before anything is asked."""
+        return self.labels == 0 and self.env_steps < self._config.rollout.explore
+
+    @property
+    def seconds_of_exploring(self) -> float | None:
+        """That are left, at the present speed; None where there is none yet."""
+        pace = self.steps_per_second
+        return max(1.0, (self._config.rollout.explore - self.env_steps) / pace) if pace else None
+
+    @property
     def labels_per_minute(self) -> float:
         """Over the last minute, or over the time since the first answer in it."""
         now = self._clock()

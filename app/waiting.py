@@ -8,6 +8,8 @@ from app.controller import Controller, State
 
 _STARTS = "The simulation, the reward and the policy start in processes of their own."
 
+_EXPLORES = "So there will be more to choose between than an untrained robot shows."
+
 
 def explanation(controller: Controller) -> tuple[str, str]:
     """A headline, with a count-down where one can be told, and a second line for the place where clips would be."""
@@ -52,6 +54,8 @@ def _while_running(controller: Controller) -> tuple[str, str]:
 def _while_collecting(controller: Controller, reason: str) -> tuple[str, str]:
     """Rollout owes a pair: reason says what it waits for itself, '' if it is at work."""
     progress = controller.progress
+    if progress.explores:
+        return _counted("It tries out whatever is new to it", progress.seconds_of_exploring), _EXPLORES
     if progress.first_pair.under_way:
         headline = _capital(reason) or "Rollout is collecting the first segments"
         return _counted(headline, progress.first_pair.left), "Then their clips are drawn, and you choose."

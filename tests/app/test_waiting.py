@@ -194,3 +194,27 @@ def test_the_reason_gives_way_when_rollout_is_at_work(face: Face, qtbot: QtBot) 
     face.engine["rollout"].play(RolloutReported(1, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
     qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout is collecting"))
     assert waiting.explanation(face.controller) == told(face)
+
+
+def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
+    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
+) -> None:
+    face = open_face(rollout__explore=3000)
+    progress = face.controller.progress
+    progress._clock = clock
+    assert told(face)[0] == "It tries out whatever is new to it"
+    progress.reported(0)
+    clock.now += 2.0
+    progress.reported(1000)
+    assert told(face) == (
+        "It tries out whatever is new to it: 4 s",
+        "So there will be more to choose between than an untrained robot shows.",
+    )
+    progress.reported(3000)
+    assert "It tries out" not in told(face)[0]
+
+
+def test_with_answers_from_elsewhere_it_does_not_explore(open_face: Callable[..., Face]) -> None:
+    face = open_face(rollout__explore=3000)
+    face.controller.progress.counted(3)
+    assert "It tries out" not in told(face)[0]
