@@ -5,8 +5,9 @@ A step is four frames of a console that shows 60 a second, so clips play at 15 f
 The paper contradicts itself about lost lives: by A nothing tells the agent of a life or a game that has ended, by A.2 a
 lost life ends an episode. Here both hold, each for whom it is meant: policy and predictor see one episode without end,
 while for the oracle an episode ends with a life and with a game, and each such end costs it `penalty`, except in Pong
-(A). The paper doesn't say how much: here as much as the best step brings. As in A.2 rewards are clipped to -1 and 1, so
-the oracle counts what was scored, not how much it was worth; games are reported by their own score, unclipped.
+(A). The paper doesn't say how much: here as much as the best step brings, and in Breakout less. As in A.2 rewards are
+clipped to -1 and 1, so the oracle counts what was scored, not how much it was worth; games are reported by their own
+score, unclipped.
 Learning from the true reward (`--teacher none`) is learning from just what the oracle judges by, penalty and all, so
 that the two can be compared.
 """
@@ -192,6 +193,8 @@ BREAKOUT = AtariTask(
     controls="← → move the paddle      Space serves the ball",
     sizes=(PIXELS, 4),
     blanked=(Box(4, 16, 32, 84),),
+    # A beginner's life is worth a quarter of a brick. At a whole one for its end a policy learned never to serve.
+    penalty=0.1,
     presets=PRESETS,
 )
 ENDURO = AtariTask(
