@@ -285,6 +285,8 @@ class Controller(QObject):
     def _on_report(self, event: Event) -> None:
         if isinstance(event, RolloutReported):
             self.progress.reported(event.env_steps, event.blow_ups)
+            if self.progress.explores:  # the seconds to the first pair are not those of a start then
+                self.progress.first_pair.drop()
             self.labelling.wake_oracle()
         record(event, self.metrics, self.progress)
 

@@ -16,6 +16,7 @@ from core import machine
 from core.belonging import require_fitting
 from core.config import Config, replaced
 from core.errors import UserError
+from core.footprint import require_explorable
 from core.policy.presets import presets
 from core.programs import COMMAND_LINE, WINDOW
 from core.queries import first_labels
@@ -129,6 +130,7 @@ def _check_for_window(config: Config) -> None:
         raise UserError(f"{task.title} has no true reward that the oracle could judge by: be the teacher yourself.")
     if config.reward.target == "returns":
         raise UserError("In a window nobody tells true returns: choose target=comparisons.")
+    require_explorable(config, task)
     if config.query.segment_steps > task.episode_steps:
         raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
 

@@ -85,18 +85,18 @@ class Progress:
     @property
     def due(self) -> int:
         """Labels that the schedule wants by now (A); a person may be ahead of it or behind."""
-        return scheduled(self.env_steps, self._config)
+        return 0 if self.explores else scheduled(self.env_steps, self._config)
 
     @property
     def explores(self) -> bool:
         """Whether the policy still seeks what is new to it, before anything is asked."""
-        return self.labels == 0 and self.env_steps < self._config.rollout.explore
+        return self.labels == 0 and self.env_steps < self._config.explored_steps
 
     @property
     def seconds_of_exploring(self) -> float | None:
         """That are left, at the present speed; None where there is none yet."""
         pace = self.steps_per_second
-        return max(1.0, (self._config.rollout.explore - self.env_steps) / pace) if pace else None
+        return max(1.0, (self._config.explored_steps - self.env_steps) / pace) if pace else None
 
     @property
     def labels_per_minute(self) -> float:

@@ -23,7 +23,8 @@ ABLATIONS: dict[str, Ablation] = {
         {"reward.members": 1, "reward.bonus": 0.0, "query.selection": "random"},
     ),
     "no-online-queries": Ablation(
-        "ask all at the beginning, of the untrained policy", {"query.first_share": 1.0, "query.first_labels": 0}
+        "ask all at the beginning, of the untrained policy",
+        {"query.first_share": 1.0, "query.first_labels": 0, "rollout.explore": 0},
     ),
     "no-regularization": Ablation("fit without weight decay; dropout stays (3.3)", {"reward.l2": 0.0}),
     "no-segments": Ablation("compare single steps", {"query.segment_steps": 1}),

@@ -165,12 +165,14 @@ def _teaching(config: Config) -> float:
 
 
 def _short(config: Config) -> Config:
-    """With pictures the first fit, which comes once, would be most of so short a run, and is left out.
+    """Nothing is explored first, as hardly any teaching would be left to measure.
+
+    With pictures the first fit, which comes once, would be most of so short a run, and is left out.
 
     How much the later ones take does not depend on the number of labels there: config.reward.pace sees to that.
     """
     if not find(config.task).pictures:
-        return replaced(config, steps=200_000, teacher="oracle")
+        return replaced(config, steps=200_000, teacher="oracle", **{"rollout.explore": 0})
     batch = config.rollout.environments * config.rollout.steps
     few = {"labels": 64, "query.first_labels": 32, "reward.epochs_first": 1}
     return replaced(config, steps=_PICTURE_BATCHES * batch, teacher="oracle", **few)

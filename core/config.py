@@ -88,8 +88,8 @@ class QueryConfig(_Checked):
         "disagreement", "how pairs are chosen", ("disagreement", "random", "mutual_information", "recency"), "2.2.4"
     )
     candidates: int = number(10, "candidate pairs for each one that is asked", "A", 1, 1000)
-    first_share: float = number(0.25, "share of the labels asked of the untrained policy", "A.1", 0, 1)
-    first_labels: int = number(0, "labels asked of the untrained policy; 0 for first_share (Atari: 500)", "A.2", 0)
+    first_share: float = number(0.25, "share of the labels asked before the policy is taught", "A.1", 0, 1)
+    first_labels: int = number(0, "labels asked before the policy is taught; 0 for first_share (Atari: 500)", "A.2", 0)
     half_life: float = number(2e6, "steps h in the labelling rate h / (T + h) (Atari: 5e6)", "A", 1)
     horizon: int = number(
         0, "environment steps by which all labels are asked; all of the session's where 0 or more", "", 0, 10**12
@@ -196,6 +196,11 @@ class Config(_Checked):
         """Environment steps by which all is to be learned: a session in the window may go on after them. A shorter one
         learns all by its end."""
         return min(self.query.horizon or self.steps, self.steps)
+
+    @property
+    def explored_steps(self) -> int:
+        """Environment steps after which the first pair is asked about: of a short session a quarter at most."""
+        return min(self.rollout.explore, self.planned_steps // 4)
 
     def _refuse_contradictions(self) -> None:
         for contradicts, sentence in self._contradictions():

@@ -1,4 +1,4 @@
-"""How much memory a session takes that sees pictures: a config that suits a robot's numbers may be far too large."""
+"""What a session that sees pictures can't be given: numbers that suit a robot may be far too large for it."""
 
 from __future__ import annotations
 
@@ -45,6 +45,12 @@ def require_bearable(config: Config, task: Task) -> None:
             f" {task.name} is seen in pictures: give a smaller query.pool, fewer query.segment_steps"
             " or fewer rollout.environments."
         )
+
+
+def require_explorable(config: Config, task: Task) -> None:
+    """UserError where a session is to explore what nobody can tell apart."""
+    if config.rollout.explore and task.pictures:
+        raise UserError(f"{task.name} is seen in pictures, which don't tell what is new: set rollout.explore=0.")
 
 
 def _pooled(config: Config, length: int) -> int:

@@ -16,6 +16,8 @@ _SAMPLE = 512
 _NEIGHBOUR = 5
 """The nearest ones are of the same moment."""
 _FAR = 10.0
+_AT_ONCE = 16384
+"""Rows of distances, of 2 kB each."""
 
 
 def novelty(observations: Float32) -> Float32:
@@ -28,5 +30,6 @@ def novelty(observations: Float32) -> Float32:
     rows = torch.as_tensor(observations.reshape(-1, size))
     rows = ((rows - rows.mean(0)) / rows.std(0, correction=0).clamp_min(1e-3)).clamp(-_FAR, _FAR)
     sample = rows[torch.linspace(0, len(rows) - 1, min(_SAMPLE, len(rows))).long()]
-    near = torch.cdist(rows, sample).topk(min(_NEIGHBOUR, len(sample)), largest=False).values[:, -1]
+    order = min(_NEIGHBOUR, len(sample))
+    near = torch.cat([torch.cdist(part, sample).kthvalue(order).values for part in rows.split(_AT_ONCE)])
     return torch.log1p(near).reshape(steps, count).numpy()

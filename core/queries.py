@@ -21,7 +21,7 @@ _NUMBERS = 1 << 53
 
 
 def first_labels(labels: int, config: QueryConfig) -> int:
-    """How many labels are asked of the untrained policy: a share of them (A.1) or a number (A.2), but one at least."""
+    """How many labels are asked before it is taught: a share of them (A.1) or a number (A.2), but one at least."""
     return min(labels, config.first_labels or max(1, math.ceil(config.first_share * labels)))
 
 
@@ -37,7 +37,7 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 def scheduled(env_steps: int, config: Config) -> int:
     """labels_due of a session, whose T = 0 comes when it has explored."""
-    explored = min(config.rollout.explore, config.planned_steps - 1)
+    explored = config.explored_steps
     return labels_due(max(0, env_steps - explored), config.labels, config.planned_steps - explored, config.query)
 
 

@@ -36,13 +36,12 @@ from core.events import (
     ReplayRequested,
     RewardPublished,
 )
-from core.footprint import require_bearable
+from core.footprint import require_bearable, require_explorable
 from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
 from core.records import Query, Segment
 from core.snapshots import Snapshots, snapshots_of
 from core.tasks import find
-from core.tasks.base import Task
 
 log = logging.getLogger(__name__)
 JOBS = ("rollout", "reward", "policy")
@@ -108,13 +107,6 @@ def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
     return RewardPublished(0, weights) if weights else None
 
 
-def _require_suited(config: Config, task: Task) -> None:
-    """UserError where this config can't be carried out on this task."""
-    require_bearable(config, task)
-    if config.rollout.explore and task.pictures:
-        raise UserError(f"{task.name} is seen in pictures, which don't tell what is new: set rollout.explore=0.")
-
-
 class Session:
     """The folder of one teaching run, owned by this process until `close`."""
 
@@ -130,7 +122,8 @@ class Session:
         if os.path.exists(folder / "config.json"):
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         disk.require_empty(folder)
-        _require_suited(config, find(config.task))
+        require_bearable(config, find(config.task))
+        require_explorable(config, find(config.task))
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
         made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
@@ -152,7 +145,8 @@ class Session:
     def open(folder: Path) -> Session:
         """Opens an existing session. UserError if it is none or one too large, or another program has it."""
         config = read_config(folder)
-        _require_suited(config, find(config.task))
+        require_bearable(config, find(config.task))
+        require_explorable(config, find(config.task))
         return Session(folder, config, locked(folder))
 
     def store(self) -> PreferenceStore:

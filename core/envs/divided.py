@@ -57,9 +57,13 @@ class DividedEmulators:
     def _answers(self) -> list[Any]:
         """One of each process. RuntimeError where one of them has none to give."""
         try:
-            return [pipe.recv() for pipe in self._pipes]
+            answers = [pipe.recv() for pipe in self._pipes]
         except (EOFError, OSError) as error:
             raise RuntimeError("one of its processes has ended") from error
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise RuntimeError(f"{type(answer).__name__}: {answer}") from answer
+        return answers
 
     def _views(self, views: Sequence[Views]) -> Views:
         gray, colour, lives = (self._whole(views, name) for name in ("gray", "colour", "lives"))
@@ -111,9 +115,14 @@ def _send(pipe: Connection, call: tuple[Any, ...]) -> None:
 def _emulate(pipe: Connection, path: Path, count: int, in_colour: int) -> None:
     """Answers calls until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for those that are asked to end in order
-    games = InterfaceEmulators(path, count, in_colour)
     with contextlib.suppress(EOFError, OSError):
-        pipe.send(games.actions)
-        while True:
-            name, *arguments = pipe.recv()
-            pipe.send(getattr(games, name)(*arguments))
+        try:
+            games = InterfaceEmulators(path, count, in_colour)
+            pipe.send(games.actions)
+            while True:
+                name, *arguments = pipe.recv()
+                pipe.send(getattr(games, name)(*arguments))
+        except (EOFError, OSError):
+            raise
+        except Exception as error:  # the boundary of the process: whoever asked is told
+            pipe.send(error)

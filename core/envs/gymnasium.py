@@ -37,8 +37,9 @@ _SEEDS = 2**31 - 1
 _BLOW_UP_WARNINGS = [int(getattr(mujoco.mjtWarning, f"mjWARN_{kind}")) for kind in ("BADQPOS", "BADQVEL", "BADQACC")]
 _KEPT = ("ages", "first", "resting", "attempts", "returns")
 """What is known of each environment, beside what it has been given."""
+_ATARI = "ALE/"
 _MOST_NUMBERS = 4096
-"""In an observation: more are pictures, which networks for numbers learn nothing from."""
+"""In a table: larger ones are pictures, which networks for numbers learn nothing from."""
 _MUJOCO_PIXELS = 240
 """Gymnasium draws its robots four times as large unless told, which takes four times as long without a GPU."""
 
@@ -218,6 +219,8 @@ class GymBatch:
 
 def _made(task: GymTask, environments: int, pictured: bool) -> SyncVectorEnv[Any, Any]:
     """The vector environment; UserError where there is none of that id, or it can't be made."""
+    if task.env_id.startswith(_ATARI):
+        raise UserError(f"{task.name} is an Atari game: those that can be taught are tasks of their own, such as pong.")
     options: dict[str, Any] = {"render_mode": "rgb_array"} if pictured else {}
     try:
         spec = copy.deepcopy(gymnasium.spec(task.env_id))
@@ -242,10 +245,10 @@ def _failed(env: gymnasium.Env[Any, Any]) -> bool:
 def _check(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
     """UserError where observations or actions are of a kind that the networks don't take."""
     seen, done = envs.single_observation_space, envs.single_action_space
-    if not isinstance(seen, Box) or np.prod(seen.shape) > _MOST_NUMBERS:
+    if not isinstance(seen, Box) or len(seen.shape) > 1 and np.prod(seen.shape) > _MOST_NUMBERS:
         envs.close()
         kind = f"pictures of shape {seen.shape}" if isinstance(seen, Box) else f"a {type(seen).__name__}"
-        raise UserError(f"{task.name} is observed as {kind}: only a Box of at most {_MOST_NUMBERS:,} can be taught.")
+        raise UserError(f"{task.name} is observed as {kind}: only a Box of {_MOST_NUMBERS:,} numbers can be taught.")
     bounded = isinstance(done, Box) and np.isfinite([done.low, done.high]).all()
     if not bounded and not isinstance(done, Discrete):
         envs.close()

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 _EPISODES = 100
 """Finished episodes that the reported means run over."""
 _SEGMENTS_PER_QUERY = 4
-"""Segments to choose from, for each query of the untrained policy."""
+"""Segments to choose from, for each query before the policy is taught."""
 _FILM_ONE_IN = 4
 """Where segments must be filmed: of so many in a row one is, so that training isn't spent on drawing."""
 _NAN = float("nan")
@@ -135,7 +135,8 @@ class RolloutJob:
     @property
     def _exploring(self) -> bool:
         """Whether the policy still seeks what is new to it, and nothing is asked. Answers that it began with end it."""
-        return not (self._on_true_reward or self.ensemble) and self.env_steps < self.config.rollout.explore
+        taught = self._on_true_reward or self.usable or self.ensemble
+        return not taught and self.env_steps < self.config.explored_steps
 
     def _reason_to_wait(self) -> str:
         """Why no batch can be collected now; '' if one can."""

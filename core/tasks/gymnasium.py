@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.errors import UserError
 from core.tasks.base import Task
 
 PREFIX = "gym:"
-_ATARI = "ALE/"
 _STEPS_A_SECOND = 20
 """At which clips are played, whatever the environment's own clock: 30 steps are then the paper's 1.5 s."""
 
@@ -35,10 +33,8 @@ class GymTask(Task):
 
 
 def gym_task(name: str) -> GymTask:
-    """The task gym:ENV_ID. UserError for an Atari game, which is seen by other networks as a task of its own."""
+    """The task gym:ENV_ID."""
     env_id = name.removeprefix(PREFIX)
-    if env_id.startswith(_ATARI):
-        raise UserError(f"{name} is an Atari game: those that can be taught have names of their own, such as pong.")
     return GymTask(
         name=name,
         title=env_id,

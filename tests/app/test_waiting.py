@@ -202,7 +202,7 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     face = open_face(rollout__explore=3000)
     progress = face.controller.progress
     progress._clock = clock
-    assert told(face)[0] == "It tries out whatever is new to it"
+    assert told(face)[0] == "It tries out whatever is new to it" and progress.due == 0
     progress.reported(0)
     clock.now += 2.0
     progress.reported(1000)
@@ -211,7 +211,21 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
         "So there will be more to choose between than an untrained robot shows.",
     )
     progress.reported(3000)
-    assert "It tries out" not in told(face)[0]
+    assert "It tries out" not in told(face)[0] and progress.due > 0
+
+
+def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
+    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
+) -> None:
+    face = open_face(rollout__explore=3000)
+    counting(face, clock)
+    before = usual_start("hopper-backflip")
+    face.engine["rollout"].play(RolloutReported(1000, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
+    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
+    clock.now += 20
+    face.offer(make_query())
+    qtbot.waitUntil(lambda: face.query is not None)
+    assert usual_start("hopper-backflip") == before
 
 
 def test_with_answers_from_elsewhere_it_does_not_explore(open_face: Callable[..., Face]) -> None:

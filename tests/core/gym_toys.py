@@ -39,7 +39,7 @@ class Walk(gymnasium.Env[Any, Any]):
 
     def _seen(self) -> np.ndarray:
         seen = np.array([np.nan if self._age == self._nan_at else self._age, self._luck])
-        return seen.reshape(self.observation_space.shape or (2,))
+        return np.resize(seen, self.observation_space.shape or (2,))
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         if self._age == self._fails_at:

@@ -20,4 +20,4 @@ def test_every_task_has_a_short_session_in_which_all_its_labels_are_asked(task: 
         assert (short.steps, short.labels, short.query.first_labels) == (24 * batch, 64, 32)
         assert short.reward.epochs_first == 1 and short.reward.pace == config.reward.pace > 0
     else:
-        assert (short.steps, short.labels) == (200_000, config.labels)
+        assert (short.steps, short.labels, short.explored_steps) == (200_000, config.labels, 0)

@@ -221,7 +221,7 @@ def test_a_number_may_be_written_as_people_do(text: str, monkeypatch: pytest.Mon
 ABLATED = [
     ("--random-queries", {"query__selection": "random"}),
     ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
-    ("--no-online-queries", {"query__first_share": 1.0}),
+    ("--no-online-queries", {"query__first_share": 1.0, "rollout__explore": 0}),
     ("--no-regularization", {"reward__l2": 0.0}),
     ("--no-segments", {"query__segment_steps": 1}),
     ("--target", {"reward__target": "returns"}),

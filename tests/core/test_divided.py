@@ -138,3 +138,10 @@ def test_they_go_with_the_job_that_has_them(how: str) -> None:
         os.kill(job.pid, signal.SIGKILL)
     job.stop()
     until_gone(theirs)
+
+
+def test_what_goes_wrong_in_a_process_is_told_in_its_own_words(divided: DividedEmulators) -> None:
+    for pipe in divided._pipes:
+        pipe.send(("fly",))
+    with pytest.raises(RuntimeError, match="AttributeError: .*'fly'"):
+        divided._answers()

@@ -9,11 +9,11 @@ import pytest
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import AnswersReplayed, BatchCollected, QueryOffered
+from core.events import BatchCollected, PreferenceAdded, QueryOffered
 from core.novelty import novelty
 from core.queries import labels_due, scheduled
 from core.session import Session
-from tests.core.builders import tiny
+from tests.core.builders import preference, tiny
 from tests.core.test_jobs import Played, of, published, rewarded
 
 BATCH = 8 * 32
@@ -40,16 +40,23 @@ def test_where_all_is_the_same_nothing_is_new(rows: int) -> None:
 
 
 def test_the_schedule_begins_when_it_has_explored() -> None:
-    config = tiny(labels=100, steps=10_000, rollout__explore=3000)
+    config = tiny(labels=100, steps=20_000, rollout__explore=3000)
     assert [scheduled(steps, config) for steps in (0, 3000)] == [25, 25]
     for steps in (3001, 5000, 8000):
-        assert scheduled(steps, config) == labels_due(steps - 3000, 100, 7000, config.query)
-    assert scheduled(9999, config) >= 99 and scheduled(10_000, config) == 100
-    assert scheduled(10, tiny(labels=100, steps=10, rollout__explore=3000)) == 100  # a session shorter than that
+        assert scheduled(steps, config) == labels_due(steps - 3000, 100, 17_000, config.query)
+    assert scheduled(19_999, config) >= 99 and scheduled(20_000, config) == 100
+
+
+def test_a_short_session_explores_for_a_quarter_of_it() -> None:
+    config = tiny(labels=100, steps=2000, rollout__explore=3000)
+    assert config.explored_steps == 500 and tiny(steps=12_000, rollout__explore=3000).explored_steps == 3000
+    assert [scheduled(steps, config) for steps in (500, 2000)] == [25, 100]
+    in_window = tiny(steps=10**9, query__horizon=2000, rollout__explore=3000)
+    assert in_window.explored_steps == 500
 
 
 def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> None:
-    rollout = Played("rollout", rollout__explore=2 * BATCH, labels=12)
+    rollout = Played("rollout", rollout__explore=2 * BATCH, labels=12, steps=100 * BATCH)
     for version in range(2):
         said = rollout.turn(published(rollout, version))
         (batch,) = of(BatchCollected, said)
@@ -67,14 +74,16 @@ def test_a_person_too_is_asked_only_afterwards() -> None:
     assert len(of(QueryOffered, rollout.turn(published(rollout, 0)))) == rollout.config.query.ready
 
 
-def test_answers_that_it_begins_with_end_it() -> None:
-    rollout = Played("rollout", rollout__explore=100 * BATCH)
-    rollout.turn(published(rollout, 0))
-    assert of(QueryOffered, rollout.turn(AnswersReplayed(), rewarded(rollout), published(rollout, 1)))
+@pytest.mark.parametrize("answers", ["one", "a reward"])
+def test_answers_that_it_begins_with_end_it(answers: str) -> None:
+    rollout = Played("rollout", rollout__explore=100 * BATCH, steps=1000 * BATCH, teacher="human")
+    assert not of(QueryOffered, rollout.turn(published(rollout, 0)))
+    news = PreferenceAdded(preference(1)) if answers == "one" else rewarded(rollout)
+    assert of(QueryOffered, rollout.turn(news, published(rollout, 1)) + rollout.turn(published(rollout, 2)))
 
 
 def test_nobody_explores_who_has_the_true_reward() -> None:
-    rollout, plain = (Played("rollout", teacher="none", rollout__explore=steps) for steps in (100 * BATCH, 0))
+    rollout, plain = (Played("rollout", teacher="none", rollout__explore=steps) for steps in (5 * BATCH, 0))
     (one,), (other,) = (of(BatchCollected, played.turn(published(played, 0))) for played in (rollout, plain))
     assert np.array_equal(one.rewards, other.rewards)
 

@@ -305,9 +305,9 @@ def test_an_environment_that_is_not_there_is_told_of(batch: MakeBatch, env_id: s
         batch(f"gym:{env_id}")
 
 
-def test_an_atari_game_is_told_to_be_a_task_of_its_own() -> None:
+def test_an_atari_game_is_told_to_be_a_task_of_its_own(batch: MakeBatch) -> None:
     with pytest.raises(UserError, match="^gym:ALE/Pong-v5 is an Atari game: .*such as pong"):
-        find("gym:ALE/Pong-v5")
+        batch("gym:ALE/Pong-v5")
 
 
 def test_an_environment_without_pictures_is_told_of(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,3 +381,8 @@ def test_what_was_taught_without_pictures_goes_on_with_them(tmp_path: Path) -> N
     session.close()
     asked = [event.query for event in events if isinstance(event, QueryOffered)]
     assert asked and all(query.left.states.shape == (30, ROW) for query in asked)
+
+
+def test_a_long_row_of_numbers_is_no_picture(batch: MakeBatch) -> None:
+    registered(seen=Box(0, 1, (5000,), np.float64))
+    assert batch(count=1).sizes[0] == 5000
