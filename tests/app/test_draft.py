@@ -55,7 +55,7 @@ def test_what_suits_the_task_is_applied_and_marked() -> None:
     assert find("reacher").presets["policy.discount"] == 0.9
     assert draft.value("policy.discount") == 0.9 and draft.suits("policy.discount") == "task"
     assert draft.value("policy.clip") == 0.2 and draft.suits("policy.clip") == ""
-    assert draft.value("query.first_labels") == 25 and draft.suits("query.first_labels") == "window"
+    assert draft.value("query.first_labels") == 30 and draft.suits("query.first_labels") == "window"
     assert draft.config and draft.config.policy.discount == 0.9
 
 
