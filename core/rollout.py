@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ Episode = tuple[float, dict[str, float]]
 """Its true return and its measure."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
 """(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
+_NOTHING_CUT: Callable[[], Iterator[Segment]] = partial(iter, ())
 _BREATH = 8
 """Steps between two moments at which the caller may stop, pause or look at its inbox."""
 
@@ -57,10 +59,14 @@ def collect(
     end_observations: list[Observations] = []
     segments: list[Segment] = []
     finished: list[Episode] = []
+    cut: Callable[[], Iterator[Segment]] = _NOTHING_CUT
     for t in range(steps):
         before, states, askable = env.observations, env.states, env.askable
-        observations[t] = before
         actions[t], log_probs[t] = act(before)
+        env.begin(actions[t])
+        observations[t] = before  # pictures are large: while the emulators play, what was seen is put away
+        segments += cut()
+        cut = _NOTHING_CUT
         step = env.step(actions[t])
         rewards[t], ends[t] = step.true_rewards, step.ended
         end_observations.append(step.end_observations)
@@ -69,7 +75,10 @@ def collect(
             carried_out: Float32 = np.clip(actions[t], -1, 1)
             taken = env_steps + t * n
             told = step.true_rewards, step.ended, step.blown, askable
-            segments += cutter.add(before, carried_out, states, *told, taken)
+            cut = partial(cutter.add, before, carried_out, states, *told, taken)
+        if t % _BREATH == _BREATH - 1 or t == steps - 1:
+            segments += cut()
+            cut = _NOTHING_CUT
         if t % _BREATH == _BREATH - 1:
             yield None
     yield Collected(

@@ -138,6 +138,9 @@ class AtariBatch:
         self._lives = views.lives
         return replace(views, failures=failures)
 
+    def begin(self, actions: Float32) -> None:
+        self._emulators.begin(actions.argmax(axis=1))
+
     def step(self, actions: Float32) -> Step:
         """actions (N, a): the largest is taken. No step ever ends an episode."""
         chosen = actions.argmax(axis=1)

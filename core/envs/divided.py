@@ -38,6 +38,7 @@ class DividedEmulators:
         begun = [_begun(path, *size) for size in sizes]
         self._pipes = [pipe for pipe, _ in begun]
         weakref.finalize(self, _end, begun)
+        self._begun = False
         self.actions = int(self._answers()[0])
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
@@ -47,9 +48,15 @@ class DividedEmulators:
             _send(pipe, ("start", rows[mine] // divisor, None if seeds is None else seeds[mine]))
         return self._views(self._answers())
 
-    def step(self, actions: Rows) -> Shot:
+    def begin(self, actions: Rows) -> None:
         for part, pipe in zip(self._parts, self._pipes, strict=True):
             _send(pipe, ("step", actions[part]))
+        self._begun = True
+
+    def step(self, actions: Rows) -> Shot:
+        if not self._begun:
+            self.begin(actions)
+        self._begun = False
         shots: list[Shot] = self._answers()
         fields = ("points", "over", "cut", "memory")
         return Shot(self._views([shot.views for shot in shots]), *(self._whole(shots, name) for name in fields))

@@ -71,6 +71,10 @@ class Emulators(Protocol):
         """
         ...
 
+    def begin(self, actions: Rows) -> None:
+        """The step that `step` then ends, with the same actions; what fails is told of there."""
+        ...
+
     def step(self, actions: Rows) -> Shot:
         """(N,) numbers of actions, each for four frames. A game that is over must be started before its next step."""
         ...
@@ -117,6 +121,7 @@ class VectorEmulators:
         self._pictures = np.zeros((0, HEIGHT, WIDTH, 3), np.uint8)
         self.actions = len(self._games.ale.get_action_set())
         self._memory = np.zeros((count, 0), np.uint8)
+        self._begun: RuntimeError | bool = False
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
         if self._colour is not None and (rows < self._in_colour).any():
@@ -126,10 +131,25 @@ class VectorEmulators:
         gray, told = _restart(self._games, rows, seeds)
         return Views(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
 
+    def begin(self, actions: Rows) -> None:
+        try:
+            if self._colour is not None:
+                self._colour.send(actions[: self._in_colour])
+            self._games.send(actions)
+        except RuntimeError as error:
+            self._begun = error
+        else:
+            self._begun = True
+
     def step(self, actions: Rows) -> Shot:
+        if not self._begun:
+            self.begin(actions)
+        begun, self._begun = self._begun, False
+        if isinstance(begun, RuntimeError):
+            raise begun
         if self._colour is not None:
-            self._pictures = self._colour.step(actions[: self._in_colour])[0][:, 0]
-        gray, points, over, cut, told = self._games.step(actions)
+            self._pictures = self._colour.ale.recv()[0][:, 0]
+        gray, points, over, cut, told = self._games.ale.recv()
         views = Views(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
         return Shot(views, points.astype(np.int64), over, cut, self._memory)
 
@@ -188,6 +208,9 @@ class InterfaceEmulators:
             with self._replaced_if_it_fails(row):
                 self._begin(row)
         return self._views()
+
+    def begin(self, actions: Rows) -> None:
+        """They have no thread of their own to go on in."""
 
     def step(self, actions: Rows) -> Shot:
         self._points[:], self._over[:], self._cut[:] = 0, False, False

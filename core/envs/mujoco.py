@@ -74,6 +74,9 @@ class MujocoBatch:
     def close(self) -> None:
         self.stepper.close()
 
+    def begin(self, actions: Float32) -> None:
+        """It keeps every core busy, or Python's lock, so nothing is gained by beginning early."""
+
     def step(self, actions: Float32) -> Step:
         """actions (N, a); they are clipped to [-1, 1] as the motors do, and scaled to the motors' range."""
         actions = np.clip(actions, -1, 1)

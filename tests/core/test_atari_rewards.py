@@ -38,6 +38,8 @@ class Scripted:
             raise RuntimeError("no start")
         return views(200, [3, 3])
 
+    def begin(self, actions: Rows) -> None: ...
+
     def step(self, actions: Rows) -> Shot:
         told = next(self._script)
         if isinstance(told, Exception):
