@@ -58,8 +58,9 @@ class SegmentCutter:
         self._filled[~askable & (self._filled > 0)] = 0
         rows = np.flatnonzero(askable & (self._filled >= 0))
         at = self._filled[rows]
-        self._observations[rows, at], self._actions[rows, at] = observations[rows], actions[rows]
-        self._states[rows, at], self._rewards[rows, at] = states[rows], true_rewards[rows]
+        given = slice(None) if len(rows) == len(observations) else rows  # as a rule of all: copied once, not twice
+        self._observations[rows, at], self._actions[rows, at] = observations[given], actions[given]
+        self._states[rows, at], self._rewards[rows, at] = states[given], true_rewards[given]
         self._filled += askable | (self._filled < 0)
         self._filled[blown] = 0
         full = np.flatnonzero(self._filled == self._length)
