@@ -124,9 +124,9 @@ def same(ours: Iterator[np.ndarray], theirs: np.ndarray) -> bool:
 
 def test_a_new_game_begins_after_none_to_thirty_frames_without_an_action() -> None:
     raw = emulators.VectorEmulators("pong", 8, threads=1)
-    waited = set()
-    for _ in range(40):
-        _, told = raw._games.reset()
+    waited: set[int] = set()
+    for turn in range(40):  # from a seed, as 320 draws of 31 miss one in every thousandth run
+        _, told = raw._games.reset(seed=None if turn else 0)
         waited |= set(told["episode_frame_number"].tolist())
     assert waited == set(range(31))
 
