@@ -92,7 +92,11 @@ class QueryConfig(_Checked):
     first_labels: int = number(0, "labels asked before the policy is taught; 0 for first_share (Atari: 500)", "A.2", 0)
     half_life: float = number(2e6, "steps h in the labelling rate h / (T + h) (Atari: 5e6)", "A", 1)
     horizon: int = number(
-        0, "environment steps by which all labels are asked; all of the session's where 0 or more", "", 0, 10**12
+        0,
+        "environment steps by which all labels are asked; by the session's end where 0 or beyond it",
+        "",
+        0,
+        10**12,
     )
     recency: float = number(50_000, "steps of age that halve a pair's score with selection=recency", "", 1)
     segment_steps: int = number(0, "steps of a segment; 0 for the task's own", "3.3", 0, 1000)

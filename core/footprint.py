@@ -23,9 +23,11 @@ FILMED_POOL = 256
 
 
 def require_bearable(config: Config, task: Task) -> None:
-    """UserError where the pictures of this task would fill the memory. Numbers are bounded by the config alone."""
+    """UserError where the pictures of this task would fill the memory, or are to be explored. Numbers are bounded by
+    the config alone."""
     if task.pictures is None:
         return
+    require_explorable(config, task)
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments = config.rollout.environments
     cut = environments * length * (pixels + _COLOURED)

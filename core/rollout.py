@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ Episode = tuple[float, dict[str, float]]
 """Its true return and its measure."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
 """(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
-_NOTHING_CUT: Callable[[], Iterator[Segment]] = partial(iter, ())
 _BREATH = 8
 """Steps between two moments at which the caller may stop, pause or look at its inbox."""
 
@@ -59,14 +57,13 @@ def collect(
     end_observations: list[Observations] = []
     segments: list[Segment] = []
     finished: list[Episode] = []
-    cut: Callable[[], Iterator[Segment]] = _NOTHING_CUT
+    cut: Iterator[Segment] = iter(())  # a generator, which puts the last step away only when it is run
     for t in range(steps):
         before, states, askable = env.observations, env.states, env.askable
         actions[t], log_probs[t] = act(before)
         env.begin(actions[t])
         observations[t] = before  # pictures are large: while the emulators play, what was seen is put away
-        segments += cut()
-        cut = _NOTHING_CUT
+        segments += cut
         step = env.step(actions[t])
         rewards[t], ends[t] = step.true_rewards, step.ended
         end_observations.append(step.end_observations)
@@ -75,12 +72,11 @@ def collect(
             carried_out: Float32 = np.clip(actions[t], -1, 1)
             taken = env_steps + t * n
             told = step.true_rewards, step.ended, step.blown, askable
-            cut = partial(cutter.add, before, carried_out, states, *told, taken)
-        if t % _BREATH == _BREATH - 1 or t == steps - 1:
-            segments += cut()
-            cut = _NOTHING_CUT
+            cut = cutter.add(before, carried_out, states, *told, taken)
         if t % _BREATH == _BREATH - 1:
+            segments += cut  # while the caller has its turn all is where it belongs
             yield None
+    segments += cut
     yield Collected(
         observations,
         actions,

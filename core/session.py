@@ -36,7 +36,7 @@ from core.events import (
     ReplayRequested,
     RewardPublished,
 )
-from core.footprint import require_bearable, require_explorable
+from core.footprint import require_bearable
 from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
 from core.records import Query, Segment
@@ -123,7 +123,6 @@ class Session:
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         disk.require_empty(folder)
         require_bearable(config, find(config.task))
-        require_explorable(config, find(config.task))
         machine.require_room(folder, machine.session_room(find(config.task).pictures is not None))
         made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
@@ -146,7 +145,6 @@ class Session:
         """Opens an existing session. UserError if it is none or one too large, or another program has it."""
         config = read_config(folder)
         require_bearable(config, find(config.task))
-        require_explorable(config, find(config.task))
         return Session(folder, config, locked(folder))
 
     def store(self) -> PreferenceStore:

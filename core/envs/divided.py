@@ -35,9 +35,9 @@ class DividedEmulators:
         self.count = count
         self._parts = [slice(first, None, processes) for first in range(processes)]
         sizes = [(len(range(count)[part]), len(range(in_colour)[part])) for part in self._parts]
-        begun = [_begun(path, *size) for size in sizes]
-        self._pipes = [pipe for pipe, _ in begun]
-        weakref.finalize(self, _end, begun)
+        children = [_spawned(path, *size) for size in sizes]
+        self._pipes = [pipe for pipe, _ in children]
+        weakref.finalize(self, _end, children)
         self._begun = False
         self.actions = int(self._answers()[0])
 
@@ -91,11 +91,11 @@ class DividedEmulators:
         return whole
 
 
-_Begun = tuple[Connection, BaseProcess]
+_Child = tuple[Connection, BaseProcess]
 
 
-def _begun(path: Path, count: int, in_colour: int) -> _Begun:
-    """Spawned, since a process with threads, as this may be, is not to be forked."""
+def _spawned(path: Path, count: int, in_colour: int) -> _Child:
+    """Not forked: a process with threads, as this may be, must not be."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_emulate, args=(theirs, path, count, in_colour), name="emulators", daemon=True)
@@ -104,11 +104,11 @@ def _begun(path: Path, count: int, in_colour: int) -> _Begun:
     return ours, process
 
 
-def _end(begun: Sequence[_Begun]) -> None:
+def _end(children: Sequence[_Child]) -> None:
     """They end where their pipe does."""
-    for pipe, _ in begun:
+    for pipe, _ in children:
         pipe.close()
-    for _, process in begun:
+    for _, process in children:
         process.join(_LEFT_SECONDS)
         process.kill()
 

@@ -251,7 +251,7 @@ def _check(task: GymTask, envs: SyncVectorEnv[Any, Any]) -> None:
     if not isinstance(seen, Box) or len(seen.shape) > 1 and np.prod(seen.shape) > _MOST_NUMBERS:
         envs.close()
         kind = f"pictures of shape {seen.shape}" if isinstance(seen, Box) else f"a {type(seen).__name__}"
-        raise UserError(f"{task.name} is observed as {kind}: only a Box of {_MOST_NUMBERS:,} numbers can be taught.")
+        raise UserError(f"{task.name} is observed as {kind}: only rows or small tables of numbers can be taught.")
     bounded = isinstance(done, Box) and np.isfinite([done.low, done.high]).all()
     if not bounded and not isinstance(done, Discrete):
         envs.close()

@@ -193,7 +193,7 @@ BREAKOUT = AtariTask(
     controls="← → move the paddle      Space serves the ball",
     sizes=(PIXELS, 4),
     blanked=(Box(4, 16, 32, 84),),
-    # A beginner's life is worth a quarter of a brick. At a whole one for its end a policy learned never to serve.
+    # An untrained life is worth a fifth of a brick. At a whole one for its end a policy learned never to serve.
     penalty=0.1,
     presets=PRESETS,
 )
