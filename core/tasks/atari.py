@@ -156,9 +156,9 @@ PRESETS: dict[str, Any] = {
     # A.2 has 200 epochs and dropout .5, with which a fit takes three times as long to come as far; here it holds back
     # whoever waits for the policy to move, so overfitting is left to the weight decay and its hold-outs.
     "reward.dropout": 0.0,
-    "reward.epochs_first": 20,
+    "reward.epochs_first": 30,
     "reward.epochs": 1,
-    "reward.pace": 40,  # A.2 has 10, on a machine of 16 cores and a GPU; so it is a quarter of the work on 2 cores
+    "reward.pace": 20,  # A.2 has 10, on a machine of 16 cores and a GPU; so it is half of the work on 2 cores
     "reward.minibatch": 8,
     "query.first_share": 0.15,  # A.2's 500 of 3,300; a share, or with fewer labels none would follow the policy
     "query.half_life": 1.25e6,  # 5 million frames
@@ -229,7 +229,6 @@ PONG = AtariTask(
         "query.horizon": 2_000_000,  # evenly until then: a point is seldom won before, and what that is worth not known
         "query.half_life": 2e6,
         "reward.epochs_first": 25,
-        "reward.pace": 20,
         "reward.latest": 2000,
     },
 )
