@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
@@ -35,7 +36,9 @@ from core.tasks import find
 from core.tasks.atari import FRAME_SKIP, AtariTask
 from core.tasks.base import RobotTask, Task
 
-_SECONDS = 4.0
+_TURNS = 16
+_SECONDS = 0.4
+"""Of a turn: what is compared has so many in alternation, as a machine's speed and a game's change by the second."""
 _FIT_PREFERENCES = 700
 _FIT_STEPS = 60
 _PICTURE_BATCHES = 24
@@ -47,8 +50,8 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     config = replaced(Config(task=task.name), **task.presets)
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     parallel.allow(os.cpu_count() or 1)
-    raw, collecting = _raw(config), _collecting(config)
-    acting = _acting(config) if isinstance(task, AtariTask) else {}
+    raw, collecting, *others = _rates(_compared(config, task))
+    acting = {"acting_steps_per_second": round(others[0])} if others else {}
     teaching = _teaching(config)
     frames = {"teaching_frames_per_second": round(FRAME_SKIP * teaching)} if isinstance(task, AtariTask) else {}
     return {
@@ -65,23 +68,40 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     }
 
 
-def _rate(steps_each: int, act: Callable[[], object]) -> float:
-    """Calls `act` for some seconds; steps/s."""
-    act()
-    started, count = time.perf_counter(), 0
-    while time.perf_counter() - started < _SECONDS:
-        act()
-        count += steps_each
-    return count / (time.perf_counter() - started)
+@dataclass(frozen=True)
+class _Work:
+    """Something that takes so many steps with each call."""
+
+    steps: int
+    act: Callable[[], object]
 
 
-def _raw(config: Config) -> float:
-    """The simulator alone: for a robot on all cores, in one call, what the untrained policy did in all."""
-    task = find(config.task)
+def _rates(works: list[_Work]) -> list[float]:
+    """Steps/s of each, by turns."""
+    taken, spent = np.zeros((2, len(works)))
+    for work in works:
+        work.act()
+    for _ in range(_TURNS):
+        for index, work in enumerate(works):
+            started = time.perf_counter()
+            while time.perf_counter() - started < _SECONDS:
+                work.act()
+                taken[index] += work.steps
+            spent[index] += time.perf_counter() - started
+    return (taken / spent).tolist()
+
+
+def _compared(config: Config, task: Task) -> list[_Work]:
+    """The simulator alone, and collecting. A game's network sees pictures, and so takes longer than the emulator: there
+    collecting has actions at random, and what the policy acts by is measured besides."""
     if isinstance(task, AtariTask):
-        return _emulating(config, task)
-    if not isinstance(task, RobotTask):
-        return _stepping(config, task)
+        return [_emulating(config, task), _collecting(config), _collecting(config, Actor(config, generator(0, "acts")))]
+    simulator = _simulating(config, task) if isinstance(task, RobotTask) else _stepping(config, task)
+    return [simulator, _collecting(config, Actor(config, generator(0, "acts")))]
+
+
+def _simulating(config: Config, task: RobotTask) -> _Work:
+    """On all cores, in one call, what the untrained policy did in all."""
     env = MujocoBatch(task, config.rollout.environments, generator(0, "raw"))
     actor = Actor(config, generator(0, "raw actions"))
     _done(env, actor, config)  # the robots lie about as they do later on
@@ -92,8 +112,8 @@ def _raw(config: Config) -> float:
     data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or os.cpu_count() or 1, env.count))]
     held = np.repeat(controls.transpose(1, 0, 2), task.frame_skip, axis=1)
     after = np.zeros((env.count, held.shape[1], before.shape[1]))
-    with rollout.Rollout(nthread=len(data) if len(data) > 1 else 0) as pool:
-        return _rate(controls.shape[0] * env.count, lambda: pool.rollout(model, data, before, held, state=after))
+    pool = rollout.Rollout(nthread=len(data) if len(data) > 1 else 0)
+    return _Work(controls.shape[0] * env.count, lambda: pool.rollout(model, data, before, held, state=after))
 
 
 def _done(env: Environment, act: Act, config: Config) -> Collected:
@@ -103,48 +123,34 @@ def _done(env: Environment, act: Act, config: Config) -> Collected:
     return collected
 
 
-def _stepping(config: Config, task: Task) -> float:
+def _stepping(config: Config, task: Task) -> _Work:
     """Random actions, one step after the other."""
     env = make(task, config.rollout.environments, generator(0, "raw"))
     actions = np.random.default_rng(0).uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)
-    rate = _rate(env.count, lambda: env.step(actions))
-    env.close()
-    return rate
+    return _Work(env.count, lambda: env.step(actions))
 
 
-def _emulating(config: Config, task: AtariTask) -> float:
+def _emulating(config: Config, task: AtariTask) -> _Work:
     """ale-py's emulators on all cores, with actions at random, and nothing done with what they show."""
     count = config.rollout.environments
     games = VectorEmulators(task.game, count, config.rollout.threads or os.cpu_count() or 1)
     games.start(np.arange(count), np.arange(count))
     rng = np.random.default_rng(0)
-    return _rate(count, lambda: games.step(rng.integers(games.actions, size=count)))
+    return _Work(count, lambda: games.step(rng.integers(games.actions, size=count)))
 
 
-def _acting(config: Config) -> dict[str, float]:
-    """With the policy's network, which sees pictures and so takes longer than the emulator does."""
-    acting = _collecting(config, Actor(config, generator(0, "bench actions")))
-    return {"acting_steps_per_second": round(acting)}
-
-
-def _collecting(config: Config, actor: Act | None = None) -> float:
-    """All that is done with a step while segments are gathered, in a robot's case with the untrained policy acting.
-
-    In a game's case actions are at random unless there is an `actor`: the emulator, its pictures, rewards and segments.
-    """
+def _collecting(config: Config, actor: Actor | None = None) -> _Work:
+    """All that is done with a step while segments are gathered; with actions at random where there is no actor."""
     task = find(config.task)
     env = make(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
     cutter = SegmentCutter(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)
-    rng = generator(0, "bench actions")
-    drawn = actor or (_at_random(env, rng) if isinstance(task, AtariTask) else Actor(config, rng))
+    act = actor or _at_random(env, generator(0, "bench actions"))
 
-    def act() -> None:
-        for _ in collect(env, cutter, drawn, config.rollout.steps, 0):
+    def batch() -> None:
+        for _ in collect(env, cutter, act, config.rollout.steps, 0):
             pass
 
-    rate = _rate(env.count * config.rollout.steps, act)
-    env.close()
-    return rate
+    return _Work(env.count * config.rollout.steps, batch)
 
 
 def _at_random(env: Environment, rng: np.random.Generator) -> Act:
@@ -154,9 +160,9 @@ def _at_random(env: Environment, rng: np.random.Generator) -> Act:
 
 
 def _teaching(config: Config) -> float:
-    """Everything: a short run with the oracle."""
+    """Everything, with the oracle."""
     with tempfile.TemporaryDirectory() as folder:
-        session = Session.create(Path(folder) / "bench", _short(config))
+        session = Session.create(Path(folder) / "bench", _taught(config))
         run = HeadlessRun(session, lambda event: None)
         outcome = run.run()
         run.close()
@@ -164,18 +170,20 @@ def _teaching(config: Config) -> float:
     return outcome.steps_taken / outcome.seconds
 
 
-def _short(config: Config) -> Config:
-    """Nothing is explored first, as hardly any teaching would be left to measure.
+def _taught(config: Config) -> Config:
+    """A robot's preset from its first step to its last, as the fit takes longer the more answers there are; but nothing
+    is explored first, where nothing is taught. Else a short session.
 
     With pictures the first fit, which comes once, would be most of so short a run, and is left out.
-
     How much the later ones take does not depend on the number of labels there: config.reward.pace sees to that.
     """
-    if not find(config.task).pictures:
-        return replaced(config, steps=200_000, teacher="oracle", **{"rollout.explore": 0})
+    whole = replaced(config, teacher="oracle", **{"rollout.explore": 0})
+    task = find(config.task)
+    if not task.pictures:
+        return whole if isinstance(task, RobotTask) else replaced(whole, steps=200_000)
     batch = config.rollout.environments * config.rollout.steps
     few = {"labels": 64, "query.first_labels": 32, "reward.epochs_first": 1}
-    return replaced(config, steps=_PICTURE_BATCHES * batch, teacher="oracle", **few)
+    return replaced(whole, steps=_PICTURE_BATCHES * batch, **few)
 
 
 def _fit_epoch() -> float:

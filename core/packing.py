@@ -79,17 +79,10 @@ class Reel:
         return self.pictures.array()[self.stacks].reshape(len(self.stacks), -1)
 
 
-def reeled(observations: Bytes, shape: tuple[int, int, int]) -> Reel:
-    """observations (k, n * h * w), of n pictures each; shape: (n, h, w)."""
-    rows = observations.reshape(-1, *shape)
-    slides = (rows[1:, :-1] == rows[:-1, 1:]).all(axis=(1, 2, 3))
-    fresh = np.ones(rows.shape[:2], np.bool_)
-    fresh[1:, :-1] = ~slides[:, None]
-    stacks = np.zeros(rows.shape[:2], np.int32)
-    stacks[fresh] = np.arange(fresh.sum())
-    for t in np.flatnonzero(slides) + 1:
-        stacks[t, :-1] = stacks[t - 1, 1:]
-    return Reel(packed(rows[fresh]), stacks)
+def reel_of(pictures: Bytes, depth: int) -> Reel:
+    """pictures (k + depth - 1, h, w), in their order: each of k observations is `depth` of them, one further each."""
+    steps = len(pictures) - depth + 1
+    return Reel(packed(pictures), np.add.outer(np.arange(steps), np.arange(depth)).astype(np.int32))
 
 
 class PackedSegment(Segment):
@@ -127,11 +120,10 @@ class PackedSegment(Segment):
         return PackedSegment, kept
 
 
-def packed_segment(segment: Segment, shape: tuple[int, int, int]) -> PackedSegment:
-    """shape: (n, h, w) of an observation."""
+def packed_segment(segment: Segment, reel: Reel) -> PackedSegment:
+    """reel: of its observations, which are not read."""
     states = segment.states
     kept = packed(states) if states.dtype == np.uint8 and states.size else states
-    reel = reeled(segment.observations, shape)
     return PackedSegment(segment.id, reel, segment.actions, kept, segment.true_rewards, segment.env_steps)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.packing import packed_segment
+from core.packing import packed_segment, reel_of
 from core.records import Float32, Observations, Segment
 
 
@@ -24,7 +24,10 @@ class Cuttable(Protocol):
 
 
 class SegmentCutter:
-    """Cuts the steps of N environments into segments of k. Segments never cross an episode's end."""
+    """Cuts the steps of N environments into segments of k. Segments never cross an episode's end.
+
+    Of pictures it keeps each once: an observation is the one before moved on by one picture (core.envs.stacks).
+    """
 
     def __init__(
         self, env: Cuttable, length: int, stagger: np.ndarray, pictures: tuple[int, int, int] | None = None
@@ -34,7 +37,10 @@ class SegmentCutter:
         self._filled = -stagger.astype(np.int64)
         n, k, sizes = env.count, length, env.sizes
         self._pictures = pictures
-        self._observations = np.zeros((n, k, sizes[0]), np.uint8 if pictures else np.float32)
+        if pictures:
+            self._observations = np.zeros((n, k + pictures[0] - 1, pictures[1] * pictures[2]), np.uint8)
+        else:
+            self._observations = np.zeros((n, k, sizes[0]), np.float32)
         self._actions = np.zeros((n, k, sizes[1]), np.float32)
         self._states = np.zeros((n, k, sizes[2]), env.states.dtype)
         self._rewards = np.zeros((n, k), np.float32)
@@ -59,7 +65,8 @@ class SegmentCutter:
         rows = np.flatnonzero(askable & (self._filled >= 0))
         at = self._filled[rows]
         given = slice(None) if len(rows) == len(observations) else rows  # as a rule of all: copied once, not twice
-        self._observations[rows, at], self._actions[rows, at] = observations[given], actions[given]
+        self._see(rows, at, observations[given])
+        self._actions[rows, at] = actions[given]
         self._states[rows, at], self._rewards[rows, at] = states[given], true_rewards[given]
         self._filled += askable | (self._filled < 0)
         self._filled[blown] = 0
@@ -69,17 +76,35 @@ class SegmentCutter:
         self._filled[full] = 0
         self._filled[ended] = 0
 
+    def _see(self, rows: npt.NDArray[np.int64], at: npt.NDArray[np.int64], seen: Observations) -> None:
+        if self._pictures is None:
+            self._observations[rows, at] = seen
+            return
+        older = self._pictures[0] - 1
+        stacks = seen.reshape(len(seen), older + 1, -1)
+        self._observations[rows, older + at] = stacks[:, -1]
+        begins = at == 0
+        self._observations[rows[begins], :older] = stacks[begins, :-1]
+
     def _cut(self, row: int, env_steps: int) -> Segment:
         self.next_id += 1
         rewards = None if np.isnan(self._rewards[row, 0]) else self._rewards[row].copy()
-        states = self._states[row].copy()
-        observations, actions = self._observations[row].copy(), self._actions[row].copy()
-        segment = Segment(self.next_id, observations, actions, states, rewards, env_steps)
-        return packed_segment(segment, self._pictures) if self._pictures else segment
+        kept = (self._observations, self._actions, self._states)
+        seen, actions, states = (array[row].copy() for array in kept)
+        segment = Segment(self.next_id, seen, actions, states, rewards, env_steps)
+        if self._pictures is None:
+            return segment
+        depth, *sides = self._pictures
+        return packed_segment(segment, reel_of(seen.reshape(-1, *sides), depth))
 
     def get_state(self) -> dict[str, np.ndarray]:
         names = ("filled", "observations", "actions", "states", "rewards")
         return {name: getattr(self, f"_{name}") for name in names}
+
+    def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether they are such a cutter's: an earlier version kept whole stacks, and without a window there are no
+        pictures to show."""
+        return all(arrays[name].shape == own.shape for name, own in self.get_state().items())
 
     def set_state(self, arrays: Mapping[str, np.ndarray], next_id: int) -> None:
         for name, values in arrays.items():

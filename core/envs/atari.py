@@ -24,9 +24,10 @@ import numpy as np
 from core import pictures
 from core.envs.base import Film, Step
 from core.envs.emulators import HEIGHT, WIDTH, Emulators, Rows, Shot, Views, emulators
+from core.envs.stacks import Stacks
 from core.errors import UserError
 from core.pictures import Pixels
-from core.records import Float32
+from core.records import Float32, Observations
 from core.tasks.atari import GAME_STEPS, SIDE, STACK, AtariTask, Moment
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class AtariBatch:
         self.count = environments
         self.blow_ups = 0
         self._film, self._rng, self._threads = film, rng, threads
+        self._rows = np.arange(environments)
         self._emulators = self._new_emulators()
         self._time = 0
         self._failed = np.zeros(environments, np.int64)
@@ -83,9 +85,12 @@ class AtariBatch:
         """New games in all, and stacks of their first picture."""
         self._games[:] = _GAMES_A_SEED
         views = self._new_games(np.arange(self.count))
-        first = self._blanked(views.gray)
-        self.observations = np.repeat(first[:, None], STACK, axis=1).reshape(self.count, -1)
+        self._stacks = Stacks(self._blanked(views.gray))
         self._take_pictures(views)
+
+    @property
+    def observations(self) -> Observations:
+        return self._stacks.rows
 
     def _new_games(self, rows: Rows, in_new: bool = False) -> Views:
         """New games in these, `in_new` emulators all; and where one fails in that, again in a new one.
@@ -150,16 +155,19 @@ class AtariBatch:
         except RuntimeError as error:
             return self._all_lost(error)
         lost = self._lost(shot.views.failures)
-        self._failed[np.setdiff1d(np.arange(self.count), lost)] = 0
-        self._played[np.arange(self.count), self._lengths] = chosen
+        sound = np.ones(self.count, np.bool_)
+        sound[lost] = False
+        self._failed[sound] = 0
+        self._played[self._rows, self._lengths] = chosen
         self._lengths += 1
         rewards = self._rewards(shot)
         rewards[lost] = 0
         views, self._lives = shot.views, shot.views.lives
-        ended = np.flatnonzero(shot.over | shot.cut)
+        over = shot.over | shot.cut
+        ended = np.flatnonzero(over)
         finished = [self._finish(int(row)) for row in ended]
-        if (over := np.union1d(ended, lost)).size:
-            views = self._new_games(over)
+        if (begun := np.flatnonzero(over | ~sound)).size:
+            views = self._new_games(begun)
         self._look(views)
         return self._step(rewards, finished, ended)
 
@@ -203,9 +211,7 @@ class AtariBatch:
 
     def _look(self, views: Views) -> None:
         """They become the newest of each stack."""
-        stacks = self.observations.reshape(self.count, STACK, SIDE, SIDE)
-        newest = self._blanked(views.gray)[:, None]
-        self.observations = np.concatenate([stacks[:, 1:], newest], axis=1).reshape(self.count, -1)
+        self._stacks.add(self._blanked(views.gray))
         self._take_pictures(views)
 
     def _take_pictures(self, views: Views) -> None:
@@ -221,7 +227,12 @@ class AtariBatch:
         """Of each game its seed and actions, and what was added up and seen of it."""
         kept = {name: getattr(self, f"_{name}") for name in _KEPT}
         counters = {"time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
-        return {**kept, **counters, "played": self._played[:, : self._lengths.max()], "stacks": self.observations}
+        return {
+            **kept,
+            **counters,
+            "played": self._played[:, : self._lengths.max()],
+            "stacks": self.observations.copy(),
+        }
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Plays every game again up to where it was, all ending together."""
@@ -236,10 +247,10 @@ class AtariBatch:
             if (fresh := np.flatnonzero(begun == 0)).size:
                 views = self._begun_again(fresh)
             if step < steps:
-                actions = np.where(begun < 0, 0, played[np.arange(self.count), begun.clip(0)]).astype(np.int64)
+                actions = np.where(begun < 0, 0, played[self._rows, begun.clip(0)]).astype(np.int64)
                 views = _sound(self._emulators.step(actions).views)
         self._lives = views.lives
-        self.observations = arrays["stacks"].copy()
+        self._stacks.restore(arrays["stacks"])
         self._take_pictures(views)
 
     def _begun_again(self, rows: Rows) -> Views:

@@ -63,15 +63,20 @@ class Environment(Protocol):
 
     count: int
     discrete: bool
-    observations: Observations
-    """(N, o) what the networks see now: float32, or uint8 for a task with pictures (core.tasks.base.Task.pictures). Its
-    dtype is that of every observation of the environment. Replaced by each step, never changed in place."""
     states: npt.NDArray[Any]
     """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in place."""
     askable: npt.NDArray[np.bool_]
     """(N,) whose present step may be in a segment: where it can't be drawn later, only those that are filmed now."""
     blow_ups: int
     """How often a simulation failed and was started anew."""
+
+    @property
+    def observations(self) -> Observations:
+        """(N, o) what the networks see now: float32, or uint8 for a task with pictures (core.tasks.base.Task.pictures).
+
+        Its dtype is that of every observation of the environment. Replaced by each step, never changed in place.
+        """
+        ...
 
     @property
     def sizes(self) -> tuple[int, int, int]:

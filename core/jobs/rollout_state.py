@@ -39,7 +39,7 @@ def unpack(job: RolloutJob, state: JobState) -> None:
     drawable = job.env.sizes[2]
     next_id = whole(state.values["next_id"])
     cut = _under("cutter_", state)
-    if cut["states"].shape[2] == drawable:  # else it was taught without a window, and there are no pictures to show
+    if job.cutter.fits(cut):  # else the segments that it was amid are lost
         job.cutter.set_state(cut, next_id)
     job.cutter.next_id = next_id
     for segment in kept_segments(state):

@@ -10,7 +10,7 @@ import torch
 
 from core.config import Config, RewardConfig, replaced
 from core.envs.base import Film, Step
-from core.packing import PackedSegment, packed_segment
+from core.packing import PackedSegment, Reel, packed, packed_segment
 from core.records import Choice, Preference, Query, Segment
 from core.reward.fit import RewardFit
 from core.reward.picture_ensemble import PictureEnsemble
@@ -40,12 +40,19 @@ def drawn(places: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.where(columns, 200, 0)[..., None, :], (*places.shape, *SHAPE[1:])).astype(np.uint8)
 
 
+def packed_whole(segment: Segment, shape: tuple[int, int, int]) -> PackedSegment:
+    """A segment of any pictures, each observation's own kept for it alone; shape: (n, h, w) of one."""
+    pictures = segment.observations.reshape(-1, *shape[1:])
+    stacks = np.arange(len(pictures), dtype=np.int32).reshape(-1, shape[0])
+    return packed_segment(segment, Reel(packed(pictures), stacks))
+
+
 def block_segment(number: int, places: np.ndarray) -> PackedSegment:
     """places (k + 1,): of the block before the first step and at each."""
     stacks = np.stack([drawn(places[:-1]), drawn(places[1:])], axis=1).reshape(len(places) - 1, -1)
     actions = np.eye(3, dtype=np.float32)[np.zeros(len(stacks), np.int64)]
     plain = Segment(number, stacks, actions, np.zeros((len(stacks), 0)), places[1:].astype(np.float32), number)
-    return packed_segment(plain, SHAPE)
+    return packed_whole(plain, SHAPE)
 
 
 def block_preference(number: int) -> Preference:

@@ -21,11 +21,12 @@ from core.events import (
     RewardPublished,
 )
 from core.jobs import build
-from core.packing import fingerprint, packed_segment, pair_of
+from core.packing import fingerprint, pair_of
 from core.preferences import PreferenceStore
 from core.records import Choice, Query, Segment
 from core.session import deliver
 from tests.core.builders import segment
+from tests.core.picture_toys import packed_whole
 from tests.core.test_jobs import Played, of, published, rewarded
 
 ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
@@ -144,7 +145,7 @@ def in_pictures(number: int) -> Segment:
     rng = np.random.default_rng(3)
     plain = segment(number)
     pixels = rng.integers(0, 9, (plain.length, 4 * 6 * 5)).astype(np.uint8)
-    return packed_segment(replace(plain, observations=pixels), (4, 6, 5))
+    return packed_whole(replace(plain, observations=pixels), (4, 6, 5))
 
 
 @pytest.mark.parametrize("make", [segment, in_pictures])
@@ -164,7 +165,7 @@ def test_a_segment_is_known_by_what_is_in_it_also_from_the_store(
 
 def replace_actions(of_segment: Segment, actions: np.ndarray) -> Segment:
     plain = Segment(1, of_segment.observations, actions, of_segment.states, None, of_segment.env_steps)
-    return plain if of_segment.observations.dtype != np.uint8 else packed_segment(plain, (4, 6, 5))
+    return plain if of_segment.observations.dtype != np.uint8 else packed_whole(plain, (4, 6, 5))
 
 
 def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_more(store: PreferenceStore) -> None:

@@ -20,12 +20,13 @@ from core.envs import make
 from core.errors import UserError
 from core.headless import HeadlessRun
 from core.interchange import export_preferences
-from core.packing import from_arrays, packed_segment, to_arrays
+from core.packing import from_arrays, to_arrays
 from core.preferences import PreferenceStore
 from core.records import Choice, Query, Segment
 from core.session import Session
 from core.tasks import CATALOGUE, find
 from tests.core.builders import query, segment, tiny
+from tests.core.picture_toys import packed_whole
 
 
 def sized(observed: int, acted: int, steps: int = 5) -> Segment:
@@ -35,7 +36,7 @@ def sized(observed: int, acted: int, steps: int = 5) -> Segment:
 
 def pictures(side: int) -> Segment:
     plain = Segment(1, np.zeros((5, 4 * side**2), np.uint8), np.zeros((5, 6), np.float32), np.zeros((5, 0)), None, 7)
-    return packed_segment(plain, (4, side, side))
+    return packed_whole(plain, (4, side, side))
 
 
 def session_with(folder: Path, *segments: Segment, config: Config | None = None) -> Session:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from core.bench import _short
+from core.bench import _rates, _taught, _Work
 from core.config import Config, replaced
 from core.tasks import CATALOGUE
 from core.tasks.base import Task
 
 
 @pytest.mark.parametrize("task", CATALOGUE.values(), ids=CATALOGUE)
-def test_every_task_has_a_short_session_in_which_all_its_labels_are_asked(task: Task) -> None:
+def test_a_robot_is_taught_for_its_whole_session_and_a_game_for_some_batches(task: Task) -> None:
     config = replaced(Config(task=task.name), **task.presets)
-    short = _short(config)
-    batch = short.rollout.environments * short.rollout.steps
-    assert short.teacher == "oracle" and short.steps >= 10 * batch
+    taught = _taught(config)
+    batch = taught.rollout.environments * taught.rollout.steps
+    assert (taught.teacher, taught.explored_steps) == ("oracle", 0)
     if task.pictures:
-        assert (short.steps, short.labels, short.query.first_labels) == (24 * batch, 64, 32)
-        assert short.reward.epochs_first == 1 and short.reward.pace == config.reward.pace > 0
+        assert (taught.steps, taught.labels, taught.query.first_labels) == (24 * batch, 64, 32)
+        assert taught.reward.epochs_first == 1 and taught.reward.pace == config.reward.pace > 0
     else:
-        assert (short.steps, short.labels, short.explored_steps) == (200_000, config.labels, 0)
+        assert (taught.steps, taught.labels) == (config.steps, config.labels)
+
+
+def test_what_is_compared_takes_turns_and_each_rate_is_of_its_own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, order = [0.0], []
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def work(name: str, seconds: float) -> None:
+        order.append(name)
+        now[0] += seconds
+
+    assert _rates([_Work(3, lambda: work("quick", 0.5)), _Work(8, lambda: work("slow", 2.0))]) == [6.0, 4.0]
+    turns = [name for name, before in zip(order, ["", *order], strict=False) if name != before]
+    assert len(turns) > 20 and set(turns[::2]) == {"quick"} and set(turns[1::2]) == {"slow"}

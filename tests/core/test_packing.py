@@ -16,13 +16,13 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.events import QueryOffered
 from core.interchange import export_preferences, import_preferences
-from core.packing import Packed, PackedSegment, from_arrays, packed, packed_segment, reeled, state_size, to_arrays
+from core.packing import Packed, PackedSegment, from_arrays, packed, packed_segment, reel_of, state_size, to_arrays
 from core.preferences import PreferenceStore
 from core.processes import decode, encode
 from core.records import Choice, Query, Segment
 from core.session import Session
 
-STACK = (4, 84, 84)
+STACK = 4
 GAMES = ("beam_rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space_invaders")
 STEPS = 25
 LABELS, STORE_BYTES = 5500, 4 << 30
@@ -37,7 +37,13 @@ def noise(count: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, (count, 84, 84), np.uint8)
 
 
-def played(game: str) -> Segment:
+def kept_of(pictures: np.ndarray, actions: np.ndarray, states: np.ndarray) -> PackedSegment:
+    """A segment of these (k + 3, h, w) pictures, packed."""
+    plain = Segment(1, stacked(pictures), actions, states, None, 7)
+    return packed_segment(plain, reel_of(pictures, STACK))
+
+
+def played(game: str) -> tuple[Segment, np.ndarray]:
     """Random play: 25 steps as the networks see them, with the screens in colour as states."""
     emulator, rng = ale_py.ALEInterface(), np.random.default_rng(0)
     emulator.setInt("random_seed", 1)
@@ -54,7 +60,8 @@ def played(game: str) -> Segment:
     grey = [cv2.resize(cv2.cvtColor(s, cv2.COLOR_RGB2GRAY), (84, 84), interpolation=cv2.INTER_AREA) for s in screens]
     states = np.stack(screens[3:]).reshape(STEPS, -1)
     one_hot = np.eye(len(actions), dtype=np.float32)[rng.integers(len(actions), size=STEPS)]
-    return Segment(1, stacked(np.stack(grey)), one_hot, states, rng.random(STEPS, np.float32), 100)
+    seen = np.stack(grey)
+    return Segment(1, stacked(seen), one_hot, states, rng.random(STEPS, np.float32), 100), seen
 
 
 def assert_same(one: Segment, other: Segment) -> None:
@@ -65,13 +72,14 @@ def assert_same(one: Segment, other: Segment) -> None:
 
 
 @pytest.fixture(scope="module", params=GAMES)
-def segment(request: pytest.FixtureRequest) -> Segment:
+def game(request: pytest.FixtureRequest) -> tuple[Segment, np.ndarray]:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     return played(request.param)
 
 
-def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(segment: Segment) -> None:
-    kept = packed_segment(segment, STACK)
+def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: tuple[Segment, np.ndarray]) -> None:
+    segment, pictures = game
+    kept = packed_segment(segment, reel_of(pictures, STACK))
     assert_same(kept, segment)
     assert kept.reel.pictures.shape == (STEPS + 3, 84, 84)  # each once
     size = sum(array.nbytes for array in to_arrays(kept).values())
@@ -79,8 +87,11 @@ def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(segment: Segmen
     assert 2 * LABELS * size < STORE_BYTES / 4
 
 
-def test_a_store_of_answers_about_a_game_gives_back_its_segments(segment: Segment, tmp_path: Path) -> None:
-    kept = packed_segment(segment, STACK)
+def test_a_store_of_answers_about_a_game_gives_back_its_segments(
+    game: tuple[Segment, np.ndarray], tmp_path: Path
+) -> None:
+    segment, pictures = game
+    kept = packed_segment(segment, reel_of(pictures, STACK))
     with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
         for number in range(8):
             store.add(Query(number, kept, kept, 0.5), Choice.LEFT, "oracle")
@@ -94,20 +105,11 @@ def test_a_store_of_answers_about_a_game_gives_back_its_segments(segment: Segmen
 
 
 def test_between_processes_a_segment_stays_packed() -> None:
-    plain = Segment(1, stacked(noise(8)), np.eye(5, dtype=np.float32), np.zeros((5, 0)), None, 7)
-    kept = packed_segment(plain, STACK)
+    kept = kept_of(noise(8), np.eye(5, dtype=np.float32), np.zeros((5, 0)))
     event = decode(encode(QueryOffered(Query(1, kept, kept, 0.5))))
     assert isinstance(event, QueryOffered) and isinstance(event.query.left, PackedSegment)
-    assert np.array_equal(event.query.left.observations, plain.observations)
+    assert np.array_equal(event.query.left.observations, stacked(noise(8)))
     assert event.query.left.true_rewards is None and event.query.left.env_steps == 7
-
-
-def test_where_a_stack_does_not_follow_the_one_before_its_pictures_are_all_kept() -> None:
-    rows = np.concatenate([stacked(noise(8)), stacked(noise(6, seed=1))])
-    reel = reeled(rows, STACK)
-    assert reel.pictures.shape[0] == 8 + 6
-    assert reel.stacks.tolist() == [[t, t + 1, t + 2, t + 3] for t in (0, 1, 2, 3, 4, 8, 9, 10)]
-    assert np.array_equal(reel.observations(), rows)
 
 
 def test_differences_that_do_not_fit_a_byte_come_back() -> None:
@@ -117,15 +119,13 @@ def test_differences_that_do_not_fit_a_byte_come_back() -> None:
 
 def test_states_that_are_no_pictures_stay_as_they_are() -> None:
     numbers = np.random.default_rng(0).standard_normal((5, 7))
-    plain = Segment(1, stacked(noise(8)), np.eye(5, dtype=np.float32), numbers, None, 7)
-    kept = packed_segment(plain, STACK)
+    kept = kept_of(noise(8), np.eye(5, dtype=np.float32), numbers)
     assert kept.states is numbers and state_size(kept) == 7
     assert np.array_equal(from_arrays(1, 7, to_arrays(kept)).states, numbers)
 
 
 def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
-    states = np.zeros((5, 9), np.uint8)
-    kept = packed_segment(Segment(1, stacked(noise(8)), np.eye(5, 6, dtype=np.float32), states, None, 7), STACK)
+    kept = kept_of(noise(8), np.eye(5, 6, dtype=np.float32), np.zeros((5, 9), np.uint8))
     return {**to_arrays(kept), name: value}
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from core.packing import PackedSegment
 from core.records import Segment
 from core.segments import SegmentCutter, SegmentPool
 from tests.core.builders import segment
@@ -15,9 +16,8 @@ SIZES = (2, 1, 3)
 class Batch:
     """What a cutter asks of the environments whose steps it cuts."""
 
-    sizes = SIZES
-
     def __init__(self, count: int, kind: type = np.float64) -> None:
+        self.sizes = SIZES
         self.count = count
         self.states = np.zeros((count, SIZES[2]), kind)
 
@@ -148,6 +148,31 @@ def test_pictures_stay_bytes() -> None:
     cutter = SegmentCutter(Batch(1, kind=np.uint8), 1, np.zeros(1, np.int64))
     (one,) = feed(cutter, range(1))
     assert one.states.dtype == np.uint8
+
+
+def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
+    """Two games; the second may not be asked about in step 4, so its segment begins anew after it."""
+    steps, depth, side = 12, 4, 3
+    films = np.random.default_rng(0).integers(0, 256, (2, steps + depth - 1, side, side), np.uint8)
+    seen = np.stack([films[:, t : t + depth].reshape(2, -1) for t in range(steps)])
+    batch = Batch(2, kind=np.uint8)
+    batch.sizes = (depth * side**2, *SIZES[1:])
+    cutter = SegmentCutter(batch, 5, np.zeros(2, np.int64), (depth, side, side))
+    zeros, no = np.zeros((2, 1), np.float32), np.zeros(2, np.bool_)
+    found = []
+    for t in range(steps):
+        asked = np.array([True, t != 4])
+        told = zeros[:, 0], no, no, asked, 2 * t
+        found += cutter.add(seen[t], zeros, batch.states, *told)
+    begins = [(0, 0), (0, 5), (1, 5)]
+    for one, (game, first) in zip(found, begins, strict=True):
+        assert isinstance(one, PackedSegment) and one.reel.pictures.shape == (5 + depth - 1, side, side)
+        assert np.array_equal(one.observations, seen[first : first + 5, game])
+
+
+def test_arrays_of_another_kind_of_cutter_do_not_fit() -> None:
+    kept = new_cutter().get_state()
+    assert new_cutter().fits(kept) and not new_cutter(length=4).fits(kept)
 
 
 @pytest.mark.parametrize(("added", "kept"), [(2, [0, 1]), (3, [0, 1, 2]), (7, [4, 5, 6])])
