@@ -6,6 +6,7 @@ import math
 
 from core.config import Config
 from core.errors import UserError
+from core.packing import DEFERRED_BYTES
 from core.tasks.base import Task
 
 _MAX_CUT = 384 << 20
@@ -16,6 +17,8 @@ _COLOURED = 6144
 """Bytes of a step's colour picture (core.pictures.ROW), which is kept beside what the networks see."""
 _GRAY_KEPT, _COLOUR_KEPT = 600, 1600
 """Bytes of a step's pictures in the pool, packed: a game's larger ones (core.packing)."""
+_MAX_POOL = 1 << 30
+"""Bytes of the gray pictures of a pool's segments, which are not packed if they are short."""
 _MAX_CHECKPOINT = 448 << 20
 """Bytes of all segments; networks come to some 12 MB more, and core.checkpoint writes no file beyond 496."""
 FILMED_POOL = 256
@@ -29,8 +32,9 @@ def require_bearable(config: Config, task: Task) -> None:
         return
     require_explorable(config, task)
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
-    environments = config.rollout.environments
-    cut = environments * length * (pixels + _COLOURED)
+    environments, depth = config.rollout.environments, task.pictures[0]
+    gray = (length + depth - 1) * pixels // depth
+    cut = environments * (gray + length * _COLOURED)
     if cut > _MAX_CUT:
         raise UserError(
             f"{environments:,} environments with segments of {length} steps would not fit the memory, as {task.name}"
@@ -41,10 +45,11 @@ def require_bearable(config: Config, task: Task) -> None:
             f"A batch of {environments * config.rollout.steps:,} steps would not fit the memory, as {task.name} is"
             " seen in pictures: give fewer rollout.environments or rollout.steps."
         )
-    if cut + _pooled(config, length) > _MAX_CHECKPOINT:
+    loose = config.query.pool * gray if gray <= DEFERRED_BYTES else 0
+    if loose > _MAX_POOL or cut + _pooled(config, length) > _MAX_CHECKPOINT:
         raise UserError(
-            f"A pool of {config.query.pool:,} segments of {length} steps would not fit into a checkpoint, as"
-            f" {task.name} is seen in pictures: give a smaller query.pool, fewer query.segment_steps"
+            f"A pool of {config.query.pool:,} segments of {length} steps would not fit into the memory or a checkpoint,"
+            f" as {task.name} is seen in pictures: give a smaller query.pool, fewer query.segment_steps"
             " or fewer rollout.environments."
         )
 

@@ -18,6 +18,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -29,6 +30,8 @@ Bytes = npt.NDArray[np.uint8]
 S = TypeVar("S", bound=Segment)
 _LEVEL = 1
 """Of zlib's effort: 9 takes ten times as long for a fifth less."""
+DEFERRED_BYTES = 1 << 18
+"""An array larger than this is packed at once; the pictures of a game's usual segment are 198 kB."""
 _LARGEST = 32 << 20
 """Bytes of an unpacked array: a file from another person may claim anything. The stacks of a game's longest segment, a
 thousand steps, are 28 MB; those of the usual one are 0.7 MB."""
@@ -62,9 +65,33 @@ class Packed:
 
 def packed(array: Bytes) -> Packed:
     """array (k, ...)"""
+    return Packed(_payload(array), array.shape)
+
+
+def _payload(array: Bytes) -> Bytes:
     differences = array.copy()
     differences[1:] -= array[:-1]
-    return Packed(np.frombuffer(zlib.compress(differences.data, _LEVEL), np.uint8), array.shape)
+    return np.frombuffer(zlib.compress(differences.data, _LEVEL), np.uint8)
+
+
+class Deferred(Packed):
+    """An array that is packed when its payload is first asked for, which of most segments of a rollout nobody does."""
+
+    def __init__(self, array: Bytes) -> None:
+        """array (k, ...), which must not change any more."""
+        object.__setattr__(self, "shape", array.shape)
+        object.__setattr__(self, "_array", array)
+
+    @cached_property
+    def payload(self) -> Bytes:
+        return _payload(self.array())
+
+    def array(self) -> Bytes:
+        array: Bytes = self.__dict__["_array"]
+        return array
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Packed, (self.payload, self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +107,13 @@ class Reel:
 
 
 def reel_of(pictures: Bytes, depth: int) -> Reel:
-    """pictures (k + depth - 1, h, w), in their order: each of k observations is `depth` of them, one further each."""
+    """pictures (k + depth - 1, h, w), in their order: each of k observations is `depth` of them, one further each.
+
+    If they are few they are packed only when they go somewhere.
+    """
     steps = len(pictures) - depth + 1
-    return Reel(packed(pictures), np.add.outer(np.arange(steps), np.arange(depth)).astype(np.int32))
+    kept = Deferred(pictures) if pictures.nbytes <= DEFERRED_BYTES else packed(pictures)
+    return Reel(kept, np.add.outer(np.arange(steps), np.arange(depth)).astype(np.int32))
 
 
 class PackedSegment(Segment):

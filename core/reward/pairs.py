@@ -201,7 +201,7 @@ class _Clip:
 
     def __init__(self, reel: Reel, device: torch.device) -> None:
         self._stacks = torch.as_tensor(reel.stacks, dtype=torch.int64, device=device)
-        self._pictures: Packed | Tensor = reel.pictures
+        self._pictures: Packed | Tensor = Packed(reel.pictures.payload, reel.pictures.shape)  # packed by now at least
         if device.type != "cpu":
             self._pictures = torch.as_tensor(reel.pictures.array(), device=device)
 

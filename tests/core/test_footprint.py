@@ -17,10 +17,11 @@ from core.tasks import find
 
 ABSURD = [
     ({"rollout__environments": 16384, "rollout__steps": 2}, "rollout.environments"),
-    ({"rollout__environments": 16, "query__segment_steps": 1000}, "query.segment_steps"),
+    ({"rollout__environments": 64, "query__segment_steps": 1000}, "query.segment_steps"),
     ({"rollout__environments": 16, "rollout__steps": 100_000}, "rollout.steps"),
     ({"query__segment_steps": 250, "rollout__filmed": 4}, "query.pool"),
     ({"query__segment_steps": 500, "query__pool": 2048}, "query.pool"),
+    ({"query__pool": 8192}, "query.pool"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +17,17 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.events import QueryOffered
 from core.interchange import export_preferences, import_preferences
-from core.packing import Packed, PackedSegment, from_arrays, packed, packed_segment, reel_of, state_size, to_arrays
+from core.packing import (
+    Deferred,
+    Packed,
+    PackedSegment,
+    from_arrays,
+    packed,
+    packed_segment,
+    reel_of,
+    state_size,
+    to_arrays,
+)
 from core.preferences import PreferenceStore
 from core.processes import decode, encode
 from core.records import Choice, Query, Segment
@@ -110,6 +121,15 @@ def test_between_processes_a_segment_stays_packed() -> None:
     assert isinstance(event, QueryOffered) and isinstance(event.query.left, PackedSegment)
     assert np.array_equal(event.query.left.observations, stacked(noise(8)))
     assert event.query.left.true_rewards is None and event.query.left.env_steps == 7
+
+
+def test_pictures_that_go_nowhere_are_not_packed_but_those_of_a_long_segment_are_at_once() -> None:
+    few, many = reel_of(noise(28), STACK).pictures, reel_of(noise(60), STACK).pictures
+    assert isinstance(few, Deferred) and not isinstance(many, Deferred)
+    assert "payload" not in vars(few)
+    assert np.array_equal(Packed(few.payload, few.shape).array(), noise(28)) and np.array_equal(few.array(), noise(28))
+    again = pickle.loads(pickle.dumps(few))
+    assert type(again) is Packed and np.array_equal(again.array(), noise(28))
 
 
 def test_differences_that_do_not_fit_a_byte_come_back() -> None:
