@@ -80,8 +80,9 @@ class SegmentCutter:
         if self._pictures is None:
             self._observations[rows, at] = seen
             return
-        older = self._pictures[0] - 1
-        stacks = seen.reshape(len(seen), older + 1, -1)
+        depth, height, width = self._pictures
+        older = depth - 1
+        stacks = seen.reshape(-1, depth, height * width)
         self._observations[rows, older + at] = stacks[:, -1]
         begins = at == 0
         self._observations[rows[begins], :older] = stacks[begins, :-1]
