@@ -151,7 +151,7 @@ def test_pictures_stay_bytes() -> None:
 
 
 def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
-    """Two games; the second may not be asked about in step 4, so its segment begins anew then, and nobody in step 10."""
+    """Two games; the second may not be asked about in step 4, so its segment begins anew, and nobody in step 10."""
     steps, depth, side = 12, 4, 3
     films = np.random.default_rng(0).integers(0, 256, (2, steps + depth - 1, side, side), np.uint8)
     seen = np.stack([films[:, t : t + depth].reshape(2, -1) for t in range(steps)])
