@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 
 from PySide6.QtCore import Qt
@@ -20,6 +21,9 @@ MIXED: Given = [
     *((Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")),
 ]
 """Answers 1 to 6."""
+
+
+_SECONDS = 30.0
 
 
 def kept(number: int, choice: Choice, labeller: str = "human", withdrawn: bool = False) -> Kept:
@@ -42,10 +46,15 @@ def listed(page: HistoryPage) -> list[int]:
 
 
 def choose(page: HistoryPage, key: int) -> None:
-    """Clicks the answer of that number."""
+    """Clicks the answer of that number, and waits until it is shown: on a busy machine a click after this one came
+    before the page was laid out, and changed nothing."""
     index = page.model.index_of(key)
     page.list.scrollTo(index)
     QTest.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=page.list.visualRect(index).center())
+    deadline = time.monotonic() + _SECONDS
+    while page.pane.row is None or page.pane.row.id != key:
+        assert time.monotonic() < deadline
+        QTest.qWait(10)
 
 
 def playing(page: HistoryPage, key: int) -> bool:

@@ -58,8 +58,9 @@ def test_a_change_is_undone_by_a_change_back(opened: Callable[..., Face], qtbot:
     page = page_of(face)
     choose(page, 1)
     for choice in (Choice.TIE, Choice.LEFT):
+        qtbot.waitUntil(page.pane.choices[choice].isEnabled)
         QTest.mouseClick(page.pane.choices[choice], Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda choice=choice: page.model.row(1).choice == choice)
+        qtbot.waitUntil(lambda choice=choice: page.model.row(1).choice == choice, timeout=30_000)
     found = stored(face, 1)
     assert found.preference.choice == Choice.LEFT
     assert [c.choice for c in found.changes] == [Choice.LEFT, Choice.TIE]
