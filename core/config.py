@@ -77,6 +77,7 @@ class RewardConfig(_Checked):
     )
     latest: int = number(0, "fit only to so many latest labels; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units left out of a gradient step (Atari: .5)", "2.2.3, A.2", 0, 0.9)
+    start: float = number(0.02, "size of the last layer at first, beside the usual one (games)", "", 0, 1)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
 

@@ -19,9 +19,6 @@ LAYERS = ((7, 3), (5, 2), (3, 1), (3, 1))
 _MEMORY = 0.9
 """Of the running moments: one gradient step moves them a tenth of the way to its own."""
 _EPSILON = 1e-5
-_START = 0.02
-"""The last layer's weights as they start, beside their usual size. With that a clip's sum, of 25 steps, said so much
-before anything was learned that ten to fifteen epochs went by on unlearning it."""
 
 
 class StackedConvolutions:
@@ -40,8 +37,13 @@ class StackedConvolutions:
         generator: torch.Generator,
         device: torch.device = CPU,
         kind: torch.dtype | None = None,
+        start: float = 1.0,
     ) -> None:
-        """pictures: (n, h, w) of one input; kind: number format of the convolutions, None for the device's best."""
+        """pictures: (n, h, w) of one input; kind: number format of the convolutions, None for the device's best.
+
+        start: the last layer's weights beside their usual size. With that a clip's sum, of 25 steps, says so much
+        before anything is learned that ten to fifteen epochs over a thousand answers go by on unlearning it.
+        """
         self.members, self.pictures = members, pictures
         self._kind = kind or working_type(device)
         count, height, width = pictures
@@ -54,7 +56,7 @@ class StackedConvolutions:
         self.weights += [uniform((members, a, b), a, generator).to(device) for a, b in sizes]
         self.biases = [uniform((members, 1, b), a, generator).to(device) for a, b in sizes]
         for last in (self.weights[-1], self.biases[-1]):
-            last.mul_(_START)
+            last.mul_(start)
         channels = [torch.zeros(members, FILTERS, device=device) for _ in LAYERS]
         self.scales, self.shifts = [torch.ones_like(c) for c in channels], channels
         self.means, self.variances = [c.clone() for c in channels], [torch.ones_like(c) for c in channels]

@@ -31,7 +31,8 @@ class PictureEnsemble:
         kind: torch.dtype | None = None,
     ) -> None:
         """pictures, kind: as for StackedConvolutions."""
-        self.network = StackedConvolutions(config.members, pictures, config.hidden, generator, device, kind)
+        members, hidden, start = config.members, config.hidden, config.start
+        self.network = StackedConvolutions(members, pictures, hidden, generator, device, kind, start)
         self.members = config.members
         self._device = device
 

@@ -230,6 +230,9 @@ PONG = AtariTask(
         "query.half_life": 2e6,
         "reward.epochs_first": 25,
         "reward.latest": 2000,
+        "reward.start": 1.0,  # with a small one a lost point stands out, but the policy took longer to hit the ball
+        "rollout.environments": 16,
+        "rollout.steps": 128,
     },
 )
 QBERT = AtariTask(
