@@ -74,10 +74,11 @@ class _Work:
 
     steps: int
     act: Callable[[], object]
+    close: Callable[[], object] = lambda: None
 
 
 def _rates(works: list[_Work]) -> list[float]:
-    """Steps/s of each, by turns."""
+    """Steps/s of each, by turns; then they are closed."""
     taken, spent = np.zeros((2, len(works)))
     for work in works:
         work.act()
@@ -88,6 +89,8 @@ def _rates(works: list[_Work]) -> list[float]:
                 work.act()
                 taken[index] += work.steps
             spent[index] += time.perf_counter() - started
+    for work in works:
+        work.close()
     return (taken / spent).tolist()
 
 
@@ -113,7 +116,8 @@ def _simulating(config: Config, task: RobotTask) -> _Work:
     held = np.repeat(controls.transpose(1, 0, 2), task.frame_skip, axis=1)
     after = np.zeros((env.count, held.shape[1], before.shape[1]))
     pool = rollout.Rollout(nthread=len(data) if len(data) > 1 else 0)
-    return _Work(controls.shape[0] * env.count, lambda: pool.rollout(model, data, before, held, state=after))
+    steps = controls.shape[0] * env.count
+    return _Work(steps, lambda: pool.rollout(model, data, before, held, state=after), pool.close)
 
 
 def _done(env: Environment, act: Act, config: Config) -> Collected:
@@ -127,7 +131,7 @@ def _stepping(config: Config, task: Task) -> _Work:
     """Random actions, one step after the other."""
     env = make(task, config.rollout.environments, generator(0, "raw"))
     actions = np.random.default_rng(0).uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)
-    return _Work(env.count, lambda: env.step(actions))
+    return _Work(env.count, lambda: env.step(actions), env.close)
 
 
 def _emulating(config: Config, task: AtariTask) -> _Work:
@@ -150,7 +154,7 @@ def _collecting(config: Config, actor: Actor | None = None) -> _Work:
         for _ in collect(env, cutter, act, config.rollout.steps, 0):
             pass
 
-    return _Work(env.count * config.rollout.steps, batch)
+    return _Work(env.count * config.rollout.steps, batch, env.close)
 
 
 def _at_random(env: Environment, rng: np.random.Generator) -> Act:
