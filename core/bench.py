@@ -25,7 +25,7 @@ from core.envs.models import load_model
 from core.envs.mujoco import MujocoBatch
 from core.headless import HeadlessRun
 from core.jobs.acting import Actor
-from core.records import Choice, Preference, Query, Segment
+from core.records import Choice, Float32, Observations, Preference, Query, Segment
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import RewardFit
 from core.rollout import Act, Collected, collect
@@ -159,8 +159,12 @@ def _collecting(config: Config, actor: Actor | None = None) -> _Work:
 
 def _at_random(env: Environment, rng: np.random.Generator) -> Act:
     choices = np.eye(env.sizes[1], dtype=np.float32)
-    nothing = np.zeros(env.count, np.float32)
-    return lambda observations: (choices[rng.integers(len(choices), size=env.count)], nothing)
+
+    def act(observations: Observations) -> tuple[Float32, Float32]:
+        count = len(observations)
+        return choices[rng.integers(len(choices), size=count)], np.zeros(count, np.float32)
+
+    return act
 
 
 def _teaching(config: Config) -> float:

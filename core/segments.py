@@ -17,7 +17,9 @@ class Cuttable(Protocol):
     """What of a batch of environments (core.envs.base.Environment) decides how segments are kept."""
 
     count: int
-    states: npt.NDArray[Any]
+
+    @property
+    def states(self) -> npt.NDArray[Any]: ...
 
     @property
     def sizes(self) -> tuple[int, int, int]: ...
@@ -56,25 +58,28 @@ class SegmentCutter:
         blown: np.ndarray,
         askable: np.ndarray,
         env_steps: int,
+        first: int = 0,
     ) -> Iterator[Segment]:
-        """Takes one step of all environments; yields the segments that it completes, all of whose steps are askable.
+        """Takes one step of n environments from `first` on; yields the segments that it completes, all of whose steps
+        are askable.
 
-        blown (N,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
+        blown (n,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
         """
-        self._filled[~askable & (self._filled > 0)] = 0
-        rows = np.flatnonzero(askable & (self._filled >= 0))
-        at = self._filled[rows]
-        given = slice(None) if len(rows) == len(observations) else rows  # as a rule of all: copied once, not twice
-        self._see(rows, at, observations[given])
-        self._actions[rows, at] = actions[given]
-        self._states[rows, at], self._rewards[rows, at] = states[given], true_rewards[given]
-        self._filled += askable | (self._filled < 0)
-        self._filled[blown] = 0
-        full = np.flatnonzero(self._filled == self._length)
+        filled = self._filled[first : first + len(ended)]
+        filled[~askable & (filled > 0)] = 0
+        given = np.flatnonzero(askable & (filled >= 0))
+        at, rows = filled[given], first + given
+        taken = slice(None) if len(given) == len(ended) else given  # as a rule of all: copied once, not twice
+        self._see(rows, at, observations[taken])
+        self._actions[rows, at] = actions[taken]
+        self._states[rows, at], self._rewards[rows, at] = states[taken], true_rewards[taken]
+        filled += askable | (filled < 0)
+        filled[blown] = 0
+        full = np.flatnonzero(filled == self._length)
         for row in full:
-            yield self._cut(int(row), env_steps)
-        self._filled[full] = 0
-        self._filled[ended] = 0
+            yield self._cut(first + int(row), env_steps)
+        filled[full] = 0
+        filled[ended] = 0
 
     def _see(self, rows: npt.NDArray[np.int64], at: npt.NDArray[np.int64], seen: Observations) -> None:
         if self._pictures is None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 import numpy as np
 
 from core.envs.base import Environment, Film
+from core.envs.halves import Halves
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
 from core.tasks.gymnasium import GymTask
+
+_ROBOTS_WORTH_TURNS = 256
+_GAMES_WORTH_TURNS = 8
+"""From so many on, two halves are faster than a whole."""
 
 
 def make(
@@ -25,10 +33,14 @@ def make(
     staggered: they start at different ages, so that ends are spread over time; games spread theirs by themselves
     film: what keeps pictures of its steps where a simulator can't draw clips later; None for none
     """
+    lanes = threads or os.cpu_count() or 1
     if isinstance(task, RobotTask):
         from core.envs.mujoco import MujocoBatch
 
-        return MujocoBatch(task, environments, rng, threads, staggered)
+        if environments < _ROBOTS_WORTH_TURNS:
+            return MujocoBatch(task, environments, rng, threads, staggered)
+        own = max(1, lanes // 2)
+        return Halves([MujocoBatch(task, n, rng, own, staggered, apart=lanes > 1) for n in _halves(environments)])
     if isinstance(task, GymTask):
         from core.envs.gymnasium import GymBatch
 
@@ -36,5 +48,14 @@ def make(
     if isinstance(task, AtariTask):
         from core.envs.atari import AtariBatch
 
-        return AtariBatch(task, environments, rng, threads, film)
+        if environments < _GAMES_WORTH_TURNS:
+            return AtariBatch(task, environments, rng, threads, film)
+        own = max(1, lanes // 2)
+        films = [film and replace(film, environments=n) for n in _halves(film.environments if film else 0)]
+        halves = zip(_halves(environments), films, strict=True)
+        return Halves([AtariBatch(task, n, rng, own, part, apart=lanes > 1) for n, part in halves])
     raise ValueError(f"no environment for {task!r}")
+
+
+def _halves(count: int) -> list[int]:
+    return [len(part) for part in np.array_split(np.arange(count), 2)]

@@ -43,6 +43,7 @@ class AtariBatch:
     """N games. `states` (N, ROW) are pictures of those filmed now; (N, 0) where none ever are."""
 
     discrete = True
+    depth = STACK
 
     def __init__(
         self,
@@ -51,11 +52,13 @@ class AtariBatch:
         rng: np.random.Generator,
         threads: int = 0,
         film: Film | None = None,
+        apart: bool = False,
     ) -> None:
+        """apart: a step that was begun goes on by itself, while Python does something else."""
         self.task = task
         self.count = environments
         self.blow_ups = 0
-        self._film, self._rng, self._threads = film, rng, threads
+        self._film, self._rng, self._threads, self._apart = film, rng, threads, apart
         self._rows = np.arange(environments)
         self._emulators = self._new_emulators()
         self._time = 0
@@ -71,7 +74,7 @@ class AtariBatch:
 
     def _new_emulators(self) -> Emulators:
         in_colour = min(self._film.environments, self.count) if self._film else 0
-        return emulators(self.task, self.count, self._threads, in_colour)
+        return emulators(self.task, self.count, self._threads, in_colour, self._apart)
 
     @property
     def sizes(self) -> tuple[int, int, int]:

@@ -63,12 +63,25 @@ class Environment(Protocol):
 
     count: int
     discrete: bool
-    states: npt.NDArray[Any]
-    """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in place."""
-    askable: npt.NDArray[np.bool_]
-    """(N,) whose present step may be in a segment: where it can't be drawn later, only those that are filmed now."""
-    blow_ups: int
-    """How often a simulation failed and was started anew."""
+    depth: int
+    """Parts of an observation, the newest last, of which all but that were the last ones of the observation before: as
+    many as pictures in a stack, else 1."""
+
+    @property
+    def states(self) -> npt.NDArray[Any]:
+        """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in
+        place."""
+        ...
+
+    @property
+    def askable(self) -> npt.NDArray[np.bool_]:
+        """(N,) whose present step may be in a segment: where it can't be drawn later, only those filmed now."""
+        ...
+
+    @property
+    def blow_ups(self) -> int:
+        """How often a simulation failed and was started anew."""
+        ...
 
     @property
     def observations(self) -> Observations:

@@ -80,17 +80,20 @@ class Emulators(Protocol):
         ...
 
 
-def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> Emulators:
-    """UserError where the game's file is missing. threads: 0 for one a core; in_colour: how many are seen in colour."""
+def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0, apart: bool = False) -> Emulators:
+    """UserError where the game's file is missing.
+
+    threads: 0 for one a core; in_colour: how many are seen in colour; apart: a step that was begun goes on by itself
+    """
     path, lanes = rom(task), min(threads or os.cpu_count() or 1, count)
     if not task.needs_memory:
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         return VectorEmulators(task.game, count, lanes, in_colour)
-    if lanes == 1:
+    if lanes == 1 and not apart:
         return InterfaceEmulators(path, count, in_colour)
     from core.envs.divided import DividedEmulators  # which needs what follows
 
-    return DividedEmulators(path, count, min(lanes, _MOST_PROCESSES), in_colour)
+    return DividedEmulators(path, count, min(lanes, _MOST_PROCESSES // 2 if apart else _MOST_PROCESSES), in_colour)
 
 
 def rom(task: AtariTask) -> Path:

@@ -47,6 +47,8 @@ _MUJOCO_PIXELS = 240
 class GymBatch:
     """N environments of one id. `states` (N, ROW) are pictures of those filmed now; (N, 0) where none ever are."""
 
+    depth = 1
+
     def __init__(
         self,
         task: GymTask,

@@ -217,7 +217,7 @@ class RolloutJob:
         return BatchCollected(
             self.version,
             self.env_steps,
-            collected.observations,
+            np.ascontiguousarray(collected.observations),  # of one piece it goes to another process in shared memory
             collected.actions,
             collected.log_probs,
             rewards,

@@ -74,6 +74,7 @@ class BlockBatch:
     """N blocks; action 0 moves to the left, 2 to the right. states: a colour picture, if filmed."""
 
     discrete = True
+    depth = SHAPE[0]
     blow_ups = 0
 
     def __init__(
