@@ -33,12 +33,12 @@ def make(
     staggered: they start at different ages, so that ends are spread over time; games spread theirs by themselves
     film: what keeps pictures of its steps where a simulator can't draw clips later; None for none
     """
-    lanes = threads or os.cpu_count() or 1
     if isinstance(task, RobotTask):
-        from core.envs.mujoco import MujocoBatch
+        from core.envs.mujoco import MujocoBatch, threads_for
 
         if environments < _ROBOTS_WORTH_TURNS:
             return MujocoBatch(task, environments, rng, threads, staggered)
+        lanes = threads or threads_for(environments)
         own = max(1, lanes // 2)
         return Halves([MujocoBatch(task, n, rng, own, staggered, apart=lanes > 1) for n in _halves(environments)])
     if isinstance(task, GymTask):
@@ -50,12 +50,20 @@ def make(
 
         if environments < _GAMES_WORTH_TURNS:
             return AtariBatch(task, environments, rng, threads, film)
+        lanes = threads or os.cpu_count() or 1
         own = max(1, lanes // 2)
-        films = [film and replace(film, environments=n) for n in _halves(film.environments if film else 0)]
-        halves = zip(_halves(environments), films, strict=True)
+        halves = zip(_halves(environments), _films(film), strict=True)
         return Halves([AtariBatch(task, n, rng, own, part, apart=lanes > 1) for n, part in halves])
     raise ValueError(f"no environment for {task!r}")
 
 
-def _halves(count: int) -> list[int]:
-    return [len(part) for part in np.array_split(np.arange(count), 2)]
+def _halves(count: int) -> tuple[int, int]:
+    return count - count // 2, count // 2
+
+
+def _films(film: Film | None) -> tuple[Film | None, Film | None]:
+    """Of each half as many; their turns go on from each other's."""
+    if film is None:
+        return None, None
+    first, second = _halves(film.environments)
+    return replace(film, environments=first), replace(film, environments=second, offset=film.offset + first)

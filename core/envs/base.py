@@ -45,11 +45,13 @@ class Film:
     environments: int
     steps: int
     one_in: int = 1
+    offset: int = 0
+    """Turns that the first environment is ahead: where others, filmed elsewhere, have the ones before."""
 
     def rows(self, time: int, count: int) -> npt.NDArray[np.bool_]:
         """(count,) which have their picture taken before step number `time`."""
         row = np.arange(count)
-        turn: npt.NDArray[np.bool_] = (time // self.steps + row) % self.one_in == 0
+        turn: npt.NDArray[np.bool_] = (time // self.steps + self.offset + row) % self.one_in == 0
         return turn & (row < self.environments)
 
 

@@ -7,6 +7,7 @@ the same on any machine, that the figures of a run may not depend on how many co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,9 @@ class Halves:
         )
 
     def close(self) -> None:
-        for part in self.parts:
-            part.close()
+        with ExitStack() as stack:  # all, whatever one of them fails of
+            for part in self.parts:
+                stack.callback(part.close)
 
     def get_state(self) -> dict[str, Any]:
         """As of an environment that is not divided."""
@@ -77,6 +79,9 @@ class Halves:
         return {name: _joined(name, [state[name] for state in states]) for name in states[0]}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
+        """ValueError where they are of another number of environments."""
+        if any(values.ndim and len(values) != self.count for values in arrays.values()):
+            raise ValueError(f"the state is not one of {self.count} environments")
         for part, rows in zip(self.parts, self._rows, strict=True):
             own = {name: values[rows] if values.ndim else values for name, values in arrays.items()}
             if rows.start:

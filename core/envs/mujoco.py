@@ -119,8 +119,8 @@ class MujocoBatch:
     def _advance(self, actions: Float32) -> Mask:
         """(N,) which blew up."""
         clocks = self.states[:, 0] + self.task.step_seconds
-        self.states = self._under_way.result() if self._under_way else self._simulated(actions)
-        self._under_way = None
+        under_way, self._under_way = self._under_way, None
+        self.states = under_way.result() if under_way else self._simulated(actions)
         return self._mend_blow_ups(clocks)
 
     def controls(self, actions: Float32) -> Float64:

@@ -157,6 +157,8 @@ class RolloutJob:
             if collected is None:
                 yield None
         assert collected is not None
+        # Stacks are views. In one piece they are copied once, and go to another process in shared memory.
+        collected = replace(collected, observations=np.ascontiguousarray(collected.observations))
         explored = self._exploring
         self._count(collected)
         raw = self._raw(collected)
@@ -217,7 +219,7 @@ class RolloutJob:
         return BatchCollected(
             self.version,
             self.env_steps,
-            np.ascontiguousarray(collected.observations),  # of one piece it goes to another process in shared memory
+            collected.observations,
             collected.actions,
             collected.log_probs,
             rewards,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,8 +21,6 @@ from core.tasks import find
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
 
-Robots = Callable[..., MujocoBatch]
-
 
 def robots(count: int, rng: np.random.Generator, apart: bool = False) -> MujocoBatch:
     task = find("pendulum")
@@ -29,10 +28,10 @@ def robots(count: int, rng: np.random.Generator, apart: bool = False) -> MujocoB
     return MujocoBatch(task, count, rng, threads=1, apart=apart)
 
 
-def games(count: int, rng: np.random.Generator, task: str = "breakout", film: int | None = None) -> AtariBatch:
-    found = find(task)
+def games(count: int, rng: np.random.Generator) -> AtariBatch:
+    found = find("breakout")
     assert isinstance(found, AtariTask)
-    return AtariBatch(found, count, rng, 1, None if film is None else Film(film, 25), apart=True)
+    return AtariBatch(found, count, rng, 1, apart=True)
 
 
 @pytest.fixture
@@ -139,6 +138,8 @@ def test_stacks_of_a_batch_are_those_that_were_seen(closing: Callable[..., Any])
         closing(Halves([games(n, rng) for n in (2, 1)])) for rng in (np.random.default_rng(1), np.random.default_rng(1))
     ]
     act, steps = in_turn(both[0].sizes[1]), 40
+    for env in both:
+        batch(env, act, 45)  # so that the pictures of the next one go over the end of the emulators' own strips
     seen = batch(both[0], act, steps)
     for t in range(steps):
         assert np.array_equal(seen.observations[t], both[1].observations)
@@ -146,7 +147,8 @@ def test_stacks_of_a_batch_are_those_that_were_seen(closing: Callable[..., Any])
         both[1].begin(actions)
         both[1].step(actions)
     assert np.array_equal(seen.last_observations, both[1].observations)
-    assert seen.observations.base is not None and seen.observations.shape == (steps, 3, 4 * 84 * 84)
+    assert seen.observations.shape == (steps, 3, 4 * 84 * 84)
+    assert np.shares_memory(seen.observations[0], seen.observations[1])
 
 
 def test_those_that_are_filmed_are_shared_among_the_halves(closing: Callable[..., Any]) -> None:
@@ -156,16 +158,62 @@ def test_those_that_are_filmed_are_shared_among_the_halves(closing: Callable[...
     assert (env.states[:, 0] > 0).tolist() == env.askable.tolist()
 
 
+@pytest.mark.parametrize("filmed", [1, 2, 3, 4, 7])
+def test_the_halves_film_in_turns_as_the_whole_would(filmed: int, closing: Callable[..., Any]) -> None:
+    """One in four: a labeller in a window is not to wait for clips while none is filmed."""
+    env = closing(make(find("breakout"), 8, np.random.default_rng(0), 2, film=Film(filmed, 1, 4)))
+    act, numbers = in_turn(env.sizes[1]), []
+    for _ in range(8):
+        numbers.append(int(env.askable.sum()))
+        actions, _ = act(env.observations)
+        env.begin(actions)
+        env.step(actions)
+    assert numbers == [int(Film(filmed, 1, 4).rows(time, 8).sum()) for time in range(8)]
+
+
+def test_even_mode_goes_on_from_a_state_in_processes_or_without(closing: Callable[..., Any]) -> None:
+    envs = [
+        closing(make(find("enduro-even"), 8, np.random.default_rng(seed), threads, film=Film(1, 5)))
+        for seed, threads in ((0, 2), (1, 2), (2, 1))
+    ]
+    act = in_turn(envs[0].sizes[1])
+    batch(envs[0], act, 12)
+    state = {name: np.array(values) for name, values in envs[0].get_state().items()}
+    for env in envs[1:]:
+        env.set_state(state)
+    first, *others = (batch(env, act, 20) for env in envs)
+    for other, env in zip(others, envs[1:], strict=True):
+        assert np.array_equal(first.observations, other.observations)
+        assert np.array_equal(first.true_rewards, other.true_rewards)
+        assert np.array_equal(envs[0].states, env.states)
+
+
 def test_robots_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) -> None:
-    env = closing(Halves([closing(robots(n, np.random.default_rng(n), apart=True)) for n in (3, 2)]))
+    """Up to the end of their episodes, after which resets draw from generators that are the job's to restore."""
+    env = closing(Halves([robots(n, np.random.default_rng(n), apart=True) for n in (3, 2)]))
+    steps = find("pendulum").episode_steps
     batch(env, by_sight, 30)
     env.parts[1].blow_ups = 2
-    state = env.get_state()
-    assert state["blow_ups"] == 2
-    for again in (Halves([robots(n, np.random.default_rng(9)) for n in (3, 2)]), robots(5, np.random.default_rng(8))):
-        closing(again).set_state({name: values.copy() for name, values in state.items()})
+    state = {name: np.array(values) for name, values in env.get_state().items()}
+    divided = closing(Halves([robots(n, np.random.default_rng(9)) for n in (3, 2)]))
+    whole = closing(robots(5, np.random.default_rng(8)))
+    for again in (divided, whole):
+        again.set_state(state)
         assert again.blow_ups == 2 and np.array_equal(again.states, env.states)
-        assert np.array_equal(again.observations, env.observations)
+    first, *others = (batch(each, by_sight, steps) for each in (env, divided, whole))
+    before = int(np.flatnonzero(first.ends.any(axis=1))[0]) + 1
+    for other in others:
+        assert np.array_equal(first.observations[:before], other.observations[:before])
+        assert np.array_equal(first.true_rewards[:before], other.true_rewards[:before])
+        assert np.array_equal(first.ends, other.ends)
+        assert np.array_equal(first.end_observations[0], other.end_observations[0])
+        assert len(first.finished) == len(other.finished)
+
+
+def test_a_state_of_another_number_is_refused(closing: Callable[..., Any]) -> None:
+    env = closing(Halves([robots(n, np.random.default_rng(n)) for n in (3, 2)]))
+    with pytest.raises(ValueError, match="not one of 5 environments"):
+        env.set_state(closing(robots(6, np.random.default_rng(0))).get_state())
 
 
 def test_games_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) -> None:
@@ -186,12 +234,36 @@ def test_games_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) ->
     assert np.array_equal(first.observations, third.observations)
 
 
-def test_what_fails_in_the_thread_is_raised(closing: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    env = closing(Halves([closing(robots(2, np.random.default_rng(n), apart=True)) for n in (0, 1)]))
+def test_physics_go_on_in_a_thread_and_what_fails_there_is_raised_once(
+    closing: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = closing(Halves([robots(2, np.random.default_rng(n), apart=True) for n in (0, 1)]))
+    where, step = [], env.parts[1].stepper.step
 
     def broken(*_: object) -> None:
+        where.append(threading.current_thread().name)
         raise MemoryError("no room")
 
     monkeypatch.setattr(env.parts[1].stepper, "step", broken)
     with pytest.raises(MemoryError, match="no room"):
         batch(env, by_sight, 5)
+    assert where[0].startswith("physics")
+    monkeypatch.setattr(env.parts[1].stepper, "step", step)
+    env.parts[1].step(np.zeros((2, 1), np.float32))
+
+
+def test_all_parts_are_closed_whatever_one_fails_of() -> None:
+    parts = [robots(2, np.random.default_rng(n), apart=True) for n in (0, 1)]
+    closed = []
+
+    def failing() -> None:
+        raise OSError("gone")
+
+    first, second = (part.close for part in parts)
+    parts[1].close = failing  # type: ignore[method-assign]
+    parts[0].close = lambda: closed.append(0)  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="gone"):
+        Halves(parts).close()
+    assert closed == [0]
+    first()
+    second()
