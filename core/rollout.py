@@ -24,7 +24,10 @@ _BREATH = 16
 
 @dataclass(frozen=True)
 class Collected:
-    """T steps of N environments. true_rewards is for the oracle, the metrics and the baseline alone."""
+    """T steps of N environments. true_rewards is for the oracle, the metrics and the baseline alone.
+
+    Observations of stacked pictures overlap in memory, so they are for reading.
+    """
 
     observations: Observations
     actions: Float32
