@@ -16,7 +16,7 @@ from core.envs.mujoco import MujocoBatch
 from core.envs.stepping import FULL, DataStepper
 from core.tasks import CATALOGUE, find
 from core.tasks.base import Physics, RobotTask
-from core.tasks.half_cheetah import one_leg_reward
+from core.tasks.one_leg import heights, one_leg_reward
 from core.tasks.pendulums import tip
 from core.tasks.reacher import fingertip_to_target
 
@@ -234,12 +234,13 @@ ON_ONE_LEG = [0.0] * 4 + [0.2] * 8
     ("heights", "speed", "paid", "counted", "running"),
     [
         (ON_ONE_LEG, 2.0, 3.0, 1, 1),
+        (ON_ONE_LEG, 5.0, 3.0, 1, 1),  # faster than is paid for
         (ON_ONE_LEG, 0.0, 1.0, 1, 0),  # standing
         (ON_ONE_LEG, -2.0, -1.0, 1, 0),
-        ([0.2, 0.01] + [0.2] * 10, 2.0, 3.0, 1, 1),  # on the toes
-        ([0.5] * 12, 2.0, 3.0, 0, 0),  # in mid-leap
-        ([0.011] * 2 + [0.2] * 10, 2.0, 3.0, 0, 0),  # just off the floor
-        ([0.2] * 2 + [0.0] * 2 + [0.2] * 8, 2.0, 3.0, 0, 0),  # on its knee
+        ([0.2, 0.01] + [0.2] * 10, 2.0, 2.4, 1, 1),  # on the toes
+        ([0.5] * 12, 2.0, 0.0, 0, 0),  # in mid-leap
+        ([0.011] * 2 + [0.2] * 10, 2.0, 2.34, 0, 0),  # just off the floor
+        ([0.2] * 2 + [0.0] * 2 + [0.2] * 8, 2.0, 0.0, 0, 0),  # on its knee
         ([0.0] * 4 + [0.0] * 2 + [0.2] * 6, 2.0, 0.0, 0, 0),  # the front foot is down
         ([0.0] * 4 + [0.2] * 5 + [0.05] + [0.2] * 2, 2.0, 1.5, 1, 1),  # the torso is low
         ([0.3] * 8 + [-0.001] * 2 + [0.3] * 2, 2.0, 0.0, 0, 0),  # sliding on its back
@@ -270,13 +271,30 @@ def test_a_cheetahs_feet_are_where_the_kinematics_put_them(batch: MakeBatch) -> 
     env = batch(robot("half-cheetah-one-leg"), 2)
     random_steps(env, 20)
     data = mujoco.MjData(env.model)
-    for sensed_at, heights in zip(env.stepper._trail[:, -2], env.heights, strict=True):
+    for sensed_at, these in zip(env.stepper._trail[:, -2], env.heights, strict=True):
         mujoco.mj_setState(env.model, data, sensed_at, FULL)
         mujoco.mj_forward(env.model, data)
-        for (name, end), height in zip(env.task.touch_points, heights, strict=True):
+        for (name, end), height in zip(env.task.touch_points, these, strict=True):
             radius, half = env.model.geom(name).size[:2]
             geom = data.geom(name)
             assert height == pytest.approx(geom.xpos[2] + end * half * geom.xmat[8] - radius, abs=1e-9), (name, end)
+
+
+def test_a_cheetah_on_one_leg_sees_what_touches_the_floor(batch: MakeBatch) -> None:
+    env = batch(robot("half-cheetah-one-leg"), 4)
+    plain = batch(robot("half-cheetah"), 4)
+    random_steps(env, 30)
+    data = mujoco.MjData(env.model)
+    for state, seen in zip(env.states, env.observations, strict=True):
+        mujoco.mj_setState(env.model, data, state, FULL)
+        mujoco.mj_forward(env.model, data)
+        points = data.sensordata[2::3] - env._radii
+        positions = state[None, 1 : 1 + env.model.nq]
+        assert heights(positions)[0] == pytest.approx(points, abs=1e-12)
+        foot, rest = points[:2].min(), points[4:].min()
+        assert seen[-2:] == pytest.approx(np.clip([foot / 0.1, rest / 0.1], 0, 1), abs=1e-6)
+    assert env.observations.shape[1] == plain.observations.shape[1] + 2
+    assert 0 < env.observations[:, -2:].mean() < 1
 
 
 @pytest.mark.parametrize(
