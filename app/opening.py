@@ -28,7 +28,7 @@ DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
 """Steps of a session in the window: it ends when the person ends it. Its labels are due as soon as without one."""
 
-OF_WINDOW = ("teacher", "steps", "query.horizon", "query.first_labels")
+OF_WINDOW = ("teacher", "steps", "query.horizon", "query.first_labels", "policy.decay")
 """Settings that are others in a window, whatever the task."""
 _FIRST_ANSWERS = 30
 """At most so many pairs of the untrained policy: nobody watches a robot flail for an hour before it learns."""
@@ -118,7 +118,9 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
     chosen = presets(task.presets, task.papers, changes.get("policy.algorithm"))
     config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
-    kept = ("human", _NO_END, config.planned_steps, first)
+    # A robot's planned steps are over in minutes, and a person who answers for an hour wants to be followed to its end.
+    decay = config.policy.decay if task.pictures else 0.0
+    kept = ("human", _NO_END, config.planned_steps, first, decay)
     return replaced(config, **dict(zip(OF_WINDOW, kept, strict=True)))
 
 

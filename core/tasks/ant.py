@@ -60,7 +60,7 @@ ANT = RobotTask(
     # Noise as strong as its motors throws it on its back, where there is little to learn; and smaller batches let the
     # policy move more often.
     presets={
-        **taught_in(2_000_000),
+        **taught_in(2_500_000),
         "policy.initial_std": 0.3,
         "policy.entropy_bonus": 0.0,
         "policy.learning_rate": 5e-4,

@@ -14,6 +14,10 @@ from core.records import Float32, Float64
 _LABELS = 700
 _HALF_LIFE = 0.2
 """Share of a session's steps after which its labelling rate has halved."""
+_DECAY = 0.9
+"""Share of the policy's step size that is gone at a session's end."""
+_PACE = 6
+"""Environment steps for each answer that a round of the reward fit goes through: at 700 a round every third batch."""
 
 
 @dataclass(frozen=True)
@@ -156,9 +160,16 @@ def taught_in(steps: int) -> dict[str, Any]:
     """Presets of a session of so many steps and figure 2's 700 answers, which come as early in it as in the paper's.
 
     There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of
-    one or two would spread its answers evenly, and the predictor would lag behind the policy.
+    one or two would spread its answers evenly, and the predictor would lag behind the policy. The policy's step size
+    falls, as a policy that goes on at full speed after the last answers finds out where the predictor is wrong.
     """
-    return {"labels": _LABELS, "steps": steps, "query.half_life": steps * _HALF_LIFE}
+    return {
+        "labels": _LABELS,
+        "steps": steps,
+        "query.half_life": steps * _HALF_LIFE,
+        "reward.pace": _PACE,
+        "policy.decay": _DECAY,
+    }
 
 
 Observe = Callable[[Float64, Float64, Float64], Float64]

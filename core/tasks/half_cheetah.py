@@ -36,5 +36,5 @@ HALF_CHEETAH = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -3.7, 0.5), (0.0, 0.0, 0.0), follows="torso"),
-    presets=taught_in(1_500_000),
+    presets=taught_in(2_000_000),
 )

@@ -112,5 +112,5 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
-    presets=taught_in(1_200_000),
+    presets=taught_in(1_500_000),
 )

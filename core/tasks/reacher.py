@@ -93,7 +93,7 @@ REACHER = RobotTask(
     # At 10 Hz a full push turns the arm by a radian within a step: noise of that size, or a bonus for keeping it, hides
     # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon.
     presets={
-        **taught_in(1_200_000),
+        **taught_in(1_500_000),
         "policy.initial_std": 0.1,
         "policy.entropy_bonus": 0.0,
         "policy.discount": 0.9,

@@ -58,7 +58,7 @@ HOPPER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
-    presets=taught_in(1_500_000),
+    presets=taught_in(2_000_000),
 )
 
 WALKER = RobotTask(
@@ -82,5 +82,5 @@ WALKER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.3, -0.1), (0.0, 0.0, -0.25), follows="torso"),
-    presets=taught_in(1_500_000),
+    presets=taught_in(2_000_000),
 )
