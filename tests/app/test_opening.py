@@ -38,6 +38,13 @@ def test_training_starts_after_thirty_answers_at_most(labels: int, first: int) -
     assert new_config(parsed(["--labels", str(labels)])).query.first_labels == first
 
 
+@pytest.mark.parametrize(("task", "falls"), [("reacher", False), ("pong", True)])
+def test_in_a_window_the_step_size_falls_only_where_learning_takes_hours(task: str, falls: bool) -> None:
+    assert find(task).presets["policy.decay"] > 0
+    assert (session_config(task).policy.decay > 0) == falls
+    assert session_config(task, {"policy.decay": 0.5}).policy.decay == 0.5
+
+
 def test_what_was_given_is_in_the_config() -> None:
     config = new_config(parsed(["--labels", "40", "--seed", "7"]))
     assert (config.labels, config.seed, config.teacher) == (40, 7, "human")

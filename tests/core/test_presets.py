@@ -54,6 +54,14 @@ def test_the_robots_labelling_rate_halves_within_the_session(robot: str) -> None
     assert config.query.half_life == config.steps / 5
 
 
+@pytest.mark.parametrize("robot", PAPER_ROBOTS)
+def test_the_robots_end_with_small_steps_and_are_fitted_to_every_third_batch(robot: str) -> None:
+    config = made_of(robot)
+    assert config.policy.learning_rate * (1 - config.policy.decay) <= 1e-4 + 1e-9
+    assert made_of(robot, "trpo").policy.decay == 0
+    assert config.reward.pace * config.reward.epochs * config.labels == pytest.approx(25_200)
+
+
 @pytest.mark.parametrize("robot", [*PAPER_ROBOTS, "hopper-backflip"])
 def test_trpo_has_the_papers_entropy_bonus_on_every_robot(robot: str) -> None:
     assert made_of(robot, "trpo").policy.entropy_bonus == (0.001 if robot == "swimmer" else 0.01)
