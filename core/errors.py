@@ -16,7 +16,11 @@ class NotFiniteError(Exception):
 
     def __init__(self, stage: str, what: str) -> None:
         super().__init__(f"{stage}: {what} is no longer finite; the last checkpoint is kept.")
-        self.stage = stage
+        self.stage, self.what = stage, what
+
+    def __reduce__(self) -> tuple[type[NotFiniteError], tuple[str, str]]:
+        """It may be raised in another process than the one that hears of it."""
+        return NotFiniteError, (self.stage, self.what)
 
 
 class StageFailedError(Exception):

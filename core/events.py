@@ -185,6 +185,8 @@ class PolicyPublished(Event):
     weights: Arrays
     env_steps: int | None = None
     """Of the session, when the last batch that it has learned from ended; None where that is not known any more."""
+    waiting: int = 0
+    """Batches that it still has to learn from."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,28 +20,30 @@ from core.envs.base import Film
 from core.errors import NotFiniteError, StageFailedError, UserError, summary
 from core.events import (
     AnswersReplayed,
+    BatchCollected,
     Event,
-    Job,
     JobSpec,
+    JobState,
     PolicyPublished,
+    PolicyUpdated,
     PreferenceAdded,
     QueryOffered,
     RolloutReported,
-    Waited,
 )
 from core.interrupts import Interrupts
-from core.jobs import build
 from core.jobs.acting import Actor, sizes, untrained_policy
 from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.rollout import mean_measure
+from core.lockstep import LocalPort, Port, ProcessPort
 from core.parallel import allow
 from core.preferences import PreferenceStore
+from core.processes import lanes
 from core.rollout import run_episodes
 from core.seeding import generator
 from core.session import JOBS, Session, deliver
 from core.snapshots import Moment
 from core.tasks import find
-from core.tasks.base import Task
+from core.tasks.base import RobotTask, Task
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
@@ -49,6 +51,8 @@ _RANDOM_EPISODES = 32
 _RANDOM_GAMES = 8
 """Games of the emulators, which are long."""
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
+_BATCH_APART, _STEPS_APART = 4096, 300_000
+"""Environment steps of a batch, and of a session, from which on the jobs have processes of their own."""
 
 
 @dataclass(frozen=True)
@@ -66,46 +70,46 @@ class Outcome:
     """How often in the session a simulation failed and was started anew."""
 
 
-class _LocalPort:
-    """A job in this process, as session.deliver wants it."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self.turns = job.run()
-
-    def send(self, event: Event) -> None:
-        self.job.receive(event)
-
-
 class HeadlessRun:
-    """Drives the three jobs of a session to its end. threads: that may compute at once; 0 for one a core."""
+    """Drives the three jobs of a session to its end.
 
-    def __init__(self, session: Session, listener: Listener, threads: int = 0) -> None:
+    What they compute is the same with or without processes of their own, and with any number of threads.
+    """
+
+    def __init__(self, session: Session, listener: Listener, threads: int = 0, apart: bool | None = None) -> None:
+        """threads: that may compute at once; 0 for one a core. apart: whether the jobs have processes of their own;
+        None for where that is faster."""
         self._session = session
         self._listener = listener
         self._store: PreferenceStore = session.store()
         loaded = session.load()
         self._checkpoint, states = loaded if loaded else (0, {})
-        config = session.config.to_dict()
-        self._ports = {
-            n: _LocalPort(build(JobSpec(n, config, states.get(n)), threads or os.cpu_count() or 1)) for n in JOBS
-        }
+        require_fitting(self._store, session.config, sizes(session.config))
+        self._under_way = 0
+        """Batches that the policy has not learned from."""
         self._report: RolloutReported | None = None
         self._policy: PolicyPublished | None = None
         self._snapshots = session.snapshots()
         self._snapshot_due = 0
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
-        require_fitting(self._store, session.config, sizes(session.config))
         self._stage = JOBS[0]
-        with self._failures_told():
-            self._begin()
+        self._ports: Mapping[str, Port] = {}
+        try:
+            with self._failures_told():
+                self._ports = _ports(session.config, states, threads or os.cpu_count() or 1, apart)
+                self._begin()
+        except BaseException:
+            self.close()
+            raise
 
     def _begin(self) -> None:
         for preference in self._store.each():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)
-        self._turn("policy")  # it publishes at once, so that a resumed rollout acts as it did before
+        self._ports["policy"].begin()  # it publishes at once, so that a resumed rollout acts as it did before
+        self._hand_on("policy", self._ended("policy"))
+        self._under_way = self._policy.waiting if self._policy else 0
 
     def run(self) -> Outcome:
         """Goes on until all steps are taken; a checkpoint now and then, and at the end.
@@ -146,31 +150,43 @@ class HeadlessRun:
             ) from error
 
     def cycle(self) -> None:
-        """Lets every job work until it waits. Between two cycles nothing is under way, and saving loses nothing."""
-        for name in JOBS:
-            self._turn(name)
+        """Every job takes a turn. Between two cycles nothing is lost by saving.
+
+        Where rollouts may run ahead of the policy (config.policy.lag), all take it at once. Else the rollout's comes
+        first, and reward and policy take theirs at once.
+        """
+        ahead = self._session.config.policy.lag > 0
+        for jobs in (JOBS,) if ahead else (("rollout",), ("reward", "policy")):
+            for name in jobs:
+                self._ports[name].begin()
+            told = {name: self._ended(name) for name in jobs}
+            for name, events in told.items():
+                self._hand_on(name, events)
+
+    def _ended(self, name: str) -> list[Event]:
+        self._stage = name
+        return self._ports[name].end()
 
     def save(self) -> None:
         number = self._checkpoint + 1
         log.info("checkpoint %d, %d answers", number, self._store.count())
-        self._session.save(number, {name: port.job.get_state() for name, port in self._ports.items()})
+        self._session.save(number, {name: port.state() for name, port in self._ports.items()})
         self._checkpoint = number
 
     def close(self) -> None:
+        for port in self._ports.values():
+            port.close()
         self._store.close()
 
     def _finished(self) -> bool:
         """All steps are taken, and the policy has learned from the last of them."""
-        return self._report is not None and self._report.env_steps >= self._session.config.steps
+        taken = self._report is not None and self._report.env_steps >= self._session.config.steps
+        return taken and not self._under_way
 
-    def _turn(self, name: str) -> None:
-        """Lets one job work until it waits."""
+    def _hand_on(self, name: str, events: list[Event]) -> None:
         self._stage = name
-        for event in self._ports[name].turns:
-            if isinstance(event, Waited):
-                return
-            if event is not None:
-                self._handle(event)
+        for event in events:
+            self._handle(event)
 
     def _handle(self, event: Event) -> None:
         self._listener(event)
@@ -181,6 +197,7 @@ class HeadlessRun:
             answer = oracle.answer(event.query, self._session.config)
             event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
             self._listener(event)
+        self._under_way += isinstance(event, BatchCollected) - isinstance(event, PolicyUpdated)
         if isinstance(event, PolicyPublished):
             self._policy = event
             self._keep_policy(event)
@@ -204,6 +221,27 @@ class HeadlessRun:
         assert report is not None
         counts = report.env_steps, self._steps_taken, self._store.count()
         return Outcome(*counts, seconds, report.true_return, report.measure, report.blow_ups)
+
+
+def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, Port]:
+    if apart is None:
+        apart = threads > 1 and _long(config)
+    own = {name: lanes(name) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
+    kind = ProcessPort if apart else LocalPort
+    ports: dict[str, Port] = {}
+    with ExitStack() as made:
+        for name in JOBS:
+            ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name])
+            made.callback(ports[name].close)
+        made.pop_all()
+    return ports
+
+
+def _long(config: Config) -> bool:
+    """Whether processes for the jobs are worth their start: of robots, whose batches are small enough to be passed
+    around."""
+    batch = config.rollout.environments * config.rollout.steps
+    return isinstance(find(config.task), RobotTask) and batch >= _BATCH_APART and config.steps >= _STEPS_APART
 
 
 def random_return(config: Config) -> float:

@@ -345,7 +345,7 @@ def _end_told_apart() -> Iterator[None]:
         raise
 
 
-class _Notes(logging.Handler):
+class Notes(logging.Handler):
     """What is logged in a child, to be sent to the parent at the next boundary: it alone writes the session's log."""
 
     def __init__(self, job: str) -> None:
@@ -359,7 +359,7 @@ class _Notes(logging.Handler):
 
 
 def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
-    notes = _Notes(name)
+    notes = Notes(name)
     tidy_at = time.monotonic() + _TIDY_SECONDS
     for event in job.run():
         if time.monotonic() > tidy_at:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
 
 from core.config import Config
 from core.disk import whole
@@ -13,6 +15,9 @@ from core.jobs.acting import untrained_policy
 from core.policy.base import UpdateReport
 from core.policy.factory import policy_optimiser
 from core.seeding import generator, restored, saved
+from core.tasks import find
+
+_ARRAYS = tuple(field.name for field in fields(BatchCollected) if field.name not in ("policy_version", "env_steps"))
 
 
 class PolicyJob:
@@ -24,6 +29,8 @@ class PolicyJob:
         self._batches: deque[BatchCollected] = deque()
         self._version = 0
         self._env_steps: int | None = 0
+        self._keeps_batches = find(config.task).pictures is None
+        """In its state. One of pictures takes 60 MB, and is lost where a session stops."""
 
     def receive(self, event: Event) -> None:
         if isinstance(event, BatchCollected):
@@ -55,11 +62,15 @@ class PolicyJob:
         )
 
     def _published(self) -> PolicyPublished:
-        return PolicyPublished(self._version, self._optimiser.network.to_arrays(), self._env_steps)
+        weights = self._optimiser.network.to_arrays()
+        return PolicyPublished(self._version, weights, self._env_steps, len(self._batches))
 
     def get_state(self) -> JobState:
-        values = {"version": self._version, "env_steps": self._env_steps, "rng": saved(self._rng)}
-        return JobState(self._optimiser.get_state(), values)
+        values: dict[str, Any] = {"version": self._version, "env_steps": self._env_steps, "rng": saved(self._rng)}
+        batches = self._batches if self._keeps_batches else ()
+        values["batches"] = [[batch.policy_version, batch.env_steps] for batch in batches]
+        arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
+        return JobState({**self._optimiser.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
         self._optimiser.set_state(state.arrays)
@@ -67,3 +78,6 @@ class PolicyJob:
         restored(self._rng, state.values["rng"])
         taken = state.values.get("env_steps")  # checkpoints from before this was kept don't have it
         self._env_steps = None if taken is None else whole(taken)
+        for i, (version, env_steps) in enumerate(state.values.get("batches", ())):
+            arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
+            self._batches.append(BatchCollected(whole(version), whole(env_steps), **arrays))

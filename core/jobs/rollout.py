@@ -90,11 +90,11 @@ class RolloutJob:
 
     def receive(self, event: Event) -> None:
         match event:
-            case PolicyPublished(version, weights):
+            case PolicyPublished(version, weights, _, waiting):
                 self.actor.load(weights)
                 self._newest = weights
                 if self.version < 0 or version <= self.version:
-                    self.sent = version  # either side was started again: what was under way between them is lost
+                    self.sent = version + waiting  # either side was started again: more under way there is not
                 self.version = version
             case RewardPublished(_, weights):
                 self.load_reward(weights)
@@ -167,7 +167,9 @@ class RolloutJob:
         if rewards is not None:
             self.sent += 1
             yield self._batch_event(collected, rewards)
-        yield self._report(collected, raw, predicted, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        yield from self._offer()
+        yield self._report(collected, raw, predicted, seconds)
         if self.config.rollout.demonstrate_every and self.sent % self.config.rollout.demonstrate_every == 0:
             yield from self._demonstrate()
 

@@ -7,6 +7,7 @@ each update stays near the policy that gathered the data.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -16,6 +17,8 @@ from core.actor_critic import Parameters
 from core.parallel import Both, two_lanes
 from core.policy.base import OnPolicyOptimiser, Prepared, UpdateReport
 
+_MOST_WEIGHT = 2.0
+"""Of a step that an earlier policy took: a rare one is not to outweigh a batch."""
 _Told = tuple[float, float, float]
 """Approximate KL divergence, entropy and value loss; of a part of a gradient step what it adds to them."""
 _Part = tuple[list[Tensor], _Told]
@@ -33,6 +36,8 @@ class PPO(OnPolicyOptimiser):
         return torch.optim.Adam([self.network.weights], lr=self._config.learning_rate, eps=1e-5, fused=True)
 
     def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
+        if self._config.lag:
+            batch = self._caught_up(batch)
         with two_lanes() as both:
             for _ in range(self._config.epochs):
                 order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))
@@ -42,6 +47,18 @@ class PPO(OnPolicyOptimiser):
                 yield UpdateReport(kl, entropy, value_loss)
                 if kl > self._config.target_kl:
                     return
+
+    @torch.no_grad()
+    def _caught_up(self, batch: Prepared) -> Prepared:
+        """A batch that an earlier policy gathered, as one of the present's.
+
+        Bounds are put on how far this update moves the present policy: measured from the earlier one, the update in
+        between had used them up, and a Hopper learned a fifth less. What the present one does more often than the
+        earlier one counts so much more (Hilton et al., Batch size-invariance for policy optimization, 2022).
+        """
+        now = self.network.log_probs(self.network.parameters_of(batch.inputs), batch.actions)
+        oftener = (now - batch.log_probs).exp().clamp(max=_MOST_WEIGHT)
+        return replace(batch, log_probs=now, advantages=batch.advantages * oftener)
 
     def _step(self, batch: Prepared, part: Tensor, both: Both) -> _Told:
         """One gradient step."""

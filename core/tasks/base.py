@@ -16,8 +16,8 @@ _HALF_LIFE = 0.2
 """Share of a session's steps after which its labelling rate has halved."""
 _DECAY = 0.9
 """Share of the policy's step size that is gone at a session's end."""
-_PACE = 6
-"""Environment steps for each answer that a round of the reward fit goes through: at 700 a round every third batch."""
+_PACE = 15
+"""Environment steps for each answer that a round of the reward fit goes through: at 700 a round every sixth batch."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,7 @@ def taught_in(steps: int) -> dict[str, Any]:
         "query.half_life": steps * _HALF_LIFE,
         "reward.pace": _PACE,
         "policy.decay": _DECAY,
+        "policy.lag": 1,  # policy and rollouts work at once
     }
 
 

@@ -40,8 +40,8 @@ def teach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Teach]:
     monkeypatch.chdir(tmp_path)
     made: list[Taught] = []
 
-    def start(name: str = "s", **changes: Any) -> Taught:
-        made.append(Taught(tmp_path / name, tiny(**changes)))
+    def start(name: str = "s", apart: bool = False, **changes: Any) -> Taught:
+        made.append(Taught(tmp_path / name, tiny(**changes), apart))
         return made[-1]
 
     yield start

@@ -25,10 +25,10 @@ TASK = "hopper-backflip"
 class Taught:
     """A run, its events in order, and the parameters it ended with."""
 
-    def __init__(self, folder: Path, config: Config) -> None:
+    def __init__(self, folder: Path, config: Config, apart: bool = False) -> None:
         self.session = Session.open(folder) if folder.exists() else Session.create(folder, config)
         self.events: list[Event] = []
-        self.run = HeadlessRun(self.session, self.events.append)
+        self.run = HeadlessRun(self.session, self.events.append, apart=apart)
 
     def all(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]

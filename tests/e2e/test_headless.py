@@ -66,12 +66,11 @@ def test_a_quarter_of_the_labels_comes_before_the_policy_moves(teach: Teach) -> 
 def test_labels_keep_to_the_schedule(teach: Teach) -> None:
     taught = teach()
     taught.finished()
-    config, answered, steps = taught.session.config, 0, 0
+    config, answered = taught.session.config, 0
     for event in taught.events:
         answered += isinstance(event, PreferenceAdded)
         if isinstance(event, RolloutReported):
-            assert answered <= labels_due(steps, config.labels, config.steps, config.query)
-            steps = event.env_steps
+            assert answered <= labels_due(event.env_steps, config.labels, config.steps, config.query)
     assert answered == 12
 
 
@@ -135,16 +134,28 @@ def test_a_resumed_rollout_acts_as_the_policy_that_was_saved(teach: Teach) -> No
     assert first.policy_version == published.version > 0
 
 
-def test_interrupted_while_a_batch_is_under_way_it_can_be_resumed(teach: Teach) -> None:
-    stopped = teach("stopped")
-    while not stopped.all(PolicyUpdated):
-        stopped.run.cycle()
-    stopped.run._turn("rollout")  # the policy has not learned from this batch, and never will
-    stopped.run.save()
-    stopped.close()
-    resumed = teach("stopped")
-    assert resumed.finished().env_steps == 8 * 32 * 24
-    assert len(resumed.all(PolicyUpdated)) > 1
+@pytest.mark.parametrize("cycles", [6, 7, 13])
+def test_where_rollouts_run_ahead_the_batch_under_way_is_kept(teach: Teach, cycles: int) -> None:
+    chosen = {"policy__lag": 1, "seed": 1}
+    whole = teach("whole", **chosen)
+    expected = whole.finished()
+    stale = [batch.policy_version < update.version - 1 for batch, update in pairs(whole)]
+    assert sum(stale) > 10  # they do run ahead
+    resumed, outcome = stopped_and_resumed(teach, cycles, **chosen)
+    assert resumed.all(PolicyPublished)[0].waiting == 1
+    assert same(whole, resumed) and outcome.true_return == expected.true_return
+
+
+def pairs(taught: Taught) -> Iterator[tuple[BatchCollected, PolicyUpdated]]:
+    """Each batch and what was learned from it."""
+    return zip(taught.all(BatchCollected), taught.all(PolicyUpdated), strict=True)
+
+
+@pytest.mark.parametrize("lag", [0, 1])
+def test_processes_of_their_own_change_nothing(teach: Teach, lag: int) -> None:
+    here, apart = teach("here", policy__lag=lag), teach("apart", apart=True, policy__lag=lag)
+    assert here.finished().true_return == apart.finished().true_return
+    assert same(here, apart) and tape(here) == tape(apart)
 
 
 def test_ctrl_c_keeps_what_was_reached(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
