@@ -1,13 +1,15 @@
-"""Jobs that raise, in real children: to be put in the place of core.processes._child."""
+"""Jobs that raise or log, in real children: they stand in for core.processes._child and core.lockstep._child."""
 
 from __future__ import annotations
 
 import importlib
+import logging
+import os
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-from core import processes
+from core import lockstep, processes
 from core.events import Event, Job, JobSpec
 
 
@@ -32,3 +34,24 @@ def child(pipe: Connection, spec: JobSpec, error: Exception) -> None:
     build = jobs.build
     vars(jobs)["build"] = lambda *wanted: _Raising(build(*wanted), error)
     processes._child(pipe, spec)
+
+
+class _Noted:
+    """A job that says something to the log in each turn."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def run(self) -> Iterator[Event | None]:
+        for event in self._job.run():
+            logging.getLogger("core.anywhere").warning("heard in %d", os.getpid())
+            yield event
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._job, name)
+
+
+def noted_in_lockstep(pipe: Connection, threads: int) -> None:
+    build = lockstep.build
+    vars(lockstep)["build"] = lambda *wanted: _Noted(build(*wanted))
+    lockstep._child(pipe, threads)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from core.policy.advantages import advantages, following_values
+from core.policy.base import UpdateReport
+from core.policy.ppo import PPO
 from tests.core.toys import improved, one_step, optimiser
 
 
@@ -71,3 +74,39 @@ def test_an_update_ends_early_when_the_policy_has_moved_far() -> None:
     assert len(reports) < 50
     assert reports[-1].kl > 1e-3
     assert all(report.kl <= 1e-3 for report in reports[:-1])
+
+
+def updated_twice(lag: int, learning_rate: float = 0.02) -> tuple[list[UpdateReport], dict[str, np.ndarray]]:
+    """What the second update tells, of a batch gathered by the policy before the first one; and its weights."""
+    ppo = optimiser("ppo", epochs=2, lag=lag, learning_rate=learning_rate)
+    first, second = one_step(ppo.network, 0), one_step(ppo.network, 1)
+    improved(ppo, first)
+    return improved(ppo, second), ppo.network.to_arrays()
+
+
+def test_how_far_an_update_may_go_is_measured_from_the_policy_before_it() -> None:
+    ahead, behind = updated_twice(lag=1)[0], updated_twice(lag=0)[0]
+    assert ahead[0].kl < behind[0].kl / 3  # else what the first update did would be counted again
+
+
+def test_steps_of_an_earlier_policy_weigh_as_often_as_the_present_one_would_take_them() -> None:
+    ppo = optimiser("ppo", lag=1)
+    assert isinstance(ppo, PPO)
+    old = one_step(ppo.network, 1)
+    improved(ppo, one_step(ppo.network, 0))
+    with torch.no_grad():
+        prepared = ppo._prepare(old)
+        now = ppo.network.log_probs(ppo.network.parameters_of(prepared.inputs), prepared.actions)
+    caught_up = ppo._caught_up(prepared)
+    oftener = np.exp((now - prepared.log_probs).numpy())
+    assert oftener.max() > 1.05 and oftener.min() < 0.95
+    assert caught_up.log_probs.numpy() == pytest.approx(now.numpy())
+    assert caught_up.advantages.numpy() == pytest.approx(prepared.advantages.numpy() * oftener.clip(max=2), rel=1e-5)
+
+
+def test_a_batch_of_the_present_policy_is_what_it_was() -> None:
+    ahead, behind = (optimiser("ppo", lag=lag) for lag in (1, 0))
+    for ppo in (ahead, behind):
+        improved(ppo, one_step(ppo.network, 0))
+    one, other = ahead.network.to_arrays(), behind.network.to_arrays()
+    assert one["weights"] == pytest.approx(other["weights"], abs=1e-4)
