@@ -233,6 +233,8 @@ def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: 
         for name in JOBS:
             ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name])
             made.callback(ports[name].close)
+        for port in ports.values():  # all set out at once
+            port.ready()
         made.pop_all()
     return ports
 

@@ -39,6 +39,10 @@ T = TypeVar("T", bound=Event)
 class Port(Protocol):
     """A job, between two turns of which events can be sent, its state taken and nothing is under way."""
 
+    def ready(self) -> None:
+        """Waits until it can take turns; to be called once. Raises what the job has failed of."""
+        ...
+
     def send(self, event: Event) -> None: ...
 
     def begin(self) -> None:
@@ -60,6 +64,9 @@ class LocalPort:
     def __init__(self, spec: JobSpec, threads: int) -> None:
         self.job = build(spec, threads)
         self._turns = self.job.run()
+
+    def ready(self) -> None:
+        pass
 
     def send(self, event: Event) -> None:
         self.job.receive(event)
@@ -153,6 +160,9 @@ class ProcessPort:
         theirs.close()  # so that its death is the pipe's end
         self._ask(_Begin(spec))
 
+    def ready(self) -> None:
+        self._answer(_Told)
+
     def send(self, event: Event) -> None:
         self._waiting.append(event)
 
@@ -222,7 +232,9 @@ def _child(pipe: Connection, threads: int) -> None:
         try:
             begin = decode(pipe.recv())
             assert isinstance(begin, _Begin)
-            _serve(pipe, begin.spec.name, build(begin.spec, threads))
+            job = build(begin.spec, threads)
+            _post(pipe, _Told([], []))
+            _serve(pipe, begin.spec.name, job)
         except (EOFError, ConnectionError):
             raise
         except Exception as error:  # the boundary of the process: everything is reported

@@ -42,6 +42,7 @@ def apart() -> Iterator[Apart]:
 
     def start(name: str, state: JobState | None = None, **changes: Any) -> ProcessPort:
         made.append(ProcessPort(JobSpec(name, tiny(**changes).to_dict(), state), 1))
+        made[-1].ready()
         return made[-1]
 
     yield start
@@ -78,9 +79,8 @@ def test_a_turn_is_one_batch_though_more_may_be_collected(apart: Apart) -> None:
 
 
 def test_what_a_job_fails_of_is_raised_here(apart: Apart) -> None:
-    garbled = apart("policy", JobState({}, {"version": 1}))
     with pytest.raises(UserError, match="checkpoint"):
-        turn(garbled)
+        apart("policy", JobState({}, {"version": 1}))
     rollout, policy = apart("rollout"), LocalPort(JobSpec("policy", tiny().to_dict()), 1)
     reward = LocalPort(JobSpec("reward", tiny().to_dict()), 1)
     spoiled = {name: np.full_like(array, np.nan) for name, array in reward.job._fit.ensemble.to_arrays().items()}  # type: ignore[attr-defined]
@@ -111,12 +111,13 @@ def test_what_is_logged_there_is_logged_here(
     caplog.clear()
 
 
-def test_ctrl_c_is_not_for_the_processes(apart: Apart) -> None:
-    policy = apart("policy")
-    os.kill(policy._process.pid or 0, signal.SIGINT)  # while it still imports
-    turn(policy)
-    os.kill(policy._process.pid or 0, signal.SIGINT)
-    assert turn(policy) == []
+def test_ctrl_c_is_not_for_the_processes() -> None:
+    with closing(ProcessPort(JobSpec("policy", tiny().to_dict()), 1)) as policy:
+        os.kill(policy._process.pid or 0, signal.SIGINT)  # while it still imports
+        policy.ready()
+        turn(policy)
+        os.kill(policy._process.pid or 0, signal.SIGINT)
+        assert turn(policy) == []
 
 
 def test_a_killed_process_is_told_of_in_one_sentence_and_the_session_goes_on(tmp_path: Path) -> None:
