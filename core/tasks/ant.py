@@ -65,7 +65,7 @@ ANT = RobotTask(
         "policy.entropy_bonus": 0.0,
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
-        "rollout.environments": 64,
-        "rollout.steps": 64,
+        "rollout.environments": 128,
+        "rollout.steps": 32,
     },
 )
