@@ -1,4 +1,4 @@
-"""A whole run in one process: the jobs take turns, reproducibly (same seed, same result)."""
+"""A whole run without a window: the jobs take turns, reproducibly (same seed, same result)."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from core.jobs.acting import Actor, sizes, untrained_policy
 from core.jobs.fitting import checkpoint_must_fit
 from core.jobs.rollout import mean_measure
 from core.lockstep import LocalPort, Port, ProcessPort
+from core.machine import free_memory
 from core.parallel import allow
 from core.preferences import PreferenceStore
 from core.processes import lanes
@@ -53,6 +54,8 @@ _RANDOM_GAMES = 8
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _BATCH_APART, _STEPS_APART = 4096, 300_000
 """Environment steps of a batch, and of a session, from which on the jobs have processes of their own."""
+_MEMORY_APART = 1_500_000_000
+"""Bytes that must be free for that. They take 950 MB with the run's own process."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,8 @@ class HeadlessRun:
     """
 
     def __init__(self, session: Session, listener: Listener, threads: int = 0, apart: bool | None = None) -> None:
-        """threads: that may compute at once; 0 for one a core. apart: whether the jobs have processes of their own;
-        None for where that is faster."""
+        """threads: that may compute at once in one process; 0 for one a core. apart: whether the jobs have processes of
+        their own; None for where that is faster."""
         self._session = session
         self._listener = listener
         self._store: PreferenceStore = session.store()
@@ -98,10 +101,16 @@ class HeadlessRun:
         try:
             with self._failures_told():
                 self._ports = _ports(session.config, states, threads or os.cpu_count() or 1, apart)
+                for name in self._ports:
+                    self._wait_for(name)
                 self._begin()
         except BaseException:
             self.close()
             raise
+
+    def _wait_for(self, name: str) -> None:
+        self._stage = name
+        self._ports[name].ready()
 
     def _begin(self) -> None:
         for preference in self._store.each():
@@ -150,7 +159,7 @@ class HeadlessRun:
             ) from error
 
     def cycle(self) -> None:
-        """Every job takes a turn. Between two cycles nothing is lost by saving.
+        """Every job takes a turn. Between two cycles nothing is lost by saving, but of pictures a batch that waits.
 
         Where rollouts may run ahead of the policy (config.policy.lag), all take it at once. Else the rollout's comes
         first, and reward and policy take theirs at once.
@@ -225,16 +234,15 @@ class HeadlessRun:
 
 def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, Port]:
     if apart is None:
-        apart = threads > 1 and _long(config)
-    own = {name: lanes(name) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
+        free = free_memory()
+        apart = threads > 1 and _long(config) and (free is None or free > _MEMORY_APART)
+    own = {name: min(threads, lanes(name)) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
     kind = ProcessPort if apart else LocalPort
     ports: dict[str, Port] = {}
     with ExitStack() as made:
         for name in JOBS:
             ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name])
             made.callback(ports[name].close)
-        for port in ports.values():  # all set out at once
-            port.ready()
         made.pop_all()
     return ports
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
+import os
 import signal
+import threading
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
 from typing import Protocol, TypeVar
 
 from core.errors import NotFiniteError, UserError
 from core.events import (
     Event,
-    Job,
     JobSpec,
     JobState,
     Logged,
@@ -28,12 +29,11 @@ from core.events import (
     Waited,
 )
 from core.jobs import build
-from core.processes import Notes, decode, discard, encode
+from core.processes import Notes
 
 log = logging.getLogger(__name__)
 _LEFT_SECONDS = 2.0
 """For a process to end by itself, once its pipe has."""
-T = TypeVar("T", bound=Event)
 
 
 class Port(Protocol):
@@ -106,50 +106,62 @@ def _ends_a_turn(event: Event | None) -> bool:
 
 
 @dataclass(frozen=True)
-class _Begin(Event):
+class _Begin:
+    """Build this job."""
+
     spec: JobSpec
 
 
 @dataclass(frozen=True)
-class _Turn(Event):
+class _Turn:
     """Take these in, and then a turn."""
 
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True)
-class _StateAsked(Event):
+class _StateAsked:
     """Take these in, and say what the state is."""
 
     events: tuple[Event, ...]
 
 
 @dataclass(frozen=True)
-class _Told(Event):
-    """What a turn brought, and what was logged in it."""
+class _Told:
+    """What a turn brought. notes: what was logged meanwhile, as in the others."""
 
     events: list[Event]
-    notes: list[Logged]
+    notes: tuple[Logged, ...] = ()
 
 
 @dataclass(frozen=True)
-class _State(Event):
+class _State:
     state: JobState
+    notes: tuple[Logged, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Failed(Event):
+class _Failed:
     """The job can't go on. `trace` is for the log."""
 
     error: Exception
     trace: str
+    notes: tuple[Logged, ...] = ()
+
+
+_Asked = _Begin | _Turn | _StateAsked
+_Answer = _Told | _State | _Failed
+T = TypeVar("T", _Told, _State)
 
 
 class ProcessPort:
-    """A job in a process of its own, which goes with this one."""
+    """A job in a process of its own, which goes with this one.
+
+    What is asked and answered goes through a pipe by turns, so neither side ever writes while the other does.
+    """
 
     def __init__(self, spec: JobSpec, threads: int) -> None:
-        self._name = spec.name
+        self._name, self._spec = spec.name, spec
         self._waiting: list[Event] = []
         """For the job, with the next thing that it is asked for."""
         context = multiprocessing.get_context("spawn")
@@ -158,9 +170,10 @@ class ProcessPort:
         with _interrupts_kept_from_children():
             self._process.start()
         theirs.close()  # so that its death is the pipe's end
-        self._ask(_Begin(spec))
 
     def ready(self) -> None:
+        """Not sooner: what the pipe doesn't hold of the state waits for the process, and all set out at once."""
+        self._ask(_Begin(self._spec))
         self._answer(_Told)
 
     def send(self, event: Event) -> None:
@@ -170,10 +183,7 @@ class ProcessPort:
         self._ask(_Turn(self._taken()))
 
     def end(self) -> list[Event]:
-        told = self._answer(_Told)
-        for note in told.notes:
-            logging.getLogger(f"core.jobs.{note.job}").log(note.level, "%s", note.text)
-        return told.events
+        return self._answer(_Told).events
 
     def state(self) -> JobState:
         self._ask(_StateAsked(self._taken()))
@@ -183,18 +193,20 @@ class ProcessPort:
         waiting, self._waiting = tuple(self._waiting), []
         return waiting
 
-    def _ask(self, event: Event) -> None:
+    def _ask(self, asked: _Asked) -> None:
         """A process that is gone is noticed when it has no answer."""
-        with contextlib.suppress(OSError):
-            _post(self._pipe, event)
+        with contextlib.suppress(ConnectionError):
+            self._pipe.send(asked)
 
     def _answer(self, kind: type[T]) -> T:
         """Raises what the job failed of; ChildProcessError where it can't say so any more."""
         try:
-            answer = decode(self._pipe.recv())
-        except (EOFError, ConnectionError) as error:
+            answer = self._pipe.recv()
+        except (EOFError, OSError) as error:
             self._process.join(_LEFT_SECONDS)
             raise ChildProcessError(f"its process has ended with exit code {self._process.exitcode}") from error
+        for note in answer.notes:
+            logging.getLogger(f"core.jobs.{note.job}").log(note.level, "%s", note.text)
         if isinstance(answer, _Failed):
             log.info("The process of the %s stage has failed.\n%s", self._name, answer.trace)
             raise answer.error
@@ -202,11 +214,10 @@ class ProcessPort:
         return answer
 
     def close(self) -> None:
-        """It ends where its pipe does, or is killed in the midst of something longer. Safe to call twice."""
-        self._pipe.close()
-        self._process.join(_LEFT_SECONDS)
+        """It has nothing that would be lost. Safe to call twice."""
         self._process.kill()
         self._process.join()
+        self._pipe.close()
 
 
 @contextlib.contextmanager
@@ -226,49 +237,61 @@ def _interrupts_kept_from_children() -> Iterator[None]:
 
 
 def _child(pipe: Connection, threads: int) -> None:
-    """Builds its job, and does what it is asked until nobody asks any more."""
+    """Builds its job, and does what it is asked until it fails or nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(EOFError, ConnectionError):
-        try:
-            begin = decode(pipe.recv())
-            assert isinstance(begin, _Begin)
-            job = build(begin.spec, threads)
-            _post(pipe, _Told([], []))
-            _serve(pipe, begin.spec.name, job)
-        except (EOFError, ConnectionError):
-            raise
-        except Exception as error:  # the boundary of the process: everything is reported
-            _post(pipe, _Failed(_portable(error), traceback.format_exc()))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with contextlib.suppress(EOFError, OSError):  # of the pipe: what the job raises is an answer
+        begin = pipe.recv()
+        notes = Notes(begin.spec.name)
+        worker = _Worker(begin.spec, threads)
+        asked = begin
+        while not isinstance(answer := _answered(worker, asked), _Failed):
+            pipe.send(replace(answer, notes=_emptied(notes)))
+            asked = pipe.recv()
+        pipe.send(replace(answer, notes=_emptied(notes)))
 
 
-def _serve(pipe: Connection, name: str, job: Job) -> None:
-    turns, notes = job.run(), Notes(name)
-    while True:
-        asked = decode(pipe.recv())
-        assert isinstance(asked, _Turn | _StateAsked)
+def _end_with_parent() -> None:
+    """Killed in the midst of a turn, it hears of it only here."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(0)
+
+
+class _Worker:
+    """The job, built when it is first asked for something."""
+
+    def __init__(self, spec: JobSpec, threads: int) -> None:
+        self._spec, self._threads = spec, threads
+
+    def answer(self, asked: _Asked) -> _Answer:
+        if isinstance(asked, _Begin):
+            self._job = build(self._spec, self._threads)
+            self._turns = self._job.run()
+            return _Told([])
         for event in asked.events:
-            job.receive(event)
-        if isinstance(asked, _StateAsked):
-            _post(pipe, _State(job.get_state()))
-            continue
-        told = _turn(turns)
-        _post(pipe, _Told(told, list(notes.taken)))
-        notes.taken.clear()
+            self._job.receive(event)
+        return _State(self._job.get_state()) if isinstance(asked, _StateAsked) else _Told(_turn(self._turns))
 
 
-def _post(pipe: Connection, event: Event) -> None:
-    envelope = encode(event)
+def _answered(worker: _Worker, asked: _Asked) -> _Answer:
     try:
-        pipe.send(envelope)
-    except BaseException:
-        discard(envelope)
-        raise
+        return worker.answer(asked)
+    except Exception as error:  # the boundary of the process: everything is reported
+        return _Failed(_portable(error), traceback.format_exc())
+
+
+def _emptied(notes: Notes) -> tuple[Logged, ...]:
+    taken = tuple(notes.taken)
+    notes.taken.clear()
+    return taken
 
 
 def _portable(error: Exception) -> Exception:
     """What can cross to another process and be raised there."""
     if isinstance(error, UserError):
         return UserError(str(error))
-    if isinstance(error, NotFiniteError):
+    if isinstance(error, NotFiniteError | MemoryError):
         return error
     return RuntimeError(f"{type(error).__name__}: {error}")

@@ -26,7 +26,7 @@ _DRAWS_NOT = {"disable", "disabled", "off", "false", "0"}
 
 
 def headless_memory(pictures: bool) -> int:
-    """Bytes that a headless run takes, all in one process; `pictures`: of a task with some, such as a game.
+    """Bytes that a headless run takes, in one process; `pictures`: of a task with some, such as a game.
 
     A game takes 650 MB with its first answers, and the 3,300 that it is to have come to 100 to 360 MB.
     """

@@ -1,7 +1,7 @@
 """A session: one teaching run, its folder on disk, and the loop between its jobs.
 
 This is the only file that closes the loop. It hands reward snapshots back to the rollout and everything else to
-whom it concerns, whether the jobs run in this process (core.headless) or in children (app.controller).
+whom it concerns, whether the jobs take turns (core.headless) or run freely in children (app.controller).
 It stays light, so that the window may import it.
 """
 

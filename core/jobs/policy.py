@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from core.config import Config
 from core.disk import whole
 from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
-from core.jobs.acting import untrained_policy
+from core.jobs.acting import sizes, untrained_policy
 from core.policy.base import UpdateReport
 from core.policy.factory import policy_optimiser
 from core.seeding import generator, restored, saved
@@ -26,6 +28,7 @@ class PolicyJob:
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
         self._optimiser = policy_optimiser(untrained_policy(config), config, self._rng)
+        self._size = sizes(config)[0]
         self._batches: deque[BatchCollected] = deque()
         self._version = 0
         self._env_steps: int | None = 0
@@ -80,4 +83,16 @@ class PolicyJob:
         self._env_steps = None if taken is None else whole(taken)
         for i, (version, env_steps) in enumerate(state.values.get("batches", ())):
             arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
-            self._batches.append(BatchCollected(whole(version), whole(env_steps), **arrays))
+            batch = BatchCollected(whole(version), whole(env_steps), **arrays)
+            self._require_fitting(batch)
+            if np.isfinite(batch.rewards).all():  # else it would end each new start as it ended the last
+                self._batches.append(batch)
+
+    def _require_fitting(self, batch: BatchCollected) -> None:
+        """ValueError for arrays that are of no one batch of this task."""
+        steps, count, size = batch.observations.shape
+        ends = int(batch.ends.sum())
+        flat = {array.shape for array in (batch.log_probs, batch.rewards, batch.ends, batch.actions[..., 0])}
+        after = batch.last_observations.shape, batch.end_observations.shape
+        if flat != {(steps, count)} or after != ((count, size), (ends, size)) or size != self._size:
+            raise ValueError("a batch that waited has another shape")

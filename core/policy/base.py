@@ -26,7 +26,7 @@ from core.records import Float32
 
 @dataclass(frozen=True)
 class UpdateReport:
-    """What one part of an update did. kl: how far the policy has moved from the one that acted."""
+    """What one part of an update did. kl: how far the policy has moved from the one it started from."""
 
     kl: float
     entropy: float
@@ -38,7 +38,8 @@ class Prepared:
     """A batch of B = T * N steps as an optimiser wants it.
 
     inputs (B, o) normalised observations, or pixels as they came; actions (B, a); log_probs (B,) under the policy that
-    acted; advantages (B,) to mean 0 and std 1; values (B,) of the inputs; returns (B,): what they should have been
+    acted (PPO: under the present one); advantages (B,) to mean 0 and std 1, before PPO weighs them; values (B,) of the
+    inputs; returns (B,): what they should have been
     parameters: the distributions of the inputs, where they came with the values at no cost, with gradients as those
     """
 

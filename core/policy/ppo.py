@@ -1,7 +1,7 @@
 """Proximal policy optimisation (Schulman et al. 2017): the optimiser for interactive use.
 
 The paper used TRPO; PPO reaches the same in less wall time, and works on a reward that changes for the same reason:
-each update stays near the policy that gathered the data.
+each update stays near the policy that it started from.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _HALF_LIFE = 0.2
 _DECAY = 0.9
 """Share of the policy's step size that is gone at a session's end."""
 _PACE = 15
-"""Environment steps for each answer that a round of the reward fit goes through: at 700 a round every sixth batch."""
+"""Environment steps for each answer that a round of the reward fit goes through: at 700 it comes every 63,000 steps."""
 
 
 @dataclass(frozen=True)

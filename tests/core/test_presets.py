@@ -55,10 +55,12 @@ def test_the_robots_labelling_rate_halves_within_the_session(robot: str) -> None
 
 
 @pytest.mark.parametrize("robot", PAPER_ROBOTS)
-def test_the_robots_end_with_small_steps_and_are_fitted_to_every_sixth_batch(robot: str) -> None:
+def test_the_robots_end_with_small_steps_and_rare_fits(robot: str) -> None:
     config = made_of(robot)
     assert config.policy.learning_rate * (1 - config.policy.decay) <= 1e-4 + 1e-9
-    assert made_of(robot, "trpo").policy.decay == 0
+    assert config.policy.lag == 1
+    other = made_of(robot, "trpo")
+    assert (other.policy.decay, other.policy.lag) == (0, 0)
     assert config.reward.pace * config.reward.epochs * config.labels == pytest.approx(63_000)
 
 
