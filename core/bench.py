@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,14 +22,16 @@ from core.devices import device_for
 from core.envs import make
 from core.envs.base import Environment
 from core.envs.emulators import VectorEmulators
+from core.envs.halves import parts_of
 from core.envs.models import load_model
 from core.envs.mujoco import MujocoBatch
 from core.headless import HeadlessRun
 from core.jobs.acting import Actor
+from core.jobs.gathering import Helper, gathering, worth_a_helper
 from core.records import Choice, Float32, Observations, Preference, Query, Segment
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import RewardFit
-from core.rollout import Act, Collected, collect
+from core.rollout import Act, Collected, Crew, collect
 from core.seeding import generator
 from core.segments import SegmentCutter
 from core.session import Session
@@ -98,9 +101,9 @@ def _compared(config: Config, task: Task) -> list[_Work]:
     """The simulator alone, and collecting. A game's network sees pictures, and so takes longer than the emulator: there
     collecting has actions at random, and what the policy acts by is measured besides."""
     if isinstance(task, AtariTask):
-        return [_emulating(config, task), _collecting(config), _collecting(config, Actor(config, generator(0, "acts")))]
+        return [_emulating(config, task), _playing_at_random(config, task), _collecting(config)]
     simulator = _simulating(config, task) if isinstance(task, RobotTask) else _stepping(config, task)
-    return [simulator, _collecting(config, Actor(config, generator(0, "acts")))]
+    return [simulator, _collecting(config)]
 
 
 def _simulating(config: Config, task: RobotTask) -> _Work:
@@ -122,7 +125,7 @@ def _simulating(config: Config, task: RobotTask) -> _Work:
 
 def _done(env: Environment, act: Act, config: Config) -> Collected:
     """One batch, nobody being asked."""
-    *_, collected = collect(env, None, act, config.rollout.steps, 0)
+    *_, collected = collect([Crew(part, act) for part in parts_of(env)], config.rollout.steps, 0)
     assert collected is not None
     return collected
 
@@ -143,18 +146,28 @@ def _emulating(config: Config, task: AtariTask) -> _Work:
     return _Work(count, lambda: games.step(rng.integers(games.actions, size=count)))
 
 
-def _collecting(config: Config, actor: Actor | None = None) -> _Work:
-    """All that is done with a step while segments are gathered; with actions at random where there is no actor."""
-    task = find(config.task)
+def _collecting(config: Config) -> _Work:
+    """All that is done with a step while segments are gathered."""
+    helper = Helper() if worth_a_helper(config) and (os.cpu_count() or 1) > 1 else None
+    count = config.rollout.environments
+    gathered = gathering(config, np.zeros(count, np.int64), helper.pipe if helper else None)
+    with ExitStack() as stack:
+        if helper:
+            stack.callback(helper.close)
+        stack.callback(gathered.close)
+        close = stack.pop_all().close
+    return _Work(count * config.rollout.steps, lambda: list(gathered.collect(0)), close)
+
+
+def _playing_at_random(config: Config, task: AtariTask) -> _Work:
+    """The same, with no network that looks at the pictures."""
     env = make(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
-    cutter = SegmentCutter(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)
-    act = actor or _at_random(env, generator(0, "bench actions"))
-
-    def batch() -> None:
-        for _ in collect(env, cutter, act, config.rollout.steps, 0):
-            pass
-
-    return _Work(env.count * config.rollout.steps, batch, env.close)
+    act = _at_random(env, generator(0, "bench actions"))
+    crews = [
+        Crew(part, act, SegmentCutter(part, task.segment_steps, np.zeros(part.count, np.int64), task.pictures))
+        for part in parts_of(env)
+    ]
+    return _Work(env.count * config.rollout.steps, lambda: list(collect(crews, config.rollout.steps, 0)), env.close)
 
 
 def _at_random(env: Environment, rng: np.random.Generator) -> Act:

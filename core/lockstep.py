@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import multiprocessing
-import os
 import signal
 import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Protocol, TypeVar
 
-from core.errors import NotFiniteError, UserError
+from core.children import end_with_parent, portable, spawned
+from core.config import Config
 from core.events import (
     Event,
     JobSpec,
@@ -29,6 +28,7 @@ from core.events import (
     Waited,
 )
 from core.jobs import build
+from core.jobs.gathering import Helper, worth_a_helper
 from core.processes import Notes
 
 log = logging.getLogger(__name__)
@@ -164,12 +164,16 @@ class ProcessPort:
         self._name, self._spec = spec.name, spec
         self._waiting: list[Event] = []
         """For the job, with the next thing that it is asked for."""
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_child, args=(theirs, threads), name=f"job-{spec.name}", daemon=True)
-        with _interrupts_kept_from_children():
-            self._process.start()
-        theirs.close()  # so that its death is the pipe's end
+        helped = spec.name == "rollout" and worth_a_helper(Config.from_dict(spec.config))
+        self._helper = Helper() if helped else None
+        pipe = self._helper.pipe if self._helper else None
+        try:
+            self._process, self._pipe = spawned(f"job-{spec.name}", _child, threads, pipe)
+        except BaseException:
+            self._end_helper()
+            raise
+        if pipe:
+            pipe.close()  # it is the child's now, and its end is to be the helper's
 
     def ready(self) -> None:
         """Not sooner: what the pipe doesn't hold of the state waits for the process, and all set out at once."""
@@ -218,32 +222,21 @@ class ProcessPort:
         self._process.kill()
         self._process.join()
         self._pipe.close()
+        self._end_helper()
+
+    def _end_helper(self) -> None:
+        if self._helper:
+            self._helper.close()
 
 
-@contextlib.contextmanager
-def _interrupts_kept_from_children() -> Iterator[None]:
-    """Ctrl+C reaches the whole group of processes, and is the parent's to answer; a child inherits what is blocked."""
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows, where the child has to see to it itself
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # it comes with the first child otherwise, and unblocks the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _child(pipe: Connection, threads: int) -> None:
+def _child(pipe: Connection, threads: int, helper: Connection | None) -> None:
     """Builds its job, and does what it is asked until it fails or nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):  # of the pipe: what the job raises is an answer
         begin = pipe.recv()
         notes = Notes(begin.spec.name)
-        worker = _Worker(begin.spec, threads)
+        worker = _Worker(begin.spec, threads, helper)
         asked = begin
         while not isinstance(answer := _answered(worker, asked), _Failed):
             pipe.send(replace(answer, notes=_emptied(notes)))
@@ -251,23 +244,15 @@ def _child(pipe: Connection, threads: int) -> None:
         pipe.send(replace(answer, notes=_emptied(notes)))
 
 
-def _end_with_parent() -> None:
-    """Killed in the midst of a turn, it hears of it only here."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(0)
-
-
 class _Worker:
     """The job, built when it is first asked for something."""
 
-    def __init__(self, spec: JobSpec, threads: int) -> None:
-        self._spec, self._threads = spec, threads
+    def __init__(self, spec: JobSpec, threads: int, helper: Connection | None) -> None:
+        self._told = spec, threads, helper
 
     def answer(self, asked: _Asked) -> _Answer:
         if isinstance(asked, _Begin):
-            self._job = build(self._spec, self._threads)
+            self._job = build(*self._told)
             self._turns = self._job.run()
             return _Told([])
         for event in asked.events:
@@ -279,19 +264,10 @@ def _answered(worker: _Worker, asked: _Asked) -> _Answer:
     try:
         return worker.answer(asked)
     except Exception as error:  # the boundary of the process: everything is reported
-        return _Failed(_portable(error), traceback.format_exc())
+        return _Failed(portable(error), traceback.format_exc())
 
 
 def _emptied(notes: Notes) -> tuple[Logged, ...]:
     taken = tuple(notes.taken)
     notes.taken.clear()
     return taken
-
-
-def _portable(error: Exception) -> Exception:
-    """What can cross to another process and be raised there."""
-    if isinstance(error, UserError):
-        return UserError(str(error))
-    if isinstance(error, NotFiniteError | MemoryError):
-        return error
-    return RuntimeError(f"{type(error).__name__}: {error}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from core.envs.base import Environment
-from core.envs.halves import parts_of
 from core.records import Float32, Observations, Segment
 from core.segments import SegmentCutter
 
@@ -45,50 +44,83 @@ class Collected:
         return np.clip(self.actions, -1, 1)
 
 
-def collect(
-    env: Environment, cutter: SegmentCutter | None, act: Act, steps: int, env_steps: int
-) -> Iterator[Collected | None]:
-    """Takes `steps` steps in each environment; yields None now and then, and the result last.
+@dataclass(frozen=True)
+class Crew:
+    """Who acts in a part of the environments, and what cuts its segments: None where nobody will be asked."""
 
-    cutter: None where nobody will be asked
+    env: Environment
+    act: Act
+    cutter: SegmentCutter | None = None
+
+
+def collect(crews: Sequence[Crew], steps: int, env_steps: int, count: int = 0) -> Iterator[Collected | None]:
+    """Takes `steps` steps in each environment of the crews, which take turns; yields None now and then, and the result
+    last.
+
     env_steps: the session's count at the start; segments are stamped with it
+    count: environments in all, where others are stepped elsewhere at the same time
     """
-    batch = _Batch(env, steps)
+    batch = _Batch([crew.env for crew in crews], steps)
     turns, first = [], 0
-    for part in parts_of(env):
-        turns.append(_Turns(part, first, batch, cutter, env_steps))
-        first += part.count
+    for crew in crews:
+        turns.append(_Turns(crew, first, batch, env_steps, count or batch.count))
+        first += crew.env.count
     for t in range(steps):
         for turn in turns:
-            turn.begin(t, act)
+            turn.begin(t)
         if t % _BREATH == _BREATH - 1 and t < steps - 1:
             for turn in turns:
                 turn.settle()
             yield None
     for turn in turns:
         turn.settle()
-    yield batch.collected(env.observations)
+    yield batch.collected(turns)
+
+
+def joined(parts: Sequence[Collected]) -> Collected:
+    """What crews collected side by side, as they would have by turns."""
+    observations, actions, log_probs, true_rewards, ends = (
+        np.concatenate([getattr(part, name) for part in parts], axis=1)
+        for name in ("observations", "actions", "log_probs", "true_rewards", "ends")
+    )
+    return Collected(
+        observations,
+        actions,
+        log_probs,
+        true_rewards,
+        ends,
+        _end_observations(parts),
+        np.concatenate([part.last_observations for part in parts]),
+        [segment for part in parts for segment in part.segments],
+        [episode for part in parts for episode in part.finished],
+    )
+
+
+def _end_observations(parts: Sequence[Collected]) -> Observations:
+    """In the order of steps, and of the parts' rows in each."""
+    times = np.concatenate([np.nonzero(part.ends)[0] for part in parts])
+    ends: Observations = np.concatenate([part.end_observations for part in parts])
+    return ends[np.argsort(times, kind="stable")]
 
 
 class _Batch:
     """T steps of N environments, as they come in."""
 
-    def __init__(self, env: Environment, steps: int) -> None:
-        n, acted = env.count, env.sizes[1]
+    def __init__(self, envs: Sequence[Environment], steps: int) -> None:
+        n, acted = sum(env.count for env in envs), envs[0].sizes[1]
         self.count = n
-        self._seen = _Seen(env, steps)
+        self._envs = envs
+        self._seen = _Seen(envs[0], n, steps)
         self.actions = np.zeros((steps, n, acted), np.float32)
         self.log_probs, self.true_rewards = np.zeros((2, steps, n), np.float32)
         self.ends = np.zeros((steps, n), np.bool_)
         self.end_observations: list[Observations] = []
-        self.segments: list[Segment] = []
-        self.finished: list[Episode] = []
 
     def see(self, t: int, rows: slice, observations: Observations) -> None:
         """What these rows of the environments show before step t."""
         self._seen.add(t, rows, observations)
 
-    def collected(self, last_observations: Observations) -> Collected:
+    def collected(self, turns: Sequence[_Turns]) -> Collected:
         return Collected(
             self._seen.observations,
             self.actions,
@@ -96,9 +128,9 @@ class _Batch:
             self.true_rewards,
             self.ends,
             np.concatenate(self.end_observations),
-            last_observations,
-            self.segments,
-            self.finished,
+            np.concatenate([env.observations for env in self._envs]),
+            [segment for turn in turns for segment in turn.segments],
+            [episode for turn in turns for episode in turn.finished],
         )
 
 
@@ -106,8 +138,9 @@ class _Seen:
     """(T, N, o) observations. Of stacked pictures each is kept once, and stacks are views into them: four times less is
     written, and asked of the system anew for each batch, which took a tenth of the time of collecting."""
 
-    def __init__(self, env: Environment, steps: int) -> None:
-        (n, size), self._older = env.observations.shape, env.depth - 1
+    def __init__(self, env: Environment, n: int, steps: int) -> None:
+        """env: any of those whose rows they are"""
+        size, self._older = env.observations.shape[1], env.depth - 1
         self._part = size // env.depth
         sides = (self._older + steps, n) if env.depth == 1 else (n, self._older + steps)
         strips = np.zeros((*sides, self._part), env.observations.dtype)
@@ -122,34 +155,35 @@ class _Seen:
 
 
 class _Turns:
-    """Those of a part of the environments, from row `first` on: while it is simulated the other part has its own."""
+    """Those of a crew, whose rows begin at `first`: while its step is simulated another crew has its turn."""
 
-    def __init__(
-        self, part: Environment, first: int, batch: _Batch, cutter: SegmentCutter | None, env_steps: int
-    ) -> None:
-        self._part, self._batch, self._cutter, self._env_steps = part, batch, cutter, env_steps
-        self._first, self._rows = first, slice(first, first + part.count)
+    def __init__(self, crew: Crew, first: int, batch: _Batch, env_steps: int, count: int) -> None:
+        self._part, self._act, self._cutter = crew.env, crew.act, crew.cutter
+        self._batch, self._env_steps, self._count = batch, env_steps, count
+        self._rows = slice(first, first + crew.env.count)
+        self.segments: list[Segment] = []
+        self.finished: list[Episode] = []
         self._time: int | None = None
         """Of the step that is under way."""
         self._cut: Iterator[Segment] = iter(())
         """What puts the last step away, once it is run."""
 
-    def begin(self, t: int, act: Act) -> None:
+    def begin(self, t: int) -> None:
         """Ends the step before, and begins number t."""
         self._end()
         part, batch, rows = self._part, self._batch, self._rows
         self._before = part.observations, part.states, part.askable
-        actions, log_probs = act(part.observations)
+        actions, log_probs = self._act(part.observations)
         part.begin(actions)
         self._time = t
         batch.see(t, rows, self._before[0])  # pictures are large: put away while the emulators play
         batch.actions[t, rows], batch.log_probs[t, rows] = actions, log_probs
-        batch.segments += self._cut
+        self.segments += self._cut
 
     def settle(self) -> None:
         """Nothing is under way any more, and all is where it belongs."""
         self._end()
-        self._batch.segments += self._cut
+        self.segments += self._cut
 
     def _end(self) -> None:
         if self._time is None:
@@ -159,13 +193,13 @@ class _Turns:
         step = self._part.step(actions)
         batch.true_rewards[t, self._rows], batch.ends[t, self._rows] = step.true_rewards, step.ended
         batch.end_observations.append(step.end_observations)
-        batch.finished += step.finished
+        self.finished += step.finished
         if self._cutter is not None:
             observations, states, askable = self._before
             told = step.true_rewards, step.ended, step.blown, askable
-            taken = self._env_steps + t * batch.count
+            taken = self._env_steps + t * self._count
             carried_out: Float32 = np.clip(actions, -1, 1)
-            self._cut = self._cutter.add(observations, carried_out, states, *told, taken, self._first)
+            self._cut = self._cutter.add(observations, carried_out, states, *told, taken)
 
 
 def run_episodes(env: Environment, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[Episode], Any]:

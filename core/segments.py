@@ -32,9 +32,15 @@ class SegmentCutter:
     """
 
     def __init__(
-        self, env: Cuttable, length: int, stagger: np.ndarray, pictures: tuple[int, int, int] | None = None
+        self,
+        env: Cuttable,
+        length: int,
+        stagger: np.ndarray,
+        pictures: tuple[int, int, int] | None = None,
+        turn: tuple[int, int] = (0, 1),
     ) -> None:
-        """stagger (N,): steps each environment skips at first; pictures: the task's (core.tasks.base.Task.pictures)."""
+        """stagger (N,): steps each environment skips at first; pictures: the task's (core.tasks.base.Task.pictures);
+        turn: (i, n) takes the i-th of every n numbers for its segments, as others take theirs."""
         self._length = length
         self._filled = -stagger.astype(np.int64)
         n, k, sizes = env.count, length, env.sizes
@@ -46,7 +52,7 @@ class SegmentCutter:
         self._actions = np.zeros((n, k, sizes[1]), np.float32)
         self._states = np.zeros((n, k, sizes[2]), env.states.dtype)
         self._rewards = np.zeros((n, k), np.float32)
-        self.next_id = 0
+        self.next_id, self._stride = turn[0] - turn[1] + 1, turn[1]
 
     def add(
         self,
@@ -58,18 +64,16 @@ class SegmentCutter:
         blown: np.ndarray,
         askable: np.ndarray,
         env_steps: int,
-        first: int = 0,
     ) -> Iterator[Segment]:
-        """Takes one step of n environments from `first` on; yields the segments that it completes, all of whose steps
-        are askable.
+        """Takes one step of the environments; yields the segments that it completes, all of whose steps are askable.
 
-        blown (n,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
+        blown (N,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
         """
-        filled = self._filled[first : first + len(ended)]
+        filled = self._filled
         filled[~askable & (filled > 0)] = 0
-        given = np.flatnonzero(askable & (filled >= 0))
-        at, rows = filled[given], first + given
-        taken = slice(None) if len(given) == len(ended) else given  # as a rule of all: copied once, not twice
+        rows = np.flatnonzero(askable & (filled >= 0))
+        at = filled[rows]
+        taken = slice(None) if len(rows) == len(ended) else rows  # as a rule of all: copied once, not twice
         self._see(rows, at, observations[taken])
         self._actions[rows, at] = actions[taken]
         self._states[rows, at], self._rewards[rows, at] = states[taken], true_rewards[taken]
@@ -77,7 +81,7 @@ class SegmentCutter:
         filled[blown] = 0
         full = np.flatnonzero(filled == self._length)
         for row in full:
-            yield self._cut(first + int(row), env_steps)
+            yield self._cut(int(row), env_steps)
         filled[full] = 0
         filled[ended] = 0
 
@@ -93,7 +97,7 @@ class SegmentCutter:
         self._observations[rows[begins], :older] = stacks[begins, :-1]
 
     def _cut(self, row: int, env_steps: int) -> Segment:
-        self.next_id += 1
+        self.next_id += self._stride
         rewards = None if np.isnan(self._rewards[row, 0]) else self._rewards[row].copy()
         kept = (self._observations, self._actions, self._states)
         seen, actions, states = (array[row].copy() for array in kept)

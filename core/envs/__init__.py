@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,29 +19,53 @@ _GAMES_WORTH_TURNS = 8
 """From so many on, two halves are faster than a whole."""
 
 
+def shares(task: Task, environments: int) -> tuple[int, ...]:
+    """How many environments each part has: the same on any machine."""
+    worth = {RobotTask: _ROBOTS_WORTH_TURNS, AtariTask: _GAMES_WORTH_TURNS}
+    if any(isinstance(task, kind) and environments >= least for kind, least in worth.items()):
+        return environments - environments // 2, environments // 2
+    return (environments,)
+
+
 def make(
     task: Task,
     environments: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator | Sequence[np.random.Generator],
     threads: int = 0,
     staggered: bool = True,
     film: Film | None = None,
 ) -> Environment:
-    """The task's environments. Close them when done.
+    """The task's environments, in as many parts as `shares` says. Close them when done.
 
-    rng: what resets draw from
+    rng: what resets draw from: one for all, or one for each part
     threads: how many step physics; 0 for one a core
     staggered: they start at different ages, so that ends are spread over time; games spread theirs by themselves
     film: what keeps pictures of its steps where a simulator can't draw clips later; None for none
     """
-    if isinstance(task, RobotTask):
-        from core.envs.mujoco import MujocoBatch, threads_for
+    counts = shares(task, environments)
+    rngs = [rng] * len(counts) if isinstance(rng, np.random.Generator) else list(rng)
+    if len(counts) == 1:
+        return make_share(task, environments, rngs[0], threads, staggered, film)
+    lanes = threads or _lanes(task, environments)
+    own, apart = max(1, lanes // 2), lanes > 1
+    told = zip(counts, rngs, _films(film), strict=True)
+    return Halves([make_share(task, count, each, own, staggered, part, apart) for count, each, part in told])
 
-        if environments < _ROBOTS_WORTH_TURNS:
-            return MujocoBatch(task, environments, rng, threads, staggered)
-        lanes = threads or threads_for(environments)
-        own = max(1, lanes // 2)
-        return Halves([MujocoBatch(task, n, rng, own, staggered, apart=lanes > 1) for n in _halves(environments)])
+
+def make_share(
+    task: Task,
+    environments: int,
+    rng: np.random.Generator,
+    threads: int,
+    staggered: bool = True,
+    film: Film | None = None,
+    apart: bool = False,
+) -> Environment:
+    """As make, in one part. apart: a step that was begun goes on by itself, while Python does something else."""
+    if isinstance(task, RobotTask):
+        from core.envs.mujoco import MujocoBatch
+
+        return MujocoBatch(task, environments, rng, threads, staggered, apart)
     if isinstance(task, GymTask):
         from core.envs.gymnasium import GymBatch
 
@@ -48,22 +73,21 @@ def make(
     if isinstance(task, AtariTask):
         from core.envs.atari import AtariBatch
 
-        if environments < _GAMES_WORTH_TURNS:
-            return AtariBatch(task, environments, rng, threads, film)
-        lanes = threads or os.cpu_count() or 1
-        own = max(1, lanes // 2)
-        halves = zip(_halves(environments), _films(film), strict=True)
-        return Halves([AtariBatch(task, n, rng, own, part, apart=lanes > 1) for n, part in halves])
+        return AtariBatch(task, environments, rng, threads, film, apart)
     raise ValueError(f"no environment for {task!r}")
 
 
-def _halves(count: int) -> tuple[int, int]:
-    return count - count // 2, count // 2
+def _lanes(task: Task, environments: int) -> int:
+    if isinstance(task, RobotTask):
+        from core.envs.mujoco import threads_for
+
+        return threads_for(environments)
+    return os.cpu_count() or 1
 
 
 def _films(film: Film | None) -> tuple[Film | None, Film | None]:
     """Of each half as many; their turns go on from each other's."""
     if film is None:
         return None, None
-    first, second = _halves(film.environments)
+    first, second = film.environments - film.environments // 2, film.environments // 2
     return replace(film, environments=first), replace(film, environments=second, offset=film.offset + first)

@@ -17,7 +17,7 @@ from core.envs.base import Environment, Step
 from core.records import Float32, Observations
 
 _ADDED_UP = "blow_ups"
-"""Of the whole, where parts have counts of their own."""
+"""How the name ends of what is the whole's, where parts have counts of their own."""
 
 
 class Halves:
@@ -75,17 +75,11 @@ class Halves:
 
     def get_state(self) -> dict[str, Any]:
         """As of an environment that is not divided."""
-        states = [part.get_state() for part in self.parts]
-        return {name: _joined(name, [state[name] for state in states]) for name in states[0]}
+        return united([part.get_state() for part in self.parts])
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """ValueError where they are of another number of environments."""
-        if any(values.ndim and len(values) != self.count for values in arrays.values()):
-            raise ValueError(f"the state is not one of {self.count} environments")
-        for part, rows in zip(self.parts, self._rows, strict=True):
-            own = {name: values[rows] if values.ndim else values for name, values in arrays.items()}
-            if rows.start:
-                own[_ADDED_UP] = np.zeros_like(arrays[_ADDED_UP])
+        for part, own in zip(self.parts, divided(arrays, [part.count for part in self.parts]), strict=True):
             part.set_state(own)
 
 
@@ -94,10 +88,29 @@ def parts_of(env: Environment) -> Sequence[Environment]:
     return env.parts if isinstance(env, Halves) else (env,)
 
 
+def united(states: Sequence[Mapping[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
+    """Arrays with a row for each environment of a part, as those of all."""
+    return {name: _joined(name, [state[name] for state in states]) for name in states[0]}
+
+
+def divided(arrays: Mapping[str, npt.NDArray[Any]], counts: Sequence[int]) -> list[dict[str, npt.NDArray[Any]]]:
+    """The parts' own, with so many environments each. ValueError where they are of another number in all."""
+    if any(values.ndim and len(values) != sum(counts) for values in arrays.values()):
+        raise ValueError(f"the state is not one of {sum(counts)} environments")
+    found, first = [], 0
+    for count in counts:
+        own = {name: values[first : first + count] if values.ndim else values for name, values in arrays.items()}
+        if first:
+            own |= {name: np.zeros_like(values) for name, values in own.items() if name.endswith(_ADDED_UP)}
+        found.append(own)
+        first += count
+    return found
+
+
 def _joined(name: str, values: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Rows end to end, filled up with zeros where one part's are shorter; of what is no rows, the same in all parts."""
     if not values[0].ndim:
-        return np.asarray(sum(values)) if name == _ADDED_UP else values[0]
+        return np.asarray(sum(values)) if name.endswith(_ADDED_UP) else values[0]
     longest = max(array.shape[1] if array.ndim > 1 else 0 for array in values)
     filled = [_filled(array, longest) if array.ndim > 1 else array for array in values]
     return np.concatenate(filled)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from multiprocessing.connection import Connection
+
 from core.config import Config
 from core.events import Job, JobSpec
 from core.jobs.fitting import checkpoint_must_fit
 
 
-def build(spec: JobSpec, threads: int = 1) -> Job:
-    """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here."""
+def build(spec: JobSpec, threads: int = 1, helper: Connection | None = None) -> Job:
+    """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here;
+    helper: to a process that helps the rollout (core.jobs.gathering)."""
     if spec.name == "previews":  # before torch: there is nothing to learn, and the first pictures come sooner
         from core.jobs.previews import PreviewsJob
 
@@ -21,18 +24,18 @@ def build(spec: JobSpec, threads: int = 1) -> Job:
 
     parallel.allow(threads)
     config = Config.from_dict(spec.config)
-    job = _make(spec.name, config)
+    job = _make(spec.name, config, helper)
     if spec.state is not None:
         with checkpoint_must_fit(spec.name):
             job.set_state(spec.state)
     return job
 
 
-def _make(name: str, config: Config) -> Job:
+def _make(name: str, config: Config, helper: Connection | None) -> Job:
     if name == "rollout":
         from core.jobs.rollout import RolloutJob
 
-        return RolloutJob(config)
+        return RolloutJob(config, helper)
     if name == "reward":
         from core.jobs.reward import RewardJob
 

@@ -12,7 +12,7 @@ from core.envs.base import Film
 from core.records import Float32, Segment
 from core.reward.ensemble import RewardEnsemble, normalised
 from core.reward.picture_ensemble import PictureEnsemble
-from core.rollout import Act, Collected, collect
+from core.rollout import Act, Collected, Crew, collect
 from core.segments import SegmentCutter
 from core.tasks.base import Task
 
@@ -34,7 +34,7 @@ def episode(task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0) 
     try:
         cutter = SegmentCutter(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
         collected: Collected | None = None
-        for collected in collect(env, cutter, act, task.episode_steps, env_steps):
+        for collected in collect([Crew(env, act, cutter)], task.episode_steps, env_steps):
             if collected is None:
                 yield None
         assert collected is not None

@@ -7,12 +7,11 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing.connection import Connection
 
 import numpy as np
 
 from core.config import Config
-from core.envs import make
-from core.envs.base import Film
 from core.errors import NotFiniteError
 from core.events import (
     AnswersReplayed,
@@ -31,6 +30,7 @@ from core.events import (
 )
 from core.jobs.acting import Actor, acting_device
 from core.jobs.episodes import Episode, episode, predicted_reward
+from core.jobs.gathering import gathering
 from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
 from core.novelty import novelty
@@ -40,9 +40,9 @@ from core.records import Float32, Query
 from core.reward.ensemble import RewardEnsemble, normalised, spread
 from core.reward.picture_ensemble import PictureEnsemble
 from core.reward.recent import Recent
-from core.rollout import Collected, collect
+from core.rollout import Collected
 from core.seeding import generator
-from core.segments import SegmentCutter, SegmentPool
+from core.segments import SegmentPool
 from core.tasks import find
 
 log = logging.getLogger(__name__)
@@ -50,32 +50,23 @@ _EPISODES = 100
 """Finished episodes that the reported means run over."""
 _SEGMENTS_PER_QUERY = 4
 """Segments to choose from, for each query before the policy is taught."""
-_FILM_ONE_IN = 4
-"""Where segments must be filmed: of so many in a row one is, so that training isn't spent on drawing."""
 _NAN = float("nan")
 
 
 class RolloutJob:
     """Collects a batch whenever the policy is near enough (config.policy.lag), and keeps the labeller supplied."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, helper: Connection | None = None) -> None:
+        """helper: a process of core.jobs.gathering.Helper, that does half of the collecting."""
         self.config = config
         self.task = find(config.task)
-        rng = generator(config.seed, "environments")
-        length = config.query.length(self.task.segment_steps)
-        acting = config.rollout
-        film = Film(acting.filmed, length, _FILM_ONE_IN) if acting.filmed else None
-        self.env = make(self.task, acting.environments, rng, acting.threads, film=film)
-        self.env_rng = rng
-        self.act_rng = generator(config.seed, "actions")
         self.query_rng = generator(config.seed, "queries")
-        stagger = self.query_rng.integers(0, length, self.env.count)
-        self.cutter = SegmentCutter(self.env, length, stagger, self.task.pictures)
+        length = config.query.length(self.task.segment_steps)
+        self.gathering = gathering(config, self.query_rng.integers(0, length, config.rollout.environments), helper)
         self.pool = SegmentPool(config.query.pool)
         self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
         self._means: tuple[float, dict[str, float]] = _NAN, {}
-        self.actor = Actor(config, self.act_rng)
         self.demonstrator = Actor(config, None)
         self._newest: dict[str, np.ndarray] | None = None
         """Weights that the demonstrator acts with when it next does."""
@@ -91,7 +82,7 @@ class RolloutJob:
     def receive(self, event: Event) -> None:
         match event:
             case PolicyPublished(version, weights, _, waiting):
-                self.actor.load(weights)
+                self.gathering.load(weights)
                 self._newest = weights
                 if self.version < 0 or version <= self.version:
                     self.sent = version + waiting  # either side was started again: more under way there is not
@@ -152,8 +143,7 @@ class RolloutJob:
     def _batch(self) -> Iterator[Event | None]:
         started = time.perf_counter()
         collected: Collected | None = None
-        cutter = None if self._on_true_reward else self.cutter
-        for collected in collect(self.env, cutter, self.actor, self.config.rollout.steps, self.env_steps):
+        for collected in self.gathering.collect(self.env_steps):
             if collected is None:
                 yield None
         assert collected is not None
@@ -248,7 +238,7 @@ class RolloutJob:
             predicted_return=predicted_return,
             measure=self._means[1],
             correlation=correlation,
-            blow_ups=self.env.blow_ups,
+            blow_ups=self.gathering.blow_ups,
         )
 
     def _demonstrate(self) -> Iterator[Event | None]:

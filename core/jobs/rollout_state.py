@@ -8,6 +8,7 @@ import numpy as np
 
 from core.disk import whole
 from core.events import JobState
+from core.jobs.gathering import under
 from core.packing import LOOSE, from_arrays, state_size, to_arrays
 from core.records import Segment
 from core.seeding import restored, saved
@@ -16,36 +17,31 @@ from core.session import REWARD
 if TYPE_CHECKING:
     from core.jobs.rollout import RolloutJob
 
-_RNGS = ("env_rng", "act_rng", "query_rng", "demonstration_rng")
+_RNGS = ("query_rng", "demonstration_rng")
 _COUNTERS = ("env_steps", "episode_count", "sent")
 """Not the version: no weights are kept here, so a resumed rollout waits until the policy publishes its own."""
 
 
 def pack(job: RolloutJob) -> JobState:
-    arrays = {f"env_{name}": value.copy() for name, value in job.env.get_state().items()}
-    arrays |= {f"cutter_{name}": value.copy() for name, value in job.cutter.get_state().items()}
+    gathered = job.gathering.get_state()
+    arrays = dict(gathered.arrays)
     arrays |= {f"pool_{name}": value for name, value in _joined(job.pool.all()).items()}
     if job.ensemble is not None:
         arrays |= {f"{REWARD}{name}": value.copy() for name, value in job.ensemble.to_arrays().items()}
         arrays["recent"] = job.recent.raw.copy()
-    values: dict[str, Any] = {name: getattr(job, name) for name in _COUNTERS}
+    values: dict[str, Any] = {**gathered.values, **{name: getattr(job, name) for name in _COUNTERS}}
     values |= {name: saved(getattr(job, name)) for name in _RNGS}
-    values |= {"episodes": list(job.episodes), "selector": job.selector.get_state(), "next_id": job.cutter.next_id}
+    values |= {"episodes": list(job.episodes), "selector": job.selector.get_state()}
     return JobState(arrays, values)
 
 
 def unpack(job: RolloutJob, state: JobState) -> None:
-    job.env.set_state(_under("env_", state))
-    drawable = job.env.sizes[2]
-    next_id = whole(state.values["next_id"])
-    cut = _under("cutter_", state)
-    if job.cutter.fits(cut):  # else the segments that it was amid are lost
-        job.cutter.set_state(cut, next_id)
-    job.cutter.next_id = next_id
+    job.gathering.set_state(state)
+    drawable = job.gathering.drawable
     for segment in kept_segments(state):
         if state_size(segment) == drawable:
             job.pool.add(segment)
-    if reward := _under(REWARD, state):
+    if reward := under(REWARD, state.arrays):
         job.load_reward(reward)
         job.recent.raw = state.arrays.get("recent", job.recent.raw)
     for name in _COUNTERS:
@@ -56,13 +52,9 @@ def unpack(job: RolloutJob, state: JobState) -> None:
     job.selector.set_state(state.values["selector"])
 
 
-def _under(prefix: str, state: JobState) -> dict[str, np.ndarray]:
-    return {n.removeprefix(prefix): a for n, a in state.arrays.items() if n.startswith(prefix)}
-
-
 def kept_segments(state: JobState) -> list[Segment]:
     """The pool in a state of the rollout job."""
-    arrays = _under("pool_", state)
+    arrays = under("pool_", state.arrays)
     ids, steps = arrays.pop("ids", ()), arrays.pop("steps", ())
     ends = {name: arrays.pop(f"{name}_ends") for name in LOOSE if name in arrays}
     segments = []

@@ -45,7 +45,7 @@ def make_session(folder: Path, answers: int) -> None:
     import numpy as np
 
     from core.envs import make
-    from core.rollout import collect
+    from core.rollout import Crew, collect
     from core.seeding import generator
     from core.segments import SegmentCutter
     from core.tasks import find
@@ -58,7 +58,7 @@ def make_session(folder: Path, answers: int) -> None:
     def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return rng.uniform(-1, 1, (len(observations), env.sizes[1])).astype(np.float32), np.zeros(len(observations))
 
-    *_, collected = collect(env, cutter, act, 2 * task.segment_steps, 0)
+    *_, collected = collect([Crew(env, act, cutter)], 2 * task.segment_steps, 0)
     assert collected is not None
     numbers, found = itertools.count(1), itertools.cycle(collected.segments)
     history = []

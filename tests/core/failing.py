@@ -51,7 +51,7 @@ class _Noted:
         return getattr(self._job, name)
 
 
-def noted_in_lockstep(pipe: Connection, threads: int) -> None:
+def noted_in_lockstep(pipe: Connection, threads: int, helper: Connection | None) -> None:
     build = lockstep.build
     vars(lockstep)["build"] = lambda *wanted: _Noted(build(*wanted))
-    lockstep._child(pipe, threads)
+    lockstep._child(pipe, threads, helper)

@@ -15,7 +15,7 @@ from core.envs.base import Environment, Film
 from core.envs.halves import Halves, parts_of
 from core.envs.mujoco import MujocoBatch
 from core.records import Float32, Observations
-from core.rollout import Collected, collect
+from core.rollout import Collected, Crew, collect
 from core.segments import SegmentCutter
 from core.tasks import find
 from core.tasks.atari import AtariTask
@@ -64,8 +64,12 @@ def in_turn(actions: int) -> Callable[[Observations], tuple[Float32, Float32]]:
 
 def batch(env: Environment, act: Any, steps: int, length: int = 7) -> Collected:
     pictures = find("pong").pictures if env.depth > 1 else None
-    cutter = SegmentCutter(env, length, np.arange(env.count) % length, pictures)
-    *_, collected = collect(env, cutter, act, steps, 0)
+    parts = parts_of(env)
+    crews = [
+        Crew(part, act, SegmentCutter(part, length, np.arange(part.count) % length, pictures, (number, len(parts))))
+        for number, part in enumerate(parts)
+    ]
+    *_, collected = collect(crews, steps, 0)
     assert collected is not None
     return collected
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.envs.mujoco import MujocoBatch, Step, threads_for
-from core.rollout import Collected, collect
+from core.rollout import Collected, Crew, collect
 from core.segments import SegmentCutter
 from core.tasks import find
 from core.tasks.base import RobotTask
@@ -154,7 +154,7 @@ def rolled_out(env: MujocoBatch, steps: int, break_at: int) -> Collected:
         return np.zeros((env.count, 3), np.float32), np.zeros(env.count, np.float32)
 
     cutter = SegmentCutter(env, 5, np.zeros(env.count, np.int64))
-    *_, collected = collect(env, cutter, act, steps, 0)
+    *_, collected = collect([Crew(env, act, cutter)], steps, 0)
     assert collected is not None
     return collected
 
