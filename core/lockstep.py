@@ -20,6 +20,7 @@ from core.children import end_with_parent, portable, spawned
 from core.config import Config
 from core.events import (
     Event,
+    Job,
     JobSpec,
     JobState,
     Logged,
@@ -75,7 +76,7 @@ class LocalPort:
         pass
 
     def end(self) -> list[Event]:
-        return _turn(self._turns)
+        return _turn(self.job, self._turns)
 
     def state(self) -> JobState:
         return self.job.get_state()
@@ -84,7 +85,7 @@ class LocalPort:
         """The job goes with the last reference to it."""
 
 
-def _turn(turns: Iterator[Event | None]) -> list[Event]:
+def _turn(job: Job, turns: Iterator[Event | None]) -> list[Event]:
     """What the job tells until it has done a piece of work, or waits."""
     told: list[Event] = []
     for event in turns:
@@ -92,17 +93,17 @@ def _turn(turns: Iterator[Event | None]) -> list[Event]:
             break
         if event is not None:
             told.append(event)
-        if _ends_a_turn(event):
+        if _ends_a_turn(event, job):
             break
     return told
 
 
-def _ends_a_turn(event: Event | None) -> bool:
+def _ends_a_turn(event: Event | None, job: Job) -> bool:
     """What is told last of a batch, or of an update of the policy: after it the job might go on with the next. The
-    reward has nothing to go on with, as what it would fit to comes between turns."""
+    reward's rounds are longer, and it says itself when it has done enough of one."""
     if isinstance(event, RolloutReported):
         return event.batch_steps > 0  # a resumed one tells first what was reached before
-    return isinstance(event, PolicyPublished)
+    return isinstance(event, PolicyPublished) or event is None and getattr(job, "turn_over", False)
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,7 @@ class _Worker:
             return _Told([])
         for event in asked.events:
             self._job.receive(event)
-        return _State(self._job.get_state()) if isinstance(asked, _StateAsked) else _Told(_turn(self._turns))
+        return _State(self._job.get_state()) if isinstance(asked, _StateAsked) else _Told(_turn(self._job, self._turns))
 
 
 def _answered(worker: _Worker, asked: _Asked) -> _Answer:

@@ -57,6 +57,10 @@ class RewardJob:
         self._first = max(1, min(first_labels(config.labels, config.query), config.reward.latest or config.labels))
         self._generation = 0
         self._owed = self._under_way = self._unfitted = False
+        self._epochs_left, self._answers_passed = 0, 0.0
+        """Of the round, and how many answers its epochs have passed in this turn."""
+        self.turn_over = False
+        """Whether others may have theirs, where jobs take turns (core.lockstep)."""
         self._batch = config.rollout.environments * config.rollout.steps
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
@@ -100,24 +104,29 @@ class RewardJob:
                 yield Waited("reward", "the reward waits for the answers of the session")
             elif missing > 0:
                 yield Waited("reward", f"the first reward fit waits for {missing} more answers")
-            elif not self._owed:
+            elif not self._owed and not self._epochs_left:
                 new = "new answers wait for the next reward fit"
                 yield Waited("reward", new if self._unfitted else "the reward is fitted to all answers")
             else:
-                self._owed = self._unfitted = False
-                self._fitted_for = self._version
+                if not self._epochs_left:  # else one goes on that was cut short
+                    self._owed = self._unfitted = False
+                    self._fitted_for = self._version
+                    reward = self._config.reward
+                    self._epochs_left = reward.epochs if self._generation else reward.epochs_first
                 self._under_way = True
                 yield from self._round()
-                self._under_way = False
+                self._under_way, self._epochs_left, self._answers_passed = False, 0, 0.0
 
     def _round(self) -> Iterator[Event | None]:
         started = time.perf_counter()
-        count = self._config.reward.epochs if self._generation else self._config.reward.epochs_first
         reports: list[FitReport] = []
-        for report in self._fit.epochs(count):
+        for report in self._fit.epochs(self._epochs_left):
             if report is not None:
                 reports.append(report)
+                self._epochs_left -= 1
+                self.turn_over = self._kept_pace()
             yield None
+            self.turn_over = False
             yield from self._judge()
         if not reports:
             return  # the only answer was taken back
@@ -128,6 +137,19 @@ class RewardJob:
         self._snapshot = weights
         yield self._fitted(reports[-1], time.perf_counter() - started)
         yield RewardPublished(self._generation, weights)
+
+    def _kept_pace(self) -> bool:
+        """Whether, after an epoch, as many answers were passed as go with a batch. All but the first round are spread
+        over the batches between two of them, lest others that take turns with this job wait for a whole one."""
+        pace = self._config.reward.pace
+        if not pace or not self._generation or not self._epochs_left:
+            return False
+        share = self._batch / pace
+        self._answers_passed += self._fit.count
+        if self._answers_passed < share:
+            return False
+        self._answers_passed = min(self._answers_passed - share, share)
+        return True
 
     def _fitted(self, report: FitReport, seconds: float) -> RewardFitted:
         return RewardFitted(
@@ -160,6 +182,7 @@ class RewardJob:
         owed = self._owed or self._under_way  # a round that is cut short here is made whole after a resume
         values = {"generation": self._generation, "owed": owed, "rng": saved(self._rng)}
         values |= {"version": self._version, "fitted_for": self._fitted_for, "under_way": self._under_way}
+        values |= {"owed_next": self._owed, "epochs_left": self._epochs_left, "answers_passed": self._answers_passed}
         return JobState(self._fit.get_state(), values)
 
     def set_state(self, state: JobState) -> None:
@@ -173,7 +196,10 @@ class RewardJob:
             return
         with checkpoint_must_fit("reward"):
             self._fit.set_state(state.arrays)
-            self._owed = state.values["owed"] or not self._fit.knows_all_of(state.arrays)
+            self._epochs_left = whole(state.values.get("epochs_left", 0))
+            owed = state.values["owed_next"] if self._epochs_left else state.values["owed"]
+            self._owed = owed or not self._fit.knows_all_of(state.arrays)
+            self._answers_passed = state.values.get("answers_passed", 0.0)
             if self._generation and not state.values.get("under_way", True):
                 self._snapshot = self._fit.ensemble.to_arrays()
             restored(self._rng, state.values["rng"])
