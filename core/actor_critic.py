@@ -172,8 +172,11 @@ class GaussianActorCritic(ActorCritic):
         means, log_std = parameters
         if rng is None:
             return means, self._log_density(torch.zeros_like(means), log_std)
-        noise = torch.as_tensor(rng.standard_normal(tuple(means.shape), np.float32), device=self.device)
-        return torch.addcmul(means, log_std.exp(), noise), self._log_density(noise, log_std)
+        drawn = rng.standard_normal(tuple(means.shape), np.float32)
+        noise = torch.as_tensor(drawn, device=self.device)
+        squares = torch.as_tensor(np.einsum("ba,ba->b", drawn, drawn), device=self.device)  # a tenth of torch's time
+        log_density = -0.5 * squares - (log_std.sum() + self._constant)
+        return torch.addcmul(means, log_std.exp(), noise), log_density
 
 
 class Categorical(ActorCritic):
@@ -277,4 +280,8 @@ def _tanh(x: Tensor) -> Tensor:
 def _tanh_network(x: Tensor, layers: list[Tensor]) -> Tensor:
     for i in range(0, len(layers) - 2, 2):
         x = _tanh(torch.addmm(layers[i + 1], x, layers[i]))
-    return torch.addmm(layers[-1], x, layers[-2])
+    weight, bias = layers[-2:]
+    if weight.shape[1] == 1:
+        return torch.addmm(bias, x, weight)
+    # Lying down: of 2 to 8 columns the CPU's product, and its gradient's, takes four times as long upright.
+    return torch.addmm(bias[:, None], weight.t(), x.t()).t()

@@ -40,7 +40,7 @@ class SegmentCutter:
         turn: tuple[int, int] = (0, 1),
     ) -> None:
         """stagger (N,): steps each environment skips at first; pictures: the task's (core.tasks.base.Task.pictures);
-        turn: (i, n) takes the i-th of every n numbers for its segments, as others take theirs."""
+        turn: (i, n) gives its segments the numbers that leave i when divided by n, as others have theirs."""
         self._length = length
         self._filled = -stagger.astype(np.int64)
         n, k, sizes = env.count, length, env.sizes
@@ -52,7 +52,7 @@ class SegmentCutter:
         self._actions = np.zeros((n, k, sizes[1]), np.float32)
         self._states = np.zeros((n, k, sizes[2]), env.states.dtype)
         self._rewards = np.zeros((n, k), np.float32)
-        self.next_id, self._stride = turn[0] - turn[1] + 1, turn[1]
+        self.next_id, self._stride = turn
 
     def add(
         self,

@@ -161,7 +161,7 @@ def _last_id(values: Mapping[str, Any], number: int, crews: int) -> int:
     if _named("next_id", crews - 1) in values:
         return whole(values[_named("next_id", number)])
     last = whole(values["next_id"])
-    return last + (number + 1 - last) % crews
+    return last + (number - last) % crews
 
 
 def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

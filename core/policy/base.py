@@ -51,6 +51,17 @@ class Prepared:
     returns: Tensor
     parameters: Parameters | None = None
 
+    def rows(self, chosen: Tensor) -> Prepared:
+        """Those rows, without parameters. Selected: by indexing it takes three times as long."""
+        return Prepared(
+            self.inputs.index_select(0, chosen),
+            self.actions.index_select(0, chosen),
+            self.log_probs.index_select(0, chosen),
+            self.advantages.index_select(0, chosen),
+            self.values.index_select(0, chosen),
+            self.returns.index_select(0, chosen),
+        )
+
 
 class OnPolicyOptimiser(ABC):
     """A policy, and how it is improved on the batches that it gathered.

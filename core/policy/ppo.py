@@ -40,9 +40,9 @@ class PPO(OnPolicyOptimiser):
             batch = self._caught_up(batch)
         with two_lanes() as both:
             for _ in range(self._config.epochs):
-                order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))
+                order = torch.as_tensor(self._rng.permutation(len(batch.inputs)), device=batch.inputs.device)
                 parts = order.split(self._config.minibatch)
-                steps = np.array([self._step(batch, part, both) for part in parts])
+                steps = np.array([self._step(batch.rows(part), both) for part in parts])
                 kl, entropy, value_loss = steps.mean(axis=0).tolist()
                 yield UpdateReport(kl, entropy, value_loss)
                 if kl > self._config.target_kl:
@@ -60,46 +60,45 @@ class PPO(OnPolicyOptimiser):
         oftener = (now - batch.log_probs).exp().clamp(max=_MOST_WEIGHT)
         return replace(batch, log_probs=now, advantages=batch.advantages * oftener)
 
-    def _step(self, batch: Prepared, part: Tensor, both: Both) -> _Told:
+    def _step(self, batch: Prepared, both: Both) -> _Told:
         """One gradient step."""
-        count = len(part)
+        count = len(batch.inputs)
         if self.network.shares:
-            one, other = part.tensor_split(2)
-            first, second = both(lambda: self._judge(batch, one, count), lambda: self._judge(batch, other, count))
+            one, other = (batch.rows(rows) for rows in torch.arange(count, device=batch.inputs.device).tensor_split(2))
+            first, second = both(lambda: self._judge(one, count), lambda: self._judge(other, count))
             gradients = [left + right for left, right in zip(first[0], second[0], strict=True)]
         else:
-            first, second = both(lambda: self._judge_policy(batch, part), lambda: self._judge_values(batch, part))
+            first, second = both(lambda: self._judge_policy(batch), lambda: self._judge_values(batch))
             gradients = first[0] + second[0]
         torch.cat([gradient.reshape(-1) for gradient in gradients], out=self._gradient)
         self._take_step()
         kl, entropy, value_loss = (mine + its for mine, its in zip(first[1], second[1], strict=True))
         return kl, entropy, value_loss
 
-    def _judge(self, batch: Prepared, part: Tensor, count: int) -> _Part:
+    def _judge(self, batch: Prepared, count: int) -> _Part:
         """Policy and values of some of a gradient step's `count` rows; none of them where there is just one."""
-        if not len(part):
+        if not len(batch.inputs):
             return [torch.zeros_like(leaf) for leaf in self.network.leaves], (0.0, 0.0, 0.0)
-        share = len(part) / count
-        parameters, values = self.network.judged(batch.inputs[part])
-        loss, kl, entropy = self._policy_loss(batch, part, parameters)
-        value_loss = _value_loss(batch, part, values)
+        share = len(batch.inputs) / count
+        parameters, values = self.network.judged(batch.inputs)
+        loss, kl, entropy = self._policy_loss(batch, parameters)
+        value_loss = _value_loss(batch, values)
         gradients = torch.autograd.grad((loss + value_loss) * share, self.network.leaves)
         return list(gradients), (kl * share, entropy * share, float(value_loss.detach()) * share)
 
-    def _judge_policy(self, batch: Prepared, part: Tensor) -> _Part:
-        parameters = self.network.parameters_of(batch.inputs[part])
-        loss, kl, entropy = self._policy_loss(batch, part, parameters)
+    def _judge_policy(self, batch: Prepared) -> _Part:
+        loss, kl, entropy = self._policy_loss(batch, self.network.parameters_of(batch.inputs))
         return list(torch.autograd.grad(loss, self.network.policy_leaves)), (kl, entropy, 0.0)
 
-    def _judge_values(self, batch: Prepared, part: Tensor) -> _Part:
-        loss = _value_loss(batch, part, self.network.values(batch.inputs[part]))
+    def _judge_values(self, batch: Prepared) -> _Part:
+        loss = _value_loss(batch, self.network.values(batch.inputs))
         return list(torch.autograd.grad(loss, self.network.value_leaves)), (0.0, 0.0, float(loss.detach()))
 
-    def _policy_loss(self, batch: Prepared, part: Tensor, parameters: Parameters) -> tuple[Tensor, float, float]:
+    def _policy_loss(self, batch: Prepared, parameters: Parameters) -> tuple[Tensor, float, float]:
         """With the entropy's bonus; the approximate KL divergence, and the entropy."""
         network, config = self.network, self._config
-        advantage = batch.advantages[part]
-        change = network.log_probs(parameters, batch.actions[part]) - batch.log_probs[part]
+        advantage = batch.advantages
+        change = network.log_probs(parameters, batch.actions) - batch.log_probs
         ratio = change.exp()
         bounded = ratio.clamp(1 - config.clip, 1 + config.clip)
         gain = torch.minimum(ratio * advantage, bounded * advantage).mean()
@@ -109,5 +108,5 @@ class PPO(OnPolicyOptimiser):
         return -gain - config.entropy_bonus * entropy, float(kl), float(entropy.detach())
 
 
-def _value_loss(batch: Prepared, part: Tensor, values: Tensor) -> Tensor:
-    return 0.5 * (values - batch.returns[part]).square().mean()
+def _value_loss(batch: Prepared, values: Tensor) -> Tensor:
+    return 0.5 * (values - batch.returns).square().mean()
