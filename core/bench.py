@@ -27,7 +27,7 @@ from core.envs.models import load_model
 from core.envs.mujoco import MujocoBatch
 from core.headless import HeadlessRun
 from core.jobs.acting import Actor
-from core.jobs.gathering import Helper, gathering, worth_a_helper
+from core.jobs.helper import Helper, gathering, worth_a_helper
 from core.records import Choice, Float32, Observations, Preference, Query, Segment
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import RewardFit
@@ -150,7 +150,7 @@ def _collecting(config: Config) -> _Work:
     """All that is done with a step while segments are gathered."""
     helper = Helper() if worth_a_helper(config) and (os.cpu_count() or 1) > 1 else None
     count = config.rollout.environments
-    gathered = gathering(config, np.zeros(count, np.int64), helper.pipe if helper else None)
+    gathered = gathering(config, np.zeros(count, np.int64), helper.link if helper else None)
     with ExitStack() as stack:
         if helper:
             stack.callback(helper.close)

@@ -29,7 +29,7 @@ from core.events import (
     Waited,
 )
 from core.jobs import build
-from core.jobs.gathering import Helper, worth_a_helper
+from core.jobs.helper import Helper, Link, worth_a_helper
 from core.processes import Notes
 
 log = logging.getLogger(__name__)
@@ -167,14 +167,14 @@ class ProcessPort:
         """For the job, with the next thing that it is asked for."""
         helped = spec.name == "rollout" and worth_a_helper(Config.from_dict(spec.config))
         self._helper = Helper() if helped else None
-        pipe = self._helper.pipe if self._helper else None
+        link = self._helper.link if self._helper else None
         try:
-            self._process, self._pipe = spawned(f"job-{spec.name}", _child, threads, pipe)
+            self._process, self._pipe = spawned(f"job-{spec.name}", _child, threads, link)
         except BaseException:
             self._end_helper()
             raise
-        if pipe:
-            pipe.close()  # it is the child's now, and its end is to be the helper's
+        if link:
+            link.pipe.close()  # it is the child's now, and its end is to be the helper's
 
     def ready(self) -> None:
         """Not sooner: what the pipe doesn't hold of the state waits for the process, and all set out at once."""
@@ -230,7 +230,7 @@ class ProcessPort:
             self._helper.close()
 
 
-def _child(pipe: Connection, threads: int, helper: Connection | None) -> None:
+def _child(pipe: Connection, threads: int, helper: Link | None) -> None:
     """Builds its job, and does what it is asked until it fails or nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
@@ -248,7 +248,7 @@ def _child(pipe: Connection, threads: int, helper: Connection | None) -> None:
 class _Worker:
     """The job, built when it is first asked for something."""
 
-    def __init__(self, spec: JobSpec, threads: int, helper: Connection | None) -> None:
+    def __init__(self, spec: JobSpec, threads: int, helper: Link | None) -> None:
         self._told = spec, threads, helper
 
     def answer(self, asked: _Asked) -> _Answer:

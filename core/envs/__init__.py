@@ -46,7 +46,7 @@ def make(
     rngs = [rng] * len(counts) if isinstance(rng, np.random.Generator) else list(rng)
     if len(counts) == 1:
         return make_share(task, environments, rngs[0], threads, staggered, film)
-    lanes = threads or _lanes(task, environments)
+    lanes = threads or threads_of(task, environments)
     own, apart = max(1, lanes // 2), lanes > 1
     told = zip(counts, rngs, _films(film), strict=True)
     return Halves([make_share(task, count, each, own, staggered, part, apart) for count, each, part in told])
@@ -77,7 +77,8 @@ def make_share(
     raise ValueError(f"no environment for {task!r}")
 
 
-def _lanes(task: Task, environments: int) -> int:
+def threads_of(task: Task, environments: int) -> int:
+    """How many threads step physics where nobody says: one a core, as far as that is worth it."""
     if isinstance(task, RobotTask):
         from core.envs.mujoco import threads_for
 

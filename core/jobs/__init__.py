@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 from core.config import Config
 from core.events import Job, JobSpec
 from core.jobs.fitting import checkpoint_must_fit
 
+if TYPE_CHECKING:
+    from core.jobs.helper import Link
 
-def build(spec: JobSpec, threads: int = 1, helper: Connection | None = None) -> Job:
+
+def build(spec: JobSpec, threads: int = 1, helper: Link | None = None) -> Job:
     """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here;
-    helper: to a process that helps the rollout (core.jobs.gathering)."""
+    helper: to a process that helps the rollout (core.jobs.helper)."""
     if spec.name == "previews":  # before torch: there is nothing to learn, and the first pictures come sooner
         from core.jobs.previews import PreviewsJob
 
@@ -31,7 +34,7 @@ def build(spec: JobSpec, threads: int = 1, helper: Connection | None = None) -> 
     return job
 
 
-def _make(name: str, config: Config, helper: Connection | None) -> Job:
+def _make(name: str, config: Config, helper: Link | None) -> Job:
     if name == "rollout":
         from core.jobs.rollout import RolloutJob
 

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from multiprocessing.connection import Connection
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from core.events import (
 )
 from core.jobs.acting import Actor, acting_device
 from core.jobs.episodes import Episode, episode, predicted_reward
-from core.jobs.gathering import gathering
+from core.jobs.helper import Link, gathering
 from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
 from core.novelty import novelty
@@ -56,8 +55,8 @@ _NAN = float("nan")
 class RolloutJob:
     """Collects a batch whenever the policy is near enough (config.policy.lag), and keeps the labeller supplied."""
 
-    def __init__(self, config: Config, helper: Connection | None = None) -> None:
-        """helper: a process of core.jobs.gathering.Helper, that does half of the collecting."""
+    def __init__(self, config: Config, helper: Link | None = None) -> None:
+        """helper: a process of core.jobs.helper.Helper, that does half of the collecting."""
         self.config = config
         self.task = find(config.task)
         self.query_rng = generator(config.seed, "queries")

@@ -170,7 +170,7 @@ def taught_in(steps: int) -> dict[str, Any]:
         "reward.pace": _PACE,
         "policy.decay": _DECAY,
         "policy.lag": 1,  # policy and rollouts work at once
-        "rollout.environments": 256,  # so many take turns in two halves, and less of their time is Python's
+        "rollout.environments": 256,  # so many are two crews' work, and less of their time is Python's
         "rollout.steps": 48,
     }
 

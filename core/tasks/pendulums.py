@@ -85,7 +85,7 @@ PENDULUM = RobotTask(
     reset_noise=0.01,
     camera=Camera((0.0, -3.4, 0.7), (0.0, 0.0, 0.15)),
     floor_height=-0.5,
-    presets=taught_in(400_000),
+    presets=taught_in(600_000),
 )
 
 DOUBLE_PENDULUM = RobotTask(

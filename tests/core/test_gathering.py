@@ -21,7 +21,8 @@ from core.config import Config
 from core.envs.base import Step
 from core.events import Arrays, JobState
 from core.jobs.acting import untrained_policy
-from core.jobs.gathering import Gathering, Helper, gathering, worth_a_helper
+from core.jobs.gathering import Gathering
+from core.jobs.helper import Helper, gathering, worth_a_helper
 from core.rollout import Collected, Crew, collect, joined
 from core.segments import SegmentCutter
 from tests.core.builders import tiny
@@ -49,7 +50,7 @@ def start() -> Iterator[Start]:
             if helper and helpers is not None:
                 helpers.append(helper)
             chosen = config(**changes)
-            made = gathering(chosen, np.arange(256) % LENGTH, helper.pipe if helper else None)
+            made = gathering(chosen, np.arange(256) % LENGTH, helper.link if helper else None)
             stack.callback(made.close)
             made.load(weights(chosen))
             return made
@@ -182,7 +183,7 @@ def test_a_killed_helper_is_told_of(start: Start) -> None:
 def test_a_helper_ends_where_nobody_is_left_to_ask() -> None:
     helper = Helper()
     process = psutil.Process(helper.process.pid)
-    helper.pipe.close()
+    helper.link.pipe.close()
     helper.process.join(20)
     assert helper.process.exitcode == 0
     assert not process.is_running()
@@ -253,7 +254,7 @@ def test_a_helper_ends_with_its_parent(tmp_path: Path) -> None:
     """Killed, not asked: so do all that a session began."""
     script = (
         "import sys, time\n"
-        "from core.jobs.gathering import Helper\n"
+        "from core.jobs.helper import Helper\n"
         "if __name__ == '__main__':\n"
         "    helper = Helper()\n"
         "    print(helper.process.pid, flush=True)\n"

@@ -1,0 +1,245 @@
+"""A process for the second of two crews, that gathers its half of a batch while the first gathers the other.
+
+Each then has Python's lock for itself, and waits for the other once a batch instead of once a step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.children import end_with_parent, portable, spawned
+from core.config import Config
+from core.envs import shares
+from core.envs.halves import divided, united
+from core.events import Arrays, JobState
+from core.jobs.gathering import Gathering, Here
+from core.parallel import allow
+from core.records import Float32, Observations, Segment
+from core.rollout import Collected, joined
+from core.tasks import find
+from core.tasks.base import RobotTask
+
+_SHARED_BYTES = 1 << 23
+"""For what a batch of the usual size brings: through the pipe it would take a fortieth of the time that it took to
+gather. More than fits goes through the pipe."""
+_Shared = ctypes.Array[ctypes.c_uint8]
+
+
+@dataclass(frozen=True)
+class Link:
+    """To a helper, or from it: a pipe, and memory that both have for what it tells last."""
+
+    pipe: Connection
+    shared: _Shared
+
+    def tell(self, answer: object) -> None:
+        buffers: list[pickle.PickleBuffer] = []
+        body = pickle.dumps(answer, 5, buffer_callback=buffers.append)
+        sizes = [buffer.raw().nbytes for buffer in buffers]
+        if sum(sizes) > len(self.shared):
+            self.pipe.send((pickle.dumps(answer, 5), []))
+            return
+        start, place = 0, memoryview(self.shared).cast("B")
+        for buffer, size in zip(buffers, sizes, strict=True):
+            place[start : start + size] = buffer.raw()
+            start += size
+        self.pipe.send((body, sizes))
+
+    def hear(self) -> Any:
+        """What was told last. Its arrays may be there until the next is, and no longer."""
+        body, sizes = self.pipe.recv()
+        ends, place = np.cumsum(sizes, dtype=np.int64), memoryview(self.shared).cast("B")
+        return pickle.loads(body, buffers=[place[end - size : end] for end, size in zip(ends, sizes, strict=True)])
+
+
+def gathering(config: Config, stagger: np.ndarray, link: Link | None = None) -> Gathering:
+    """stagger (N,): steps that each environment skips before its first segment; link: a helper's."""
+    return Here(config, stagger) if link is None else _Apart(config, stagger, link)
+
+
+def worth_a_helper(config: Config) -> bool:
+    """Games have emulators in processes of their own already, and large pictures to pass."""
+    task = find(config.task)
+    return isinstance(task, RobotTask) and len(shares(task, config.rollout.environments)) > 1
+
+
+class Helper:
+    """A process for the second crew. It goes with the process that began it."""
+
+    def __init__(self) -> None:
+        shared = multiprocessing.get_context("spawn").RawArray(ctypes.c_uint8, _SHARED_BYTES)
+        self.process, pipe = spawned("crew", _help, shared)
+        self.link = Link(pipe, shared)
+
+    def close(self) -> None:
+        """It has nothing that would be lost. Safe to call twice."""
+        self.process.kill()
+        self.process.join()
+        self.link.pipe.close()
+
+
+class _Apart:
+    """The first crew in this process, the second at the other end of the link. What is asked there is done in order,
+    and answered but for new weights."""
+
+    def __init__(self, config: Config, stagger: np.ndarray, link: Link) -> None:
+        self._link = link
+        self._counts = shares(find(config.task), config.rollout.environments)
+        self._ask("begin", config.to_dict(), stagger)
+        self._own = Here(config, stagger, [0])
+        self._blow_ups: int = self._answer()
+
+    def _ask(self, name: str, *arguments: Any) -> None:
+        """A process that is gone is noticed when it has no answer."""
+        with contextlib.suppress(ConnectionError):
+            self._link.pipe.send((name, *arguments))
+
+    def _answer(self) -> Any:
+        """Raises what it failed of; ChildProcessError where it can't say so any more."""
+        try:
+            answer = self._link.hear()
+        except (EOFError, OSError) as error:
+            raise ChildProcessError("the process of its second crew has ended") from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @property
+    def drawable(self) -> int:
+        return self._own.drawable
+
+    @property
+    def blow_ups(self) -> int:
+        return self._own.blow_ups + self._blow_ups
+
+    def load(self, weights: Arrays) -> None:
+        self._ask("load", weights)
+        self._own.load(weights)
+
+    def collect(self, env_steps: int) -> Iterator[Collected | None]:
+        self._ask("collect", env_steps)
+        first: Collected | None = None
+        for first in self._own.collect(env_steps):
+            if first is None:
+                yield None
+        assert first is not None
+        second, segments, self._blow_ups = self._answer()
+        yield joined([first, replace(second, segments=_single(segments))])
+
+    def get_state(self) -> JobState:
+        self._ask("get_state")
+        own, other = self._own.get_state(), self._answer()
+        return JobState(united([own.arrays, other.arrays]), {**own.values, **other.values})
+
+    def set_state(self, state: JobState) -> None:
+        own, other = divided(state.arrays, self._counts)
+        self._ask("set_state", JobState(other, state.values))
+        self._own.set_state(replace(state, arrays=own))
+        self._blow_ups = self._answer()
+
+    def close(self) -> None:
+        """The other end closes with its process."""
+        self._own.close()
+
+
+def _help(pipe: Connection, shared: _Shared) -> None:
+    """Gathers with the second crew until nobody asks any more, or something fails."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for those that are asked to end in order
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    allow(1)
+    second, link = _Second(), Link(pipe, shared)
+    with contextlib.suppress(EOFError, OSError):  # of the pipe: what the crew raises is an answer
+        while True:
+            name, *arguments = pipe.recv()
+            answer = _answered(getattr(second, name), arguments)
+            if answer is not None:
+                link.tell(answer)
+            if isinstance(answer, Exception):
+                return
+
+
+def _answered(call: Callable[..., object], arguments: list[Any]) -> object:
+    try:
+        return call(*arguments)
+    except Exception as error:  # the boundary of the process: whoever asked is told
+        return portable(error)
+
+
+class _Second:
+    """What the second crew is asked for, and its answers."""
+
+    def begin(self, config: dict[str, Any], stagger: np.ndarray) -> int:
+        self._crew = Here(Config.from_dict(config), stagger, [1])
+        return self._crew.blow_ups
+
+    def load(self, weights: Arrays) -> None:
+        self._crew.load(weights)
+
+    def collect(self, env_steps: int) -> tuple[Collected, _Stacked | None, int]:
+        *_, collected = self._crew.collect(env_steps)
+        assert collected is not None
+        return replace(collected, segments=[]), _stacked(collected.segments), self._crew.blow_ups
+
+    def get_state(self) -> JobState:
+        return self._crew.get_state()
+
+    def set_state(self, state: JobState) -> int:
+        self._crew.set_state(state)
+        return self._crew.blow_ups
+
+
+@dataclass(frozen=True)
+class _Stacked:
+    """Segments on their way to another process: one by one they would take it longer than all else of a batch."""
+
+    ids: list[int]
+    env_steps: list[int]
+    observations: Observations
+    actions: Float32
+    states: npt.NDArray[Any]
+    true_rewards: Float32 | None
+
+
+def _stacked(segments: Sequence[Segment]) -> _Stacked | None:
+    """None of none."""
+    if not segments:
+        return None
+    rewards = [segment.true_rewards for segment in segments if segment.true_rewards is not None]
+    return _Stacked(
+        [segment.id for segment in segments],
+        [segment.env_steps for segment in segments],
+        np.stack([segment.observations for segment in segments]),
+        np.stack([segment.actions for segment in segments]),
+        np.stack([segment.states for segment in segments]),
+        np.stack(rewards) if rewards else None,
+    )
+
+
+def _single(stacked: _Stacked | None) -> list[Segment]:
+    """Copies: one that is kept is not to keep all the others."""
+    if stacked is None:
+        return []
+    rewards = stacked.true_rewards
+    return [
+        Segment(
+            number,
+            stacked.observations[i].copy(),
+            stacked.actions[i].copy(),
+            stacked.states[i].copy(),
+            None if rewards is None else rewards[i].copy(),
+            stacked.env_steps[i],
+        )
+        for i, number in enumerate(stacked.ids)
+    ]
