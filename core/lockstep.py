@@ -25,6 +25,7 @@ from core.events import (
     JobState,
     Logged,
     PolicyPublished,
+    RewardPublished,
     RolloutReported,
     Waited,
 )
@@ -99,11 +100,11 @@ def _turn(job: Job, turns: Iterator[Event | None]) -> list[Event]:
 
 
 def _ends_a_turn(event: Event | None, job: Job) -> bool:
-    """What is told last of a batch, or of an update of the policy: after it the job might go on with the next. The
-    reward's rounds are longer, and it says itself when it has done enough of one."""
+    """What is told last of a batch, of an update of the policy or of a round of the reward: after it the job might go
+    on with the next. Amid a round the reward says itself when it has done enough."""
     if isinstance(event, RolloutReported):
         return event.batch_steps > 0  # a resumed one tells first what was reached before
-    return isinstance(event, PolicyPublished) or event is None and getattr(job, "turn_over", False)
+    return isinstance(event, PolicyPublished | RewardPublished) or event is None and getattr(job, "turn_over", False)
 
 
 @dataclass(frozen=True)

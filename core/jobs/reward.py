@@ -115,7 +115,6 @@ class RewardJob:
                     self._epochs_left = reward.epochs if self._generation else reward.epochs_first
                 self._under_way = True
                 yield from self._round()
-                self._under_way, self._epochs_left, self._answers_passed = False, 0, 0.0
 
     def _round(self) -> Iterator[Event | None]:
         started = time.perf_counter()
@@ -129,6 +128,7 @@ class RewardJob:
             self.turn_over = False
             yield from self._judge()
         if not reports:
+            self._end_round()
             return  # the only answer was taken back
         weights = self._fit.ensemble.to_arrays()
         if not all(np.isfinite(array).all() for array in weights.values()):
@@ -136,7 +136,11 @@ class RewardJob:
         self._generation += 1
         self._snapshot = weights
         yield self._fitted(reports[-1], time.perf_counter() - started)
+        self._end_round()
         yield RewardPublished(self._generation, weights)
+
+    def _end_round(self) -> None:
+        self._under_way, self._epochs_left, self._answers_passed = False, 0, 0.0
 
     def _kept_pace(self) -> bool:
         """Whether, after an epoch, as many answers were passed as go with a batch. All but the first round are spread

@@ -175,14 +175,15 @@ def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
 def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) -> None:
     rollout = Played("rollout", teacher="none", labels=0)
     assert isinstance(rollout.job, RolloutJob)
-    step = rollout.job.env.step
+    env = rollout.job.gathering.env  # type: ignore[attr-defined]
+    step = env.step
 
     def spoiled(actions: np.ndarray) -> Step:
         taken = step(actions)
         taken.true_rewards[0] = value
         return taken
 
-    rollout.job.env.step = spoiled  # type: ignore[method-assign]
+    env.step = spoiled
     with pytest.raises(NotFiniteError, match="rollout: the true reward"):
         rollout.turn(published(rollout, 0))
 

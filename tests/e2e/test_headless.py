@@ -27,6 +27,7 @@ from core.events import (
     RolloutReported,
 )
 from core.headless import HeadlessRun, evaluate, random_return
+from core.lockstep import ProcessPort
 from core.queries import labels_due
 from core.records import Answer, Choice
 from core.reward.fit import FitReport, RewardFit
@@ -156,6 +157,31 @@ def test_processes_of_their_own_change_nothing(teach: Teach, lag: int) -> None:
     here, apart = teach("here", policy__lag=lag), teach("apart", apart=True, policy__lag=lag)
     assert here.finished().true_return == apart.finished().true_return
     assert same(here, apart) and tape(here) == tape(apart)
+
+
+def test_a_helper_changes_nothing_and_rounds_of_the_reward_are_spread_alike(teach: Teach) -> None:
+    chosen = {"policy__lag": 1, "rollout__environments": 256, "rollout__steps": 16, "steps": 256 * 16 * 12}
+    chosen |= {"reward__pace": 300, "reward__epochs": 3}
+    here, apart = teach("here", **chosen), teach("apart", apart=True, **chosen)
+    helped = apart.run._ports["rollout"]
+    assert isinstance(helped, ProcessPort) and helped._helper is not None
+    helper = helped._helper.process
+    here.finished(), apart.finished()
+    assert same(here, apart) and tape(here) == tape(apart)
+    assert helper.exitcode is not None
+
+
+@pytest.mark.parametrize("cycles", [10, 11, 12, 13])
+def test_a_round_of_the_reward_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, cycles: int) -> None:
+    """Of four epochs, one a batch."""
+    chosen = {"policy__lag": 1, "reward__pace": 25, "reward__epochs": 4}
+    whole = teach("whole", **chosen)
+    whole.finished()
+    rounds = [event.generation for event in whole.all(RewardFitted)]
+    assert rounds == list(range(1, len(rounds) + 1)) and 2 < len(rounds) < 8
+    resumed, outcome = stopped_and_resumed(teach, cycles, **chosen)
+    assert 0 < outcome.steps_taken < outcome.env_steps
+    assert same(whole, resumed)
 
 
 def test_ctrl_c_keeps_what_was_reached(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
