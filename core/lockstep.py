@@ -13,10 +13,9 @@ import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from typing import Protocol, TypeVar
 
-from core.children import end_with_parent, portable, spawned
+from core.children import Link, end_with_parent, portable, spawned
 from core.config import Config
 from core.events import (
     Event,
@@ -30,7 +29,7 @@ from core.events import (
     Waited,
 )
 from core.jobs import build
-from core.jobs.helper import Helper, Link, worth_a_helper
+from core.jobs.helper import Helper, worth_a_helper
 from core.processes import Notes
 
 log = logging.getLogger(__name__)
@@ -170,7 +169,7 @@ class ProcessPort:
         self._helper = Helper() if helped else None
         link = self._helper.link if self._helper else None
         try:
-            self._process, self._pipe = spawned(f"job-{spec.name}", _child, threads, link)
+            self._process, self._link = spawned(f"job-{spec.name}", _child, threads, link)
         except BaseException:
             self._end_helper()
             raise
@@ -202,12 +201,12 @@ class ProcessPort:
     def _ask(self, asked: _Asked) -> None:
         """A process that is gone is noticed when it has no answer."""
         with contextlib.suppress(ConnectionError):
-            self._pipe.send(asked)
+            self._link.tell(asked)
 
     def _answer(self, kind: type[T]) -> T:
         """Raises what the job failed of; ChildProcessError where it can't say so any more."""
         try:
-            answer = self._pipe.recv()
+            answer = self._link.hear()
         except (EOFError, OSError) as error:
             self._process.join(_LEFT_SECONDS)
             raise ChildProcessError(f"its process has ended with exit code {self._process.exitcode}") from error
@@ -223,7 +222,7 @@ class ProcessPort:
         """It has nothing that would be lost. Safe to call twice."""
         self._process.kill()
         self._process.join()
-        self._pipe.close()
+        self._link.pipe.close()
         self._end_helper()
 
     def _end_helper(self) -> None:
@@ -231,19 +230,19 @@ class ProcessPort:
             self._helper.close()
 
 
-def _child(pipe: Connection, threads: int, helper: Link | None) -> None:
+def _child(link: Link, threads: int, helper: Link | None) -> None:
     """Builds its job, and does what it is asked until it fails or nobody asks any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError):  # of the pipe: what the job raises is an answer
-        begin = pipe.recv()
+        begin = link.hear()
         notes = Notes(begin.spec.name)
         worker = _Worker(begin.spec, threads, helper)
         asked = begin
         while not isinstance(answer := _answered(worker, asked), _Failed):
-            pipe.send(replace(answer, notes=_emptied(notes)))
-            asked = pipe.recv()
-        pipe.send(replace(answer, notes=_emptied(notes)))
+            link.tell(replace(answer, notes=_emptied(notes)))
+            asked = link.hear()
+        link.tell(replace(answer, notes=_emptied(notes)))
 
 
 class _Worker:

@@ -9,7 +9,7 @@ from core.events import Job, JobSpec
 from core.jobs.fitting import checkpoint_must_fit
 
 if TYPE_CHECKING:
-    from core.jobs.helper import Link
+    from core.children import Link
 
 
 def build(spec: JobSpec, threads: int = 1, helper: Link | None = None) -> Job:

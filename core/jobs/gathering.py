@@ -149,6 +149,11 @@ def _last_id(values: Mapping[str, Any], number: int, crews: int) -> int:
     return last + (number - last) % crews
 
 
+def gathered(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Those of the environments and their crews, among all of a rollout job's state."""
+    return {name: array for name, array in arrays.items() if name.startswith((_ENV, _CUTTER))}
+
+
 def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Those whose names begin so, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

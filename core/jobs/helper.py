@@ -6,62 +6,26 @@ Each then has Python's lock for itself, and waits for the other once a batch ins
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import multiprocessing
-import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from core.children import end_with_parent, portable, spawned
+from core.children import Link, end_with_parent, portable, spawned
 from core.config import Config
 from core.envs import shares
 from core.envs.halves import divided, united
 from core.events import Arrays, JobState
-from core.jobs.gathering import Gathering, Here
+from core.jobs.gathering import Gathering, Here, gathered
 from core.parallel import allow
 from core.records import Float32, Observations, Segment
 from core.rollout import Collected, joined
 from core.tasks import find
 from core.tasks.base import RobotTask
-
-_SHARED_BYTES = 1 << 23
-"""For what a batch of the usual size brings: through the pipe it would take a fortieth of the time that it took to
-gather. More than fits goes through the pipe."""
-_Shared = ctypes.Array[ctypes.c_uint8]
-
-
-@dataclass(frozen=True)
-class Link:
-    """To a helper, or from it: a pipe, and memory that both have for what it tells last."""
-
-    pipe: Connection
-    shared: _Shared
-
-    def tell(self, answer: object) -> None:
-        buffers: list[pickle.PickleBuffer] = []
-        body = pickle.dumps(answer, 5, buffer_callback=buffers.append)
-        sizes = [buffer.raw().nbytes for buffer in buffers]
-        if sum(sizes) > len(self.shared):
-            self.pipe.send((pickle.dumps(answer, 5), []))
-            return
-        start, place = 0, memoryview(self.shared).cast("B")
-        for buffer, size in zip(buffers, sizes, strict=True):
-            place[start : start + size] = buffer.raw()
-            start += size
-        self.pipe.send((body, sizes))
-
-    def hear(self) -> Any:
-        """What was told last. Its arrays may be there until the next is, and no longer."""
-        body, sizes = self.pipe.recv()
-        ends, place = np.cumsum(sizes, dtype=np.int64), memoryview(self.shared).cast("B")
-        return pickle.loads(body, buffers=[place[end - size : end] for end, size in zip(ends, sizes, strict=True)])
 
 
 def gathering(config: Config, stagger: np.ndarray, link: Link | None = None) -> Gathering:
@@ -79,9 +43,7 @@ class Helper:
     """A process for the second crew. It goes with the process that began it."""
 
     def __init__(self) -> None:
-        shared = multiprocessing.get_context("spawn").RawArray(ctypes.c_uint8, _SHARED_BYTES)
-        self.process, pipe = spawned("crew", _help, shared)
-        self.link = Link(pipe, shared)
+        self.process, self.link = spawned("crew", _help)
 
     def close(self) -> None:
         """It has nothing that would be lost. Safe to call twice."""
@@ -91,8 +53,7 @@ class Helper:
 
 
 class _Apart:
-    """The first crew in this process, the second at the other end of the link. What is asked there is done in order,
-    and answered but for new weights."""
+    """The first crew in this process, the second at the other end of the link. What is asked there is answered."""
 
     def __init__(self, config: Config, stagger: np.ndarray, link: Link) -> None:
         self._link = link
@@ -100,16 +61,19 @@ class _Apart:
         self._ask("begin", config.to_dict(), stagger)
         self._own = Here(config, stagger, [0])
         self._blow_ups: int = self._answer()
+        self._news: Arrays | None = None
+        """Weights that the second crew doesn't have yet. They go with the next batch's order: all that is asked is
+        answered, or the shared memory would be written to while it is read."""
 
     def _ask(self, name: str, *arguments: Any) -> None:
         """A process that is gone is noticed when it has no answer."""
         with contextlib.suppress(ConnectionError):
-            self._link.pipe.send((name, *arguments))
+            self._link.tell((name, *arguments))
 
     def _answer(self) -> Any:
         """Raises what it failed of; ChildProcessError where it can't say so any more."""
         try:
-            answer = self._link.hear()
+            answer = self._link.hear(borrow=True)  # joined and united copy
         except (EOFError, OSError) as error:
             raise ChildProcessError("the process of its second crew has ended") from error
         if isinstance(answer, Exception):
@@ -125,11 +89,12 @@ class _Apart:
         return self._own.blow_ups + self._blow_ups
 
     def load(self, weights: Arrays) -> None:
-        self._ask("load", weights)
         self._own.load(weights)
+        self._news = weights
 
     def collect(self, env_steps: int) -> Iterator[Collected | None]:
-        self._ask("collect", env_steps)
+        news, self._news = self._news, None
+        self._ask("collect", env_steps, news)
         first: Collected | None = None
         for first in self._own.collect(env_steps):
             if first is None:
@@ -144,7 +109,7 @@ class _Apart:
         return JobState(united([own.arrays, other.arrays]), {**own.values, **other.values})
 
     def set_state(self, state: JobState) -> None:
-        own, other = divided(state.arrays, self._counts)
+        own, other = divided(gathered(state.arrays), self._counts)
         self._ask("set_state", JobState(other, state.values))
         self._own.set_state(replace(state, arrays=own))
         self._blow_ups = self._answer()
@@ -154,18 +119,17 @@ class _Apart:
         self._own.close()
 
 
-def _help(pipe: Connection, shared: _Shared) -> None:
+def _help(link: Link) -> None:
     """Gathers with the second crew until nobody asks any more, or something fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for those that are asked to end in order
     threading.Thread(target=end_with_parent, daemon=True).start()
     allow(1)
-    second, link = _Second(), Link(pipe, shared)
+    second = _Second()
     with contextlib.suppress(EOFError, OSError):  # of the pipe: what the crew raises is an answer
         while True:
-            name, *arguments = pipe.recv()
+            name, *arguments = link.hear()
             answer = _answered(getattr(second, name), arguments)
-            if answer is not None:
-                link.tell(answer)
+            link.tell(answer)
             if isinstance(answer, Exception):
                 return
 
@@ -184,10 +148,9 @@ class _Second:
         self._crew = Here(Config.from_dict(config), stagger, [1])
         return self._crew.blow_ups
 
-    def load(self, weights: Arrays) -> None:
-        self._crew.load(weights)
-
-    def collect(self, env_steps: int) -> tuple[Collected, _Stacked | None, int]:
+    def collect(self, env_steps: int, news: Arrays | None) -> tuple[Collected, _Stacked | None, int]:
+        if news is not None:
+            self._crew.load(news)
         *_, collected = self._crew.collect(env_steps)
         assert collected is not None
         return replace(collected, segments=[]), _stacked(collected.segments), self._crew.blow_ups

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.children import Link
 from core.config import Config
 from core.errors import NotFiniteError
 from core.events import (
@@ -29,7 +30,7 @@ from core.events import (
 )
 from core.jobs.acting import Actor, acting_device
 from core.jobs.episodes import Episode, episode, predicted_reward
-from core.jobs.helper import Link, gathering
+from core.jobs.helper import gathering
 from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
 from core.novelty import novelty

@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from core import lockstep, processes
+from core.children import Link
 from core.events import Event, Job, JobSpec
-from core.jobs.helper import Link
 
 
 class _Raising:
@@ -52,7 +52,7 @@ class _Noted:
         return getattr(self._job, name)
 
 
-def noted_in_lockstep(pipe: Connection, threads: int, helper: Link | None) -> None:
+def noted_in_lockstep(link: Link, threads: int, helper: Link | None) -> None:
     build = lockstep.build
     vars(lockstep)["build"] = lambda *wanted: _Noted(build(*wanted))
-    lockstep._child(pipe, threads, helper)
+    lockstep._child(link, threads, helper)

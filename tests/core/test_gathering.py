@@ -165,7 +165,7 @@ def test_a_state_of_another_number_is_refused_here_and_there(start: Start) -> No
 
 def test_what_the_second_crew_fails_of_is_raised_here(start: Start) -> None:
     made = start(True)
-    made._ask("load", {})  # type: ignore[attr-defined]
+    made._news = {}  # type: ignore[attr-defined]
     with pytest.raises(RuntimeError, match=r"^KeyError: 'weights'"):
         batch(made)
 

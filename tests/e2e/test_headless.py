@@ -169,6 +169,14 @@ def test_a_helper_changes_nothing_and_rounds_of_the_reward_are_spread_alike(teac
     here.finished(), apart.finished()
     assert same(here, apart) and tape(here) == tape(apart)
     assert helper.exitcode is not None
+    stopped = teach("stopped", apart=True, **chosen)
+    for _ in range(7):
+        stopped.run.cycle()
+    stopped.run.save()
+    stopped.close()
+    resumed = teach("stopped", apart=True, **chosen)
+    assert 0 < resumed.finished().steps_taken < 256 * 16 * 12
+    assert same(here, resumed)
 
 
 @pytest.mark.parametrize("cycles", [10, 11, 12, 13])
