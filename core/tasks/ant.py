@@ -58,15 +58,14 @@ ANT = RobotTask(
     normal_speeds=True,
     camera=Camera((-1.3, -3.9, 2.2), (0.0, 0.0, 0.0), follows="torso"),
     # Noise as strong as its motors throws it on its back, where there is little to learn; and smaller batches let the
-    # policy move more often. It has most weights to move, so a pass and a fit take longest.
+    # policy move more often. It has most weights to move, so a pass takes longest.
     presets={
         **taught_in(2_500_000),
         "policy.initial_std": 0.3,
         "policy.entropy_bonus": 0.0,
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
-        "policy.epochs": 5,
-        "reward.pace": 30,
+        "policy.epochs": 6,
         "rollout.steps": 16,
     },
 )
