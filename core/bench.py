@@ -83,17 +83,18 @@ class _Work:
 def _rates(works: list[_Work]) -> list[float]:
     """Steps/s of each, by turns; then they are closed."""
     taken, spent = np.zeros((2, len(works)))
-    for work in works:
-        work.act()
-    for _ in range(_TURNS):
-        for index, work in enumerate(works):
-            started = time.perf_counter()
-            while time.perf_counter() - started < _SECONDS:
-                work.act()
-                taken[index] += work.steps
-            spent[index] += time.perf_counter() - started
-    for work in works:
-        work.close()
+    with ExitStack() as stack:
+        for work in works:
+            stack.callback(work.close)
+        for work in works:
+            work.act()
+        for _ in range(_TURNS):
+            for index, work in enumerate(works):
+                started = time.perf_counter()
+                while time.perf_counter() - started < _SECONDS:
+                    work.act()
+                    taken[index] += work.steps
+                spent[index] += time.perf_counter() - started
     return (taken / spent).tolist()
 
 
@@ -148,12 +149,12 @@ def _emulating(config: Config, task: AtariTask) -> _Work:
 
 def _collecting(config: Config) -> _Work:
     """All that is done with a step while segments are gathered."""
-    helper = Helper() if worth_a_helper(config) and (os.cpu_count() or 1) > 1 else None
     count = config.rollout.environments
-    gathered = gathering(config, np.zeros(count, np.int64), helper.link if helper else None)
     with ExitStack() as stack:
+        helper = Helper() if worth_a_helper(config) and (os.cpu_count() or 1) > 1 else None
         if helper:
             stack.callback(helper.close)
+        gathered = gathering(config, np.zeros(count, np.int64), helper.link if helper else None)
         stack.callback(gathered.close)
         close = stack.pop_all().close
     return _Work(count * config.rollout.steps, lambda: list(gathered.collect(0)), close)

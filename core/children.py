@@ -93,6 +93,6 @@ def portable(error: Exception) -> Exception:
     """What can cross to another process and be raised there."""
     if isinstance(error, UserError):
         return UserError(str(error))
-    if isinstance(error, NotFiniteError | MemoryError):
+    if isinstance(error, NotFiniteError | MemoryError) or type(error) is RuntimeError:
         return error
     return RuntimeError(f"{type(error).__name__}: {error}")

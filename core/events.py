@@ -175,6 +175,7 @@ class RewardFitted(Event):
     accuracy: float
     """Share of held-out preferences (without ties) that the members rank as the labeller did."""
     seconds: float
+    """What it took, without other jobs' turns; of a round that was resumed, since then."""
 
 
 @dataclass(frozen=True)

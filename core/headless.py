@@ -54,8 +54,8 @@ _RANDOM_GAMES = 8
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _BATCH_APART, _STEPS_APART = 4096, 300_000
 """Environment steps of a batch, and of a session, from which on the jobs have processes of their own."""
-_MEMORY_APART = 1_500_000_000
-"""Bytes that must be free for that. They take 950 MB with the run's own process."""
+_MEMORY_APART = 1_800_000_000
+"""Bytes that must be free for that. They take 1,200 MB with the run's own process."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from core.children import Link, end_with_parent, portable, spawned
 from core.config import Config
@@ -103,7 +103,18 @@ def _ends_a_turn(event: Event | None, job: Job) -> bool:
     on with the next. Amid a round the reward says itself when it has done enough."""
     if isinstance(event, RolloutReported):
         return event.batch_steps > 0  # a resumed one tells first what was reached before
-    return isinstance(event, PolicyPublished | RewardPublished) or event is None and getattr(job, "turn_over", False)
+    return isinstance(event, PolicyPublished | RewardPublished) or event is None and _is_over(job)
+
+
+@runtime_checkable
+class _InTurns(Protocol):
+    """A job that says when it has done enough of a longer piece of work."""
+
+    turn_over: bool
+
+
+def _is_over(job: Job) -> bool:
+    return isinstance(job, _InTurns) and job.turn_over
 
 
 @dataclass(frozen=True)
@@ -158,7 +169,7 @@ T = TypeVar("T", _Told, _State)
 class ProcessPort:
     """A job in a process of its own, which goes with this one.
 
-    What is asked and answered goes through a pipe by turns, so neither side ever writes while the other does.
+    What is asked and answered goes through the link by turns: neither side ever writes while the other does, or reads.
     """
 
     def __init__(self, spec: JobSpec, threads: int) -> None:

@@ -23,7 +23,7 @@ from core.errors import UserError
 from core.events import JobState
 from core.jobs.acting import Actor, Spaces, spaces
 from core.jobs.fitting import checkpoint_must_fit
-from core.jobs.reward import untrained_ensemble
+from core.jobs.reward import snapshot_of, untrained_ensemble
 from core.jobs.rollout_state import kept_segments
 from core.networks import CPU
 from core.records import Float32, Observations
@@ -160,7 +160,10 @@ def _ensemble(config: Config, state: JobState) -> RewardEnsemble | PictureEnsemb
         raise UserError("No reward has been fitted in this session yet: give it its first answers.")
     ensemble = untrained_ensemble(config, CPU)
     with checkpoint_must_fit("reward"):
-        ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in state.arrays.items() if "ensemble_" in n})
+        weights = snapshot_of(state)
+        if weights is None:  # of an earlier version, stopped amid a round
+            weights = {n.removeprefix("ensemble_"): a for n, a in state.arrays.items() if "ensemble_" in n}
+        ensemble.load_arrays(weights)
     for parameter in ensemble.network.parameters:
         parameter.requires_grad_(False)
     return ensemble

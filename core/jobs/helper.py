@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -138,7 +139,9 @@ def _answered(call: Callable[..., object], arguments: list[Any]) -> object:
     try:
         return call(*arguments)
     except Exception as error:  # the boundary of the process: whoever asked is told
-        return portable(error)
+        told = portable(error)
+        told.add_note(traceback.format_exc())  # for the log
+        return told
 
 
 class _Second:

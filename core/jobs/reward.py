@@ -37,6 +37,9 @@ from core.reward.picture_ensemble import PictureEnsemble
 from core.seeding import generator, restored, saved, seed_for
 from core.tasks import find
 
+SNAPSHOT = "snapshot_"
+"""Before the names of the weights published last, in a state taken amid a round."""
+
 
 class RewardJob:
     """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
@@ -58,7 +61,7 @@ class RewardJob:
         self._generation = 0
         self._owed = self._under_way = self._unfitted = False
         self._epochs_left, self._answers_passed = 0, 0.0
-        """Of the round, and how many answers its epochs have passed in this turn."""
+        """Of the round, and how many answers its epochs have passed that are not yet made up for by a batch."""
         self.turn_over = False
         """Whether others may have theirs, where jobs take turns (core.lockstep)."""
         self._batch = config.rollout.environments * config.rollout.steps
@@ -117,15 +120,16 @@ class RewardJob:
                 yield from self._round()
 
     def _round(self) -> Iterator[Event | None]:
-        started = time.perf_counter()
+        seconds, started = 0.0, time.perf_counter()
         reports: list[FitReport] = []
         for report in self._fit.epochs(self._epochs_left):
             if report is not None:
                 reports.append(report)
                 self._epochs_left -= 1
                 self.turn_over = self._kept_pace()
+            seconds += time.perf_counter() - started
             yield None
-            self.turn_over = False
+            started, self.turn_over = time.perf_counter(), False
             yield from self._judge()
         if not reports:
             self._end_round()
@@ -135,7 +139,7 @@ class RewardJob:
             raise NotFiniteError("reward fit", "a weight")
         self._generation += 1
         self._snapshot = weights
-        yield self._fitted(reports[-1], time.perf_counter() - started)
+        yield self._fitted(reports[-1], seconds)
         self._end_round()
         yield RewardPublished(self._generation, weights)
 
@@ -183,11 +187,14 @@ class RewardJob:
     def get_state(self) -> JobState:
         if self._awaiting_answers is not None:
             return self._awaiting_answers  # nothing of it is in the fit as yet
-        owed = self._owed or self._under_way  # a round that is cut short here is made whole after a resume
+        owed = self._owed or self._under_way  # without epochs left it wasn't told, and is made anew
         values = {"generation": self._generation, "owed": owed, "rng": saved(self._rng)}
         values |= {"version": self._version, "fitted_for": self._fitted_for, "under_way": self._under_way}
         values |= {"owed_next": self._owed, "epochs_left": self._epochs_left, "answers_passed": self._answers_passed}
-        return JobState(self._fit.get_state(), values)
+        arrays = self._fit.get_state()
+        if self._under_way and self._snapshot:  # which the ensemble is not, then
+            arrays |= {f"{SNAPSHOT}{name}": array for name, array in self._snapshot.items()}
+        return JobState(arrays, values)
 
     def set_state(self, state: JobState) -> None:
         """Goes on from there once the answers, which come from the store, have been replayed."""
@@ -201,13 +208,25 @@ class RewardJob:
         with checkpoint_must_fit("reward"):
             self._fit.set_state(state.arrays)
             self._epochs_left = whole(state.values.get("epochs_left", 0))
+            self._under_way = self._epochs_left > 0
             owed = state.values["owed_next"] if self._epochs_left else state.values["owed"]
             self._owed = owed or not self._fit.knows_all_of(state.arrays)
             self._answers_passed = state.values.get("answers_passed", 0.0)
-            if self._generation and not state.values.get("under_way", True):
-                self._snapshot = self._fit.ensemble.to_arrays()
+            if self._generation:
+                self._snapshot = snapshot_of(state)
             restored(self._rng, state.values["rng"])
             self._version, self._fitted_for = (whole(state.values[name]) for name in ("version", "fitted_for"))
+
+
+def snapshot_of(state: JobState) -> Arrays | None:
+    """The weights that were published last before the reward job's state was taken; None where it doesn't tell."""
+    if found := _under(SNAPSHOT, state):
+        return found
+    return None if state.values.get("under_way", True) else _under("ensemble_", state)
+
+
+def _under(prefix: str, state: JobState) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in state.arrays.items() if name.startswith(prefix)}
 
 
 def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble | PictureEnsemble:

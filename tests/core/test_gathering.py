@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 import core
+from core.children import portable
 from core.config import Config
 from core.envs.base import Step
 from core.events import Arrays, JobState
@@ -166,8 +167,10 @@ def test_a_state_of_another_number_is_refused_here_and_there(start: Start) -> No
 def test_what_the_second_crew_fails_of_is_raised_here(start: Start) -> None:
     made = start(True)
     made._news = {}  # type: ignore[attr-defined]
-    with pytest.raises(RuntimeError, match=r"^KeyError: 'weights'"):
+    with pytest.raises(RuntimeError, match=r"^KeyError: 'weights'") as failed:
         batch(made)
+    assert "load_arrays" in failed.value.__notes__[0]  # where it failed there
+    assert portable(failed.value) is failed.value  # on its way to the session's own process it is told once
 
 
 def test_a_killed_helper_is_told_of(start: Start) -> None:

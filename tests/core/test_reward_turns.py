@@ -7,7 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.events import AnswersReplayed, Event, JobSpec, JobState, PolicyPublished, PreferenceAdded, RewardPublished
+from core.events import (
+    AnswersJudged,
+    AnswersReplayed,
+    Event,
+    JobSpec,
+    JobState,
+    JudgementRequested,
+    PolicyPublished,
+    PreferenceAdded,
+    RewardFitted,
+    RewardPublished,
+)
+from core.jobs.reward import snapshot_of
 from core.lockstep import LocalPort
 from tests.core.builders import preference, tiny
 
@@ -83,3 +95,48 @@ def test_a_round_that_came_due_during_another_comes_after_it() -> None:
     turn(port, due())
     later = PolicyPublished(2 * 6 * 4 * BATCH, {})
     assert [len(told) for told in (turn(port, later), *(turn(port) for _ in range(5)))] == [0, 1, 0, 0, 1, 0]
+
+
+def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
+    """Not the weights that are moving: the history and others judge by it."""
+    port = reward(**PACED)
+    (published,) = turn(port, due()) + turn(port) + turn(port)
+    turn(port, PolicyPublished(2 * 6 * 4 * BATCH, {}))
+    amid = port.state()
+    assert amid.values["under_way"]
+    restored = LocalPort(JobSpec("reward", tiny(labels=4, **PACED).to_dict(), amid), 1)
+    for event in (*ANSWERS, AnswersReplayed()):
+        restored.send(event)
+    again = restored.state()  # before its first turn
+    assert again.values == amid.values
+    for state in (amid, again):
+        told, moving = snapshot_of(state), state.arrays["ensemble_parameter_0"]
+        assert told is not None and not np.array_equal(told["parameter_0"], moving)
+        assert all(np.array_equal(told[name], array) for name, array in published.weights.items())
+    restored.send(JudgementRequested(1))
+    restored.begin()
+    (judged,) = [event for event in restored.end() if isinstance(event, AnswersJudged)]
+    assert judged.generation == published.generation and len(judged.ids) == 4
+
+
+def test_between_rounds_the_ensemble_is_what_was_published() -> None:
+    port = reward(**PACED)
+    (published,) = turn(port, due()) + turn(port) + turn(port)
+    told = snapshot_of(port.state())
+    assert told is not None
+    assert all(np.array_equal(told[name], array) for name, array in published.weights.items())
+
+
+def test_what_a_round_took_is_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10**6))
+    monkeypatch.setattr("core.jobs.reward.time.perf_counter", lambda: next(clock))
+    port = reward(**PACED)
+    port.send(due())
+    seconds = []
+    for _ in range(3):
+        port.begin()
+        seconds += [event.seconds for event in port.end() if isinstance(event, RewardFitted)]
+        for _ in range(1000):
+            next(clock)
+    # Six epochs of a gradient step, an evaluation and an end: each is one from tick to tick.
+    assert seconds == [6 * 3]
