@@ -60,6 +60,8 @@ class PreferenceStore:
         with self._plain_errors():
             seals.require_no_journal(path)
             writelog.require_whole(path, self._rescue)
+            if not read_only and not path.exists():
+                seals.begin(path)
             self._db = sqlite3.connect(path, isolation_level=None)
             try:
                 self._take_up(read_only)

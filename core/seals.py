@@ -11,6 +11,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from heapq import merge
 from itertools import groupby, islice
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from core import rows, schema
+from core import disk, rows, schema
 from core.errors import UserError
 from core.mark import Mark
 
@@ -46,6 +47,18 @@ _OF_ANSWERS = "SELECT id FROM preferences"
 _OF_SEALS = f"SELECT preference FROM seals WHERE preference > {schema.VERSION_SEAL}"
 """Numbers of answers, by a walk through the whole table: an index or a count may know better."""
 _SCHEMA = "CREATE TABLE IF NOT EXISTS seals (preference INTEGER PRIMARY KEY, digest INTEGER NOT NULL)"
+
+
+def begin(path: Path) -> None:
+    """An empty store appears at once, of the kind that keeps a write-ahead log. SQLite, asked to make it one, keeps a
+    rollback journal first: whoever opens it then, or after a kill in that moment, would take that for another's.
+    """
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        for number in (1, 0):  # it has no first page before something is written
+            db.execute(f"PRAGMA user_version={number}")
+        page = bytearray(db.serialize())
+    page[18:20] = 2 * _WRITE_AHEAD
+    disk.write_atomically(path, bytes(page))
 
 
 def require_no_journal(path: Path) -> None:

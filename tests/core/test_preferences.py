@@ -8,12 +8,15 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from core import seals
 from core.errors import UserError
 from core.preferences import PreferenceStore
 from core.records import Choice, PoolReturns, Segment
@@ -160,6 +163,7 @@ def test_a_new_answer_ends_what_could_be_given_again(opened: Open) -> None:
 WRITER = """
 import sys
 from pathlib import Path
+from typing import Any
 from core.preferences import PreferenceStore
 from core.records import Choice
 from tests.core.builders import query
@@ -191,6 +195,26 @@ def one_sentence(refused: pytest.ExceptionInfo[UserError], path: Path) -> str:
     text = str(refused.value)
     assert "\n" not in text and text.endswith(".") and str(path) in text
     return text
+
+
+def test_a_new_store_keeps_a_write_ahead_log_from_its_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No rollback journal is ever beside it, which others would take for a stranger's: not even after a kill."""
+    path, connect, found = tmp_path / "preferences.sqlite", sqlite3.connect, []
+
+    def connected(place: Any, **given: Any) -> sqlite3.Connection:
+        if place == path:
+            found.append(path.read_bytes()[18:20])
+            seals.require_no_journal(path)
+        return connect(place, **given)
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    journals = []
+    with closing(PreferenceStore(path)) as store:
+        journals += [each.name for each in tmp_path.iterdir() if each.name.endswith("-journal")]
+        assert store.count() == 0
+    assert found == [b"\2\2"] and journals == []
 
 
 def test_each_answer_is_synced(opened: Open) -> None:

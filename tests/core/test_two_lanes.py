@@ -57,12 +57,12 @@ CASES: dict[str, Callable[[], Case]] = {
 def test_a_gradient_step_in_two_parts_is_that_of_the_whole(case: str, threads: int, rows: int) -> None:
     network, inputs = CASES[case]()
     ppo = PPO(network, Config(), np.random.default_rng(0))
-    batch, part = prepared(network, inputs), torch.arange(rows)
-    gradient, told = undivided(ppo, batch, part)
+    batch = prepared(network, inputs).rows(torch.arange(rows))
+    gradient, told = undivided(ppo, batch)
     ppo._take_step = lambda: None  # type: ignore[method-assign]
     parallel.allow(threads)
     with two_lanes() as both:
-        told_in_two = ppo._step(batch, part, both)
+        told_in_two = ppo._step(batch, both)
     assert float((ppo._gradient - gradient).norm()) < 1e-5 * float(gradient.norm())
     assert told_in_two == pytest.approx(told, rel=1e-4, abs=1e-6)
 
@@ -77,10 +77,10 @@ def prepared(network: ActorCritic, inputs: Tensor) -> Prepared:
     return Prepared(inputs, actions.float(), odds, gains, values, returns)
 
 
-def undivided(ppo: PPO, batch: Prepared, part: Tensor) -> tuple[Tensor, tuple[float, float, float]]:
-    parameters, values = ppo.network.judged(batch.inputs[part])
-    loss, kl, entropy = ppo._policy_loss(batch, part, parameters)
-    value_loss = _value_loss(batch, part, values)
+def undivided(ppo: PPO, batch: Prepared) -> tuple[Tensor, tuple[float, float, float]]:
+    parameters, values = ppo.network.judged(batch.inputs)
+    loss, kl, entropy = ppo._policy_loss(batch, parameters)
+    value_loss = _value_loss(batch, values)
     gradients = torch.autograd.grad(loss + value_loss, ppo.network.leaves)
     return torch.cat([gradient.reshape(-1) for gradient in gradients]), (kl, entropy, float(value_loss.detach()))
 
