@@ -32,6 +32,10 @@ class JobState:
     values: dict[str, Any]
     """JSON values: counters and the states of random generators."""
 
+    def under(self, prefix: str) -> Arrays:
+        """The arrays whose names begin so, without it."""
+        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+
 
 @dataclass(frozen=True)
 class JobSpec:

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import signal
-import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
 
-from core.children import Link, end_with_parent, portable, spawned
+from core.children import Link, belong_to_parent, portable, spawned
 from core.config import Config
 from core.events import (
     Event,
@@ -243,8 +241,7 @@ class ProcessPort:
 
 def _child(link: Link, threads: int, helper: Link | None) -> None:
     """Builds its job, and does what it is asked until it fails or nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    belong_to_parent()
     with contextlib.suppress(EOFError, OSError):  # of the pipe: what the job raises is an answer
         begin = link.hear()
         notes = Notes(begin.spec.name)

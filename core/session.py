@@ -102,8 +102,7 @@ def _told_apart(query: Query) -> Query:
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
     """The reward snapshot that the rollout had at a checkpoint, for who joins later than the last was published."""
-    arrays = states["rollout"].arrays if "rollout" in states else {}
-    weights = {name.removeprefix(REWARD): array for name, array in arrays.items() if name.startswith(REWARD)}
+    weights = states["rollout"].under(REWARD) if "rollout" in states else {}
     return RewardPublished(0, weights) if weights else None
 
 

@@ -162,7 +162,7 @@ def _ensemble(config: Config, state: JobState) -> RewardEnsemble | PictureEnsemb
     with checkpoint_must_fit("reward"):
         weights = snapshot_of(state)
         if weights is None:  # of an earlier version, stopped amid a round
-            weights = {n.removeprefix("ensemble_"): a for n, a in state.arrays.items() if "ensemble_" in n}
+            weights = state.under("ensemble_")
         ensemble.load_arrays(weights)
     for parameter in ensemble.network.parameters:
         parameter.requires_grad_(False)

@@ -46,8 +46,7 @@ def make(
     rngs = [rng] * len(counts) if isinstance(rng, np.random.Generator) else list(rng)
     if len(counts) == 1:
         return make_share(task, environments, rngs[0], threads, staggered, film)
-    lanes = threads or threads_of(task, environments)
-    own, apart = max(1, lanes // 2), lanes > 1
+    own, apart = threads_of_share(task, environments, threads)
     told = zip(counts, rngs, _films(film), strict=True)
     return Halves([make_share(task, count, each, own, staggered, part, apart) for count, each, part in told])
 
@@ -77,8 +76,14 @@ def make_share(
     raise ValueError(f"no environment for {task!r}")
 
 
-def threads_of(task: Task, environments: int) -> int:
-    """How many threads step physics where nobody says: one a core, as far as that is worth it."""
+def threads_of_share(task: Task, environments: int, threads: int) -> tuple[int, bool]:
+    """How many of the `threads` (as for make) step one of two parts, and whether there are some for both at once."""
+    lanes = threads or _threads_of(task, environments)
+    return max(1, lanes // 2), lanes > 1
+
+
+def _threads_of(task: Task, environments: int) -> int:
+    """One a core, as far as that is worth it."""
     if isinstance(task, RobotTask):
         from core.envs.mujoco import threads_for
 

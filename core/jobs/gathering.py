@@ -13,7 +13,7 @@ import numpy as np
 
 from core.config import Config
 from core.disk import whole
-from core.envs import make, make_share, shares, threads_of
+from core.envs import make, make_share, shares, threads_of_share
 from core.envs.base import Environment, Film
 from core.envs.halves import divided, parts_of, united
 from core.events import Arrays, JobState
@@ -81,8 +81,8 @@ class Here:
         acting = self._config.rollout
         if len(self._numbers) < len(counts):
             (number,), (rng,) = self._numbers, self._env_rngs
-            lanes = acting.threads or threads_of(task, acting.environments)
-            return make_share(task, counts[number], rng, max(1, lanes // 2))
+            own, _ = threads_of_share(task, acting.environments, acting.threads)
+            return make_share(task, counts[number], rng, own)
         length = self._config.query.length(task.segment_steps)
         film = Film(acting.filmed, length, _FILM_ONE_IN) if acting.filmed else None
         return make(task, acting.environments, self._env_rngs, acting.threads, film=film)
@@ -121,8 +121,8 @@ class Here:
         return zip(self._numbers, self.cutters, self._env_rngs, self._act_rngs, strict=True)
 
     def set_state(self, state: JobState) -> None:
-        self.env.set_state(under(_ENV, state.arrays))
-        cut = divided(under(_CUTTER, state.arrays), [part.count for part in parts_of(self.env)])
+        self.env.set_state(state.under(_ENV))
+        cut = divided(state.under(_CUTTER), [part.count for part in parts_of(self.env)])
         for (number, cutter, env_rng, act_rng), own in zip(self._each(), cut, strict=True):
             next_id = _last_id(state.values, number, self._crews)
             if cutter.fits(own):  # else the segments that it was amid are lost
@@ -152,8 +152,3 @@ def _last_id(values: Mapping[str, Any], number: int, crews: int) -> int:
 def gathered(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Those of the environments and their crews, among all of a rollout job's state."""
     return {name: array for name, array in arrays.items() if name.startswith((_ENV, _CUTTER))}
-
-
-def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Those whose names begin so, without it."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

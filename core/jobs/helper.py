@@ -6,8 +6,6 @@ Each then has Python's lock for itself, and waits for the other once a batch ins
 from __future__ import annotations
 
 import contextlib
-import signal
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.children import Link, end_with_parent, portable, spawned
+from core.children import Link, belong_to_parent, portable, spawned
 from core.config import Config
 from core.envs import shares
 from core.envs.halves import divided, united
@@ -122,8 +120,7 @@ class _Apart:
 
 def _help(link: Link) -> None:
     """Gathers with the second crew until nobody asks any more, or something fails."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for those that are asked to end in order
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    belong_to_parent()
     allow(1)
     second = _Second()
     with contextlib.suppress(EOFError, OSError):  # of the pipe: what the crew raises is an answer

@@ -220,13 +220,9 @@ class RewardJob:
 
 def snapshot_of(state: JobState) -> Arrays | None:
     """The weights that were published last before the reward job's state was taken; None where it doesn't tell."""
-    if found := _under(SNAPSHOT, state):
+    if found := state.under(SNAPSHOT):
         return found
-    return None if state.values.get("under_way", True) else _under("ensemble_", state)
-
-
-def _under(prefix: str, state: JobState) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in state.arrays.items() if name.startswith(prefix)}
+    return None if state.values.get("under_way", True) else state.under("ensemble_")
 
 
 def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble | PictureEnsemble:

@@ -8,7 +8,6 @@ import numpy as np
 
 from core.disk import whole
 from core.events import JobState
-from core.jobs.gathering import under
 from core.packing import LOOSE, from_arrays, state_size, to_arrays
 from core.records import Segment
 from core.seeding import restored, saved
@@ -41,7 +40,7 @@ def unpack(job: RolloutJob, state: JobState) -> None:
     for segment in kept_segments(state):
         if state_size(segment) == drawable:
             job.pool.add(segment)
-    if reward := under(REWARD, state.arrays):
+    if reward := state.under(REWARD):
         job.load_reward(reward)
         job.recent.raw = state.arrays.get("recent", job.recent.raw)
     for name in _COUNTERS:
@@ -54,7 +53,7 @@ def unpack(job: RolloutJob, state: JobState) -> None:
 
 def kept_segments(state: JobState) -> list[Segment]:
     """The pool in a state of the rollout job."""
-    arrays = under("pool_", state.arrays)
+    arrays = state.under("pool_")
     ids, steps = arrays.pop("ids", ()), arrays.pop("steps", ())
     ends = {name: arrays.pop(f"{name}_ends") for name in LOOSE if name in arrays}
     segments = []
