@@ -96,6 +96,7 @@ REACHER = RobotTask(
     presets={
         **taught_in(1_500_000),
         "reward.pace": 3,
+        "reward.furthest": 12_600,
         "policy.initial_std": 0.1,
         "policy.entropy_bonus": 0.0,
         "policy.discount": 0.9,
