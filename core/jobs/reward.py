@@ -47,8 +47,8 @@ class RewardJob:
 
     Where batches are small (A2C's have 80 steps) it is a round for each few policies: config.reward.interval. Where a
     fit takes long, as with pictures, rounds become rarer the more labels there are: config.reward.pace. New answers
-    wait for the next one then. So that a policy is never left alone for long with a reward that it has outgrown, this
-    has a limit: config.reward.furthest.
+    wait for the next one then. A session of many labels keeps a quicker pace, lest a policy be left alone for long with
+    a reward that it has outgrown: config.reward.furthest.
     The first round is a long one and comes when the untrained policy's share of the labels is there (A). Answers that
     come while a round runs join it; the fit is never started over.
     """
@@ -67,6 +67,9 @@ class RewardJob:
         self.turn_over = False
         """Whether others may have theirs, where jobs take turns (core.lockstep)."""
         self._batch = config.rollout.environments * config.rollout.steps
+        reward = config.reward
+        self._pace = min(reward.pace, (reward.furthest or math.inf) / (reward.epochs * config.labels))
+        """Environment steps for each label that an epoch passes."""
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
         self._snapshot: Arrays | None = None
@@ -100,12 +103,6 @@ class RewardJob:
         """Environment steps, at least, between two rounds that no answer asks for."""
         reward = self._config.reward
         return max(1, reward.interval, self._pace * reward.epochs * self._fit.count)
-
-    @property
-    def _pace(self) -> float:
-        """Environment steps for each label that an epoch passes: fewer where rounds would else come too far apart."""
-        reward = self._config.reward
-        return min(reward.pace, (reward.furthest or math.inf) / (reward.epochs * max(1, self._fit.count)))
 
     def run(self) -> Iterator[Event | None]:
         while True:

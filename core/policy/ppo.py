@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from core.actor_critic import Parameters
 from core.parallel import Both, two_lanes
@@ -99,13 +101,30 @@ class PPO(OnPolicyOptimiser):
         network, config = self.network, self._config
         advantage = batch.advantages
         change = network.log_probs(parameters, batch.actions) - batch.log_probs
-        ratio = change.exp()
-        bounded = ratio.clamp(1 - config.clip, 1 + config.clip)
-        gain = torch.minimum(ratio * advantage, bounded * advantage).mean()
+        gain, kl = _Clipped.apply(change, advantage, config.clip)
         entropy = network.entropy(parameters)
-        with torch.no_grad():
-            kl = (ratio - 1 - change).mean()
         return -gain - config.entropy_bonus * entropy, float(kl), float(entropy.detach())
+
+
+class _Clipped(torch.autograd.Function):
+    """The mean gain, bounded by clipping, of steps that became likelier by exp(change), (B,), and the approximate KL
+    divergence. The gradient is written out: of a small network autograd took a tenth of the time for it."""
+
+    @staticmethod
+    def forward(context: Any, change: Tensor, advantage: Tensor, clip: float) -> tuple[Tensor, Tensor]:
+        ratio = change.exp()
+        free = ratio * advantage
+        bounded = ratio.clamp(1 - clip, 1 + clip).mul_(advantage)
+        context.save_for_backward(torch.where(free <= bounded, free, 0.0))
+        divergence = ratio.sub_(1).sub_(change).mean()
+        context.mark_non_differentiable(divergence)
+        return torch.minimum(free, bounded).mean(), divergence
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (moves,) = context.saved_tensors
+        return moves * (gradients[0] / len(moves)), None, None
 
 
 def _value_loss(batch: Prepared, values: Tensor) -> Tensor:
