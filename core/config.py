@@ -75,9 +75,6 @@ class RewardConfig(_Checked):
     pace: float = number(
         0.0, "environment steps, at least, for each label a round fits to; 0 for any (paper: 10)", "A.2", 0
     )
-    furthest: int = number(
-        0, "environment steps, at most, between two rounds once all labels are there; 0 for what the pace gives", "", 0
-    )
     latest: int = number(0, "fit only to so many latest labels; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units left out of a gradient step (Atari: .5)", "2.2.3, A.2", 0, 0.9)
     start: float = number(0.02, "size of the last layer at first, beside the usual one (games)", "", 0, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import time
 from collections.abc import Iterator
 
@@ -47,8 +46,7 @@ class RewardJob:
 
     Where batches are small (A2C's have 80 steps) it is a round for each few policies: config.reward.interval. Where a
     fit takes long, as with pictures, rounds become rarer the more labels there are: config.reward.pace. New answers
-    wait for the next one then. A session of many labels keeps a quicker pace, lest a policy be left alone for long with
-    a reward that it has outgrown: config.reward.furthest.
+    wait for the next one then.
     The first round is a long one and comes when the untrained policy's share of the labels is there (A). Answers that
     come while a round runs join it; the fit is never started over.
     """
@@ -67,9 +65,6 @@ class RewardJob:
         self.turn_over = False
         """Whether others may have theirs, where jobs take turns (core.lockstep)."""
         self._batch = config.rollout.environments * config.rollout.steps
-        reward = config.reward
-        self._pace = min(reward.pace, (reward.furthest or math.inf) / (reward.epochs * config.labels))
-        """Environment steps for each label that an epoch passes."""
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None
         self._snapshot: Arrays | None = None
@@ -102,7 +97,7 @@ class RewardJob:
     def _steps_between(self) -> float:
         """Environment steps, at least, between two rounds that no answer asks for."""
         reward = self._config.reward
-        return max(1, reward.interval, self._pace * reward.epochs * self._fit.count)
+        return max(1, reward.interval, reward.pace * reward.epochs * self._fit.count)
 
     def run(self) -> Iterator[Event | None]:
         while True:
@@ -154,9 +149,10 @@ class RewardJob:
     def _kept_pace(self) -> bool:
         """Whether, after an epoch, as many answers were passed as go with a batch. All but the first round are spread
         over the batches between two of them, lest others that take turns with this job wait for a whole one."""
-        if not self._pace or not self._generation or not self._epochs_left:
+        pace = self._config.reward.pace
+        if not pace or not self._generation or not self._epochs_left:
             return False
-        share = self._batch / self._pace
+        share = self._batch / pace
         self._answers_passed += self._fit.count
         if self._answers_passed < share:
             return False

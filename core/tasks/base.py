@@ -16,10 +16,9 @@ _HALF_LIFE = 0.2
 """Share of a session's steps after which its labelling rate has halved."""
 _DECAY = 0.9
 """Share of the policy's step size that is gone at a session's end."""
-_PACE = 15
-"""Environment steps for each answer that a round of the reward fit goes through: at 700 it comes every 63,000 steps."""
-_FURTHEST = 63_000
-"""And no rarer with more answers: at 1,400 an Ant left for 126,000 steps with one reward learned a fifth as much."""
+_PACE = 3
+"""Environment steps for each answer that an epoch of the reward fit goes through: at 700 a round comes with each batch,
+at 1,400 with every second."""
 
 
 @dataclass(frozen=True)
@@ -163,14 +162,14 @@ def taught_in(steps: int) -> dict[str, Any]:
 
     There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of
     one or two would spread its answers evenly, and the predictor would lag behind the policy. The policy's step size
-    falls, as a policy that goes on at full speed after the last answers finds out where the predictor is wrong.
+    falls, as a policy that goes on at full speed after the last answers finds out where the predictor is wrong. A reward
+    is no older than a few batches: a Half-Cheetah left with one for 126,000 steps learned half as much.
     """
     return {
         "labels": _LABELS,
         "steps": steps,
         "query.half_life": steps * _HALF_LIFE,
         "reward.pace": _PACE,
-        "reward.furthest": _FURTHEST,
         "policy.decay": _DECAY,
         "policy.lag": 1,  # policy and rollouts work at once
         "rollout.environments": 256,  # so many are two crews' work, and less of their time is Python's

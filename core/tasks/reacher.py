@@ -91,12 +91,9 @@ REACHER = RobotTask(
     floor_pattern=0.2,
     colours=_COLOURS,
     # At 10 Hz a full push turns the arm by a radian within a step: noise of that size, or a bonus for keeping it, hides
-    # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon. Its clips
-    # have few steps, so that fits are cheap, and within centimetres of the target the reward must be right.
+    # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon.
     presets={
         **taught_in(1_500_000),
-        "reward.pace": 3,
-        "reward.furthest": 12_600,
         "policy.initial_std": 0.1,
         "policy.entropy_bonus": 0.0,
         "policy.discount": 0.9,

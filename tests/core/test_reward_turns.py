@@ -65,20 +65,6 @@ def test_an_epoch_that_is_more_than_a_batch_is_worth_is_a_turn_of_its_own() -> N
     assert [len(told) for told in (turn(port, due()), turn(port), turn(port))] == [0, 0, 1]
 
 
-@pytest.mark.parametrize(("furthest", "rounds"), [(0, [0, 0, 0, 1]), (2 * BATCH, [0, 1, 1, 1])])
-def test_rounds_of_many_answers_come_no_further_apart_than_they_may(furthest: int, rounds: list[int]) -> None:
-    """At its pace alone a round comes with the eighth batch; it may come with every second."""
-    port = reward(reward__epochs=1, reward__pace=2 * BATCH, reward__furthest=furthest)
-    told = [turn(port, PolicyPublished(version, {})) for version in (1, 2, 4, 8)]
-    assert [len(rewards) for rewards in told] == rounds
-
-
-def test_a_round_that_comes_sooner_than_its_pace_is_spread_over_the_time_it_has() -> None:
-    """Twenty-four answers in the time of two batches: twelve a batch, three epochs each."""
-    port = reward(reward__epochs=6, reward__pace=BATCH, reward__furthest=2 * BATCH)
-    assert [len(told) for told in (turn(port, due()), turn(port), turn(port))] == [0, 1, 0]
-
-
 def test_what_is_learned_is_the_same_spread_or_not() -> None:
     spread, whole = reward(**PACED), reward(reward__epochs=6, reward__pace=1e-3)
     (expected,) = turn(whole, due())
