@@ -162,8 +162,8 @@ def taught_in(steps: int) -> dict[str, Any]:
 
     There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of
     one or two would spread its answers evenly, and the predictor would lag behind the policy. The policy's step size
-    falls, as a policy that goes on at full speed after the last answers finds out where the predictor is wrong. A reward
-    is no older than a few batches: a Half-Cheetah left with one for 126,000 steps learned half as much.
+    falls, as a policy that goes on at full speed after the last answers finds out where the predictor is wrong. A
+    reward is no older than a few batches: a Half-Cheetah left with one for 126,000 steps learned half as much.
     """
     return {
         "labels": _LABELS,
