@@ -111,9 +111,7 @@ class MujocoBatch:
         ended = self._ages >= self.task.episode_steps
         end_observations = self.observations[ended]
         rows = np.flatnonzero(ended & ~self._first)
-        finished = self._end_episodes(np.flatnonzero(ended)) if ended.any() else []
-        if ended.any():
-            self._look()
+        finished = self._begin_anew(np.flatnonzero(ended)) if ended.any() else []
         return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows, blown)
 
     def _advance(self, actions: Float32) -> Mask:
@@ -150,6 +148,12 @@ class MujocoBatch:
     def heights(self) -> Float64:
         """(N, points) of the task's touch points above the floor in m, as the last physics step began."""
         return self.stepper.sensed[:, 2::3] - self._radii
+
+    def _begin_anew(self, indices: np.ndarray) -> list[tuple[float, dict[str, float]]]:
+        """As _end_episodes; only these are looked at again, as in most steps one of many begins anew."""
+        finished = self._end_episodes(indices)
+        self._standard[indices], self.observations[indices] = self._seen(indices)
+        return finished
 
     def _end_episodes(self, indices: np.ndarray) -> list[tuple[float, dict[str, float]]]:
         """Resets these; reports all but those whose first episode was cut short by its starting age."""
@@ -189,10 +193,14 @@ class MujocoBatch:
 
     def _look(self) -> None:
         """Takes in what there is to be seen of the present states."""
-        seen = (self._positions, self._velocities, self.stepper.extras)
-        self._standard = self.task.standard_observe(*seen)
+        self._standard, self.observations = self._seen(slice(None))
+
+    def _seen(self, rows: slice | np.ndarray) -> tuple[Float64, Float32]:
+        """Fresh arrays of Gymnasium's observations of these environments, and of the networks'."""
+        told = (self._positions[rows], self._velocities[rows], self.stepper.extras[rows])
+        standard = self.task.standard_observe(*told)
         same = self.task.observe is self.task.standard_observe
-        self.observations = (self._standard if same else self.task.observe(*seen)).astype(np.float32)
+        return standard, (standard if same else self.task.observe(*told)).astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:
         """Arrays from which set_state goes on exactly."""
