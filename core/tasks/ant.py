@@ -66,8 +66,6 @@ ANT = RobotTask(
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
         "policy.epochs": 6,
-        "reward.epochs": 1,
-        "reward.pace": 15,
         "rollout.steps": 16,
     },
 )

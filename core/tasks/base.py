@@ -16,9 +16,9 @@ _HALF_LIFE = 0.2
 """Share of a session's steps after which its labelling rate has halved."""
 _DECAY = 0.9
 """Share of the policy's step size that is gone at a session's end."""
-_PACE = 3
-"""Environment steps for each answer that an epoch of the reward fit goes through: at 700 a round comes with each batch,
-at 1,400 with every second."""
+_PACE = 15
+"""Environment steps for each answer that an epoch of the reward fit goes through: at 700 one comes with each batch, at
+1,400 with every second."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +169,7 @@ def taught_in(steps: int) -> dict[str, Any]:
         "labels": _LABELS,
         "steps": steps,
         "query.half_life": steps * _HALF_LIFE,
+        "reward.epochs": 1,  # rounds of more would be rarer, or cost more, and teach no better
         "reward.pace": _PACE,
         "policy.decay": _DECAY,
         "policy.lag": 1,  # policy and rollouts work at once

@@ -92,8 +92,11 @@ REACHER = RobotTask(
     colours=_COLOURS,
     # At 10 Hz a full push turns the arm by a radian within a step: noise of that size, or a bonus for keeping it, hides
     # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon.
+    # Its clips have few steps, so that fits are cheap, and within centimetres of the target the reward must be right.
     presets={
         **taught_in(1_500_000),
+        "reward.epochs": 6,
+        "reward.pace": 3,
         "policy.initial_std": 0.1,
         "policy.entropy_bonus": 0.0,
         "policy.discount": 0.9,
