@@ -151,7 +151,11 @@ def require_whole(db: sqlite3.Connection, path: Path) -> None:
             raise sqlite3.DatabaseError(" ".join(said.split()))
     if not prepared(db):
         return
-    odd = np.setxor1d(_found(db, _OF_ANSWERS), _found(db, _OF_SEALS))
+    db.execute("BEGIN")  # both of one moment: another process may be adding answers
+    try:
+        odd = np.setxor1d(_found(db, _OF_ANSWERS), _found(db, _OF_SEALS))
+    finally:
+        db.execute("ROLLBACK")
     if len(odd):
         raise sqlite3.DatabaseError(f"number {odd[0]} is missing, or its checksum is")
 

@@ -115,7 +115,7 @@ class _Clipped(torch.autograd.Function):
         ratio = change.exp()
         free = ratio * advantage
         bounded = ratio.clamp(1 - clip, 1 + clip).mul_(advantage)
-        context.save_for_backward(torch.where(free <= bounded, free, 0.0))
+        context.save_for_backward(torch.where(free > bounded, 0.0, free))  # what is no number stays none, and is seen
         divergence = ratio.sub_(1).sub_(change).mean()
         context.mark_non_differentiable(divergence)
         return torch.minimum(free, bounded).mean(), divergence

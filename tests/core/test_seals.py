@@ -57,6 +57,23 @@ def refused(path: Path) -> str:
     return text
 
 
+def test_an_answer_that_another_process_adds_meanwhile_is_no_damage(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(PreferenceStore(path)) as owner:
+        look = seals._found
+
+        def interrupted(db: sqlite3.Connection, wanted: str) -> object:
+            found = look(db, wanted)
+            monkeypatch.setattr(seals, "_found", look)
+            owner.add(query(7), Choice.LEFT, "human")
+            return found
+
+        monkeypatch.setattr(seals, "_found", interrupted)
+        with closing(PreferenceStore(path)) as second:
+            assert len(second.all()) == 3  # two that stand, and the new one
+
+
 def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "bookmarks.sqlite"
     change(path, "CREATE TABLE bookmarks (url TEXT)", "INSERT INTO bookmarks VALUES ('x')")
