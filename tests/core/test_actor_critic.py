@@ -50,6 +50,16 @@ def test_log_probabilities_and_entropy(kind: str) -> None:
     assert torch.allclose(network.entropy(parameters), expected.entropy().mean(), atol=1e-5)
 
 
+def test_the_written_out_gradient_of_the_log_density() -> None:
+    network, pull = made("gaussian"), torch.linspace(-1, 2, 7)
+    means, log_std = (p.detach().clone().requires_grad_() for p in network.parameters_of(rows()))
+    actions = means.detach() + torch.linspace(-1, 1, 21).reshape(7, 3)
+    theirs = Independent(Normal(means, log_std.exp().expand_as(means)), 1).log_prob(actions)
+    expected = torch.autograd.grad((theirs * pull).sum(), [means, log_std])
+    found = torch.autograd.grad((network.log_probs((means, log_std), actions) * pull).sum(), [means, log_std])
+    assert all(torch.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(found, expected, strict=True))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_divergence_between_two_policies(kind: str) -> None:
     inputs, (old, new) = rows(), (made(kind, 0), made(kind, 1))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.parallel import two_lanes
-from core.policy.ppo import PPO
+from core.policy.ppo import PPO, _Clipped
 from tests.core.toys import ALGORITHMS, drifting, improved, one_step, optimiser
 
 every = pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -31,6 +31,18 @@ def test_ppo_pushes_no_action_further_than_the_clip(ratio: float, advantage: flo
     with two_lanes() as both:
         made._step(moved, both)
     assert bool(made._gradient[: made.network.policy_size].any()) == pushes
+
+
+def test_the_written_out_gradient_of_the_bounded_gain() -> None:
+    change = torch.linspace(-0.6, 0.6, 24).requires_grad_()
+    advantage = torch.tensor([1.0, -2.0, 0.5]).repeat(8)
+    gain, kl = _Clipped.apply(change, advantage, 0.2)
+    ratio = change.exp()
+    expected = torch.minimum(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
+    (found,) = torch.autograd.grad(gain, change)
+    assert torch.allclose(gain, expected)
+    assert torch.allclose(found, torch.autograd.grad(expected, change, retain_graph=True)[0])
+    assert torch.allclose(kl, (ratio - 1 - change).mean())
 
 
 @every

@@ -163,7 +163,6 @@ def test_a_new_answer_ends_what_could_be_given_again(opened: Open) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from typing import Any
 from core.preferences import PreferenceStore
 from core.records import Choice
 from tests.core.builders import query
