@@ -112,5 +112,7 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
-    presets=taught_in(1_500_000),
+    # With noise of 1, half of what the cart is pushed with is at its limits: the policy learned to swing the poles
+    # through before it was calm enough to balance them, and four of ten sessions never left that.
+    presets={**taught_in(1_500_000), "policy.initial_std": 0.5},
 )
