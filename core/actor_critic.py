@@ -21,7 +21,7 @@ from core.networks import CPU
 
 Parameters = tuple[Tensor, ...]
 """Of the distributions that B actions are drawn from; what they are is each network's own affair."""
-_CLIPPED = 10.0
+OBSERVATION_LIMIT = 10.0
 """Normalised observations are kept within so many standard deviations."""
 
 _SMALL = 2048
@@ -77,7 +77,7 @@ class ActorCritic(ABC):
         return self.mean.numel() > 0
 
     def normalise(self, observations: Tensor) -> Tensor:
-        return (observations - self.mean).div_(self.std).clamp_(-_CLIPPED, _CLIPPED)
+        return (observations - self.mean).div_(self.std).clamp_(-OBSERVATION_LIMIT, OBSERVATION_LIMIT)
 
     def values(self, normalised: Tensor) -> Tensor:
         """(B, o) -> (B,)."""
@@ -142,7 +142,8 @@ class GaussianActorCritic(ActorCritic):
         log_std = torch.full((actions,), math.log(initial_std))
         actor, critic = _tanh_networks(observations, actions, hidden, generator)
         super().__init__(observations, actor, [log_std], critic, device)
-        self._constant = 0.5 * math.log(2 * math.pi) * actions
+        self.constant = 0.5 * math.log(2 * math.pi) * actions
+        """Of the log density: what depends neither on means nor on deviations."""
 
     @property
     def log_std(self) -> Tensor:
@@ -153,12 +154,12 @@ class GaussianActorCritic(ActorCritic):
 
     def log_probs(self, parameters: Parameters, actions: Tensor) -> Tensor:
         means, log_std = parameters
-        found: Tensor = _LogDensity.apply(means, log_std, actions, self._constant)
+        found: Tensor = _LogDensity.apply(means, log_std, actions, self.constant)
         return found
 
     def entropy(self, parameters: Parameters) -> Tensor:
         _, log_std = parameters
-        return log_std.sum() + self._constant + 0.5 * log_std.numel()
+        return log_std.sum() + self.constant + 0.5 * log_std.numel()
 
     def kl(self, old: Parameters, new: Parameters) -> Tensor:
         (old_means, old_log), (new_means, new_log) = old, new
@@ -173,7 +174,7 @@ class GaussianActorCritic(ActorCritic):
         drawn = rng.standard_normal(tuple(means.shape), np.float32)
         noise = torch.as_tensor(drawn, device=self.device)
         squares = torch.as_tensor(np.einsum("ba,ba->b", drawn, drawn), device=self.device)  # a tenth of torch's time
-        log_density = squares.mul_(-0.5).sub_(log_std.sum() + self._constant)
+        log_density = squares.mul_(-0.5).sub_(log_std.sum() + self.constant)
         return torch.addcmul(means, log_std.exp(), noise), log_density
 
 

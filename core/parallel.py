@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 import torch
+from threadpoolctl import threadpool_limits
 
 T = TypeVar("T")
 
@@ -27,10 +28,11 @@ _threads = 1
 
 
 def allow(threads: int) -> None:
-    """How many threads of this process may compute at once; each has its own products, and torch makes none."""
+    """How many threads of this process may compute at once; each has its own products, and libraries make none."""
     global _threads
     _threads = threads
     torch.set_num_threads(1)
+    threadpool_limits(1, "blas")  # numpy's, for good: with more its products are rounded in other ways
 
 
 @contextmanager

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from core.actor_critic import ActorCritic, actor_critic
+from core.actor_critic import ActorCritic, GaussianActorCritic, actor_critic
 from core.config import Config
 from core.devices import device_for
 from core.envs import make
 from core.errors import UserError
 from core.networks import CPU
 from core.picture_policy import PictureActorCritic
+from core.plain_policy import PlainPolicy
 from core.records import Float32, Observations
 from core.seeding import generator, seed_for
 from core.tasks import find
@@ -67,8 +68,10 @@ class Actor:
     """Acts with the weights it was last given, with noise (rng) or without (None)."""
 
     def __init__(self, config: Config, rng: np.random.Generator | None) -> None:
-        self._network = untrained_policy(config, acting_device(config))
-        self._rng = rng
+        network = untrained_policy(config, acting_device(config))
+        self._network, self._rng = network, rng
+        on_cpu = network.device.type == CPU.type
+        self._plain = PlainPolicy(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
 
     def load(self, weights: dict[str, np.ndarray]) -> None:
         self._network.load_arrays(weights)
@@ -76,6 +79,8 @@ class Actor:
     @torch.no_grad()
     def __call__(self, observations: Observations) -> tuple[Float32, Float32]:
         """(N, o) -> actions (N, a) and log probabilities (N,)."""
+        if self._plain is not None:
+            return self._plain(observations, self._rng)
         seen = torch.as_tensor(observations, device=self._network.device)
         parameters = self._network.parameters_of(self._network.normalise(seen))
         actions, log_probs = self._network.sample(parameters, self._rng)
