@@ -18,12 +18,16 @@ from core.envs.base import Environment, Film
 from core.envs.halves import divided, parts_of, united
 from core.events import Arrays, JobState
 from core.jobs.acting import Actor
+from core.records import Float32
+from core.reward.ensemble import RewardEnsemble
+from core.reward.picture_ensemble import PictureEnsemble
 from core.rollout import Collected, Crew, collect
 from core.seeding import generator, restored, saved
 from core.segments import SegmentCutter
 from core.tasks import find
-from core.tasks.base import Task
+from core.tasks.base import RobotTask, Task
 
+Ensemble = RewardEnsemble | PictureEnsemble
 _FILM_ONE_IN = 4
 """Where segments must be filmed: of so many in a row one is, so that training isn't spent on drawing."""
 _ENV, _CUTTER = "env_", "cutter_"
@@ -46,6 +50,10 @@ class Gathering(Protocol):
 
     def collect(self, env_steps: int) -> Iterator[Collected | None]:
         """A batch; yields None now and then, and the result last. env_steps: the session's count at its start."""
+        ...
+
+    def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
+        """(M, T, N) each member's rewards for the batch that was gathered last."""
         ...
 
     def get_state(self) -> JobState: ...
@@ -107,6 +115,12 @@ class Here:
         ]
         return collect(crews, self._config.rollout.steps, env_steps, self._all)
 
+    def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
+        """A robot's crews have theirs predicted apart, as they have where each does so itself: how many rows there are
+        decides how their sums are rounded."""
+        robots = isinstance(find(self._config.task), RobotTask)
+        return predicted(collected, ensemble, [part.count for part in parts_of(self.env)] if robots else [self._all])
+
     def get_state(self) -> JobState:
         cut = united([cutter.get_state() for cutter in self.cutters])
         arrays = {f"{_ENV}{name}": value.copy() for name, value in self.env.get_state().items()}
@@ -134,6 +148,14 @@ class Here:
 
     def close(self) -> None:
         self.env.close()
+
+
+def predicted(collected: Collected, ensemble: Ensemble, counts: Sequence[int]) -> Float32:
+    """(M, T, sum of counts) each member's rewards, so many environments at a time; of the first, if not of all."""
+    ends = np.cumsum(counts).tolist()
+    rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+    actions = collected.carried_out
+    return np.concatenate([ensemble.predict(collected.observations[:, own], actions[:, own]) for own in rows], axis=2)
 
 
 def _named(name: str, number: int) -> str:

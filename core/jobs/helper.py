@@ -19,7 +19,9 @@ from core.config import Config
 from core.envs import shares
 from core.envs.halves import divided, united
 from core.events import Arrays, JobState
-from core.jobs.gathering import Gathering, Here, gathered
+from core.jobs.gathering import Ensemble, Gathering, Here, gathered, predicted
+from core.jobs.reward import untrained_ensemble
+from core.networks import CPU
 from core.parallel import allow
 from core.records import Float32, Observations, Segment
 from core.rollout import Collected, joined
@@ -102,6 +104,11 @@ class _Apart:
         second, segments, self._blow_ups = self._answer()
         yield joined([first, replace(second, segments=_single(segments))])
 
+    def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
+        self._ask("predict", ensemble.to_arrays())
+        own = predicted(collected, ensemble, self._counts[:1])
+        return np.concatenate([own, self._answer()], axis=2)
+
     def get_state(self) -> JobState:
         self._ask("get_state")
         own, other = self._own.get_state(), self._answer()
@@ -142,18 +149,26 @@ def _answered(call: Callable[..., object], arguments: list[Any]) -> object:
 
 
 class _Second:
-    """What the second crew is asked for, and its answers."""
+    """What the second crew is asked for, and its answers. It keeps its last batch, to predict its rewards."""
 
     def begin(self, config: dict[str, Any], stagger: np.ndarray) -> int:
-        self._crew = Here(Config.from_dict(config), stagger, [1])
+        own = Config.from_dict(config)
+        self._crew, self._ensemble = Here(own, stagger, [1]), untrained_ensemble(own, CPU)
+        self._collected: Collected | None = None
         return self._crew.blow_ups
 
     def collect(self, env_steps: int, news: Arrays | None) -> tuple[Collected, _Stacked | None, int]:
         if news is not None:
             self._crew.load(news)
-        *_, collected = self._crew.collect(env_steps)
-        assert collected is not None
-        return replace(collected, segments=[]), _stacked(collected.segments), self._crew.blow_ups
+        *_, self._collected = self._crew.collect(env_steps)
+        assert self._collected is not None
+        unstacked = replace(self._collected, segments=[])
+        return unstacked, _stacked(self._collected.segments), self._crew.blow_ups
+
+    def predict(self, weights: Arrays) -> Float32:
+        assert self._collected is not None
+        self._ensemble.load_arrays(weights)
+        return self._crew.predict(self._collected, self._ensemble)
 
     def get_state(self) -> JobState:
         return self._crew.get_state()

@@ -181,7 +181,7 @@ class RolloutJob:
         """(M, T, N) what each member predicts, None before the first snapshot."""
         if self.ensemble is None:
             return None
-        raw = self.ensemble.predict(collected.observations, collected.carried_out)
+        raw = self.gathering.predict(collected, self.ensemble)
         if not np.isfinite(raw).all():
             raise NotFiniteError("rollout", "the predicted reward")
         return raw

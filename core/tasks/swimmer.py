@@ -34,5 +34,10 @@ SWIMMER = RobotTask(
     camera=Camera((0.0, -2.6, 4.6), (0.0, 0.0, 0.0), follows="torso"),
     # The paper's entropy bonus for the Swimmer alone (A.1); a stroke pays off only after seconds.
     papers={"policy.entropy_bonus": 0.001},
-    presets={**taught_in(2_000_000), "policy.entropy_bonus": 0.001, "policy.discount": 0.995},
+    presets={
+        **taught_in(2_000_000),
+        "policy.entropy_bonus": 0.001,
+        "policy.discount": 0.995,
+        "policy.initial_std": 0.5,
+    },
 )

@@ -24,6 +24,8 @@ from core.events import Arrays, JobState
 from core.jobs.acting import untrained_policy
 from core.jobs.gathering import Gathering
 from core.jobs.helper import Helper, gathering, worth_a_helper
+from core.jobs.reward import untrained_ensemble
+from core.networks import CPU
 from core.rollout import Collected, Crew, collect, joined
 from core.segments import SegmentCutter
 from tests.core.builders import tiny
@@ -99,6 +101,19 @@ def test_what_is_gathered_is_the_same_in_one_process_or_in_two(start: Start) -> 
     assert ended and mine.segments and mine.finished
     require_same_state(here.get_state(), apart.get_state())
     assert here.drawable == apart.drawable == mine.segments[0].states.shape[1]
+
+
+def test_what_is_predicted_is_the_same_in_one_process_or_in_two(start: Start) -> None:
+    """By the weights of the moment, though the second crew has an ensemble of its own; and by all rows' own numbers."""
+    here, apart = start(False), start(True)
+    ensemble = untrained_ensemble(config(), CPU)
+    for shift in (0.0, 0.5):
+        ensemble.load_arrays({**ensemble.to_arrays(), "mean": ensemble.mean.numpy() + np.float32(shift)})
+        mine, its = batch(here), batch(apart)
+        told = here.predict(mine, ensemble)
+        assert np.array_equal(told, apart.predict(its, ensemble))
+        assert told == pytest.approx(ensemble.predict(mine.observations, mine.carried_out), abs=1e-5)
+        assert told.std(axis=(1, 2)).min() > 0
 
 
 @pytest.mark.parametrize("then", [False, True])
