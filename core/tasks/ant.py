@@ -61,11 +61,12 @@ ANT = RobotTask(
     # policy move more often. It has most weights to move, so a pass takes longest.
     presets={
         **taught_in(2_500_000),
-        "policy.initial_std": 0.3,
+        "policy.initial_std": 0.15,
         "policy.entropy_bonus": 0.0,
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
-        "policy.epochs": 6,
+        "policy.epochs": 5,
+        "reward.pace": 18,
         "rollout.steps": 16,
     },
 )
