@@ -9,7 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from core import results
 from core.chart import draw
-from core.config import Config, replaced
+from core.config import Config, OracleConfig, QueryConfig, RewardConfig, replaced
 from core.disk import reason, remedy, write_atomically
 from core.errors import UserError
 from core.events import Event, RolloutReported
@@ -173,8 +173,16 @@ def _remove(folder: Path) -> None:
 
 
 def _require_same(asked: Config, there: Config, path: Path) -> None:
-    if asked != there:
+    if _counting(asked) != _counting(there):
         raise UserError(f"{path} was made with other settings: give the same ones, or another folder.")
+
+
+def _counting(config: Config) -> Config:
+    """As far as a run depends on it: on the true reward nothing is asked and nothing fitted, so a run of an hour is as
+    good as before when only the reward's settings have changed."""
+    if config.teacher != "none":
+        return config
+    return replace(config, reward=RewardConfig(), query=QueryConfig(), oracle=OracleConfig())
 
 
 def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> dict[str, Any]:

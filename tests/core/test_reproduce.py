@@ -102,6 +102,25 @@ def test_results_of_other_settings_are_refused(tmp_path: Path) -> None:
         reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, "policy.discount": 0.9})
 
 
+def test_a_run_on_the_true_reward_is_as_good_for_another_predicted_reward(tmp_path: Path) -> None:
+    """Nothing is asked in it and nothing fitted: it is the same run, and is not done again."""
+    other = {**SETTINGS, "reward.epochs": 2, "query.half_life": 1000.0}
+    reproduced(tmp_path / "out", Shown())
+    (tmp_path / "out" / "runs" / "pendulum-4-0.json").unlink()
+    with pytest.raises(UserError, match="pendulum-6-0.json was made with other settings"):
+        reproduced(tmp_path / "out", Shown(), settings=other)
+    (tmp_path / "out" / "runs" / "pendulum-6-0.json").unlink()
+    shown = Shown()
+    reproduced(tmp_path / "out", shown, settings=other)
+    assert [title.split("] ")[1] for title in shown.titles] == [
+        "pendulum, 4 labels, seed 0",
+        "pendulum, 6 labels, seed 0",
+    ]
+    reproduced(tmp_path / "afresh", Shown(), settings=other)
+    before, afresh = (results(tmp_path / name)["pendulum-true-0"] for name in ("out", "afresh"))
+    assert before["curve"] == afresh["curve"]
+
+
 def test_a_session_under_way_with_other_settings_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         reproduced(tmp_path / "out", Shown(stop_after=2))
