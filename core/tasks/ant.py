@@ -66,7 +66,8 @@ ANT = RobotTask(
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
         "policy.epochs": 5,
-        "reward.pace": 18,
+        "reward.pace": 4,
+        "reward.interval": 16_000,
         "rollout.steps": 16,
     },
 )
