@@ -66,8 +66,7 @@ ANT = RobotTask(
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
         "policy.epochs": 5,
-        "reward.pace": 4,
-        "reward.interval": 16_000,
+        "reward.pace": 18,
         "rollout.steps": 16,
     },
 )
