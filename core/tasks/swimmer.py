@@ -36,8 +36,10 @@ SWIMMER = RobotTask(
     papers={"policy.entropy_bonus": 0.001},
     presets={
         **taught_in(2_000_000),
+        "policy.initial_std": 0.5,
         "policy.entropy_bonus": 0.001,
         "policy.discount": 0.995,
-        "policy.initial_std": 0.5,
+        "reward.epochs": 2,
+        "reward.pace": 4,
     },
 )
