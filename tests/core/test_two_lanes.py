@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 from torch import Tensor
 
 from core import parallel
@@ -29,6 +30,15 @@ Case = tuple[ActorCritic, Tensor]
 def one_thread_afterwards() -> Iterator[None]:
     yield
     parallel.allow(1)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_libraries_make_no_threads_of_their_own(threads: int) -> None:
+    """numpy's products are rounded in other ways with two, so figures would depend on the machine."""
+    with threadpool_limits(2, "blas"):
+        parallel.allow(threads)
+        assert torch.get_num_threads() == 1
+        assert {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"} == {1}
 
 
 def start() -> torch.Generator:
