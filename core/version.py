@@ -9,7 +9,7 @@ VERSION = "0.1.0"
 
 LIBRARIES = (
     *("PySide6-Essentials", "pyqtgraph", "torch", "numpy", "mujoco", "gymnasium", "ale-py"),
-    *("opencv-python-headless", "safetensors", "filelock", "platformdirs", "av", "tqdm"),
+    *("opencv-python-headless", "safetensors", "threadpoolctl", "filelock", "platformdirs", "av", "tqdm"),
 )
 """What pyproject.toml asks for and a report of an error has to name, by the names of their distributions."""
 
