@@ -7,6 +7,7 @@ What is gathered is the same where the second crew has a process of its own (cor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -116,10 +117,13 @@ class Here:
         return collect(crews, self._config.rollout.steps, env_steps, self._all)
 
     def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
-        """A robot's crews have theirs predicted apart, as they have where each does so itself: how many rows there are
-        decides how their sums are rounded."""
+        """For these crews, whose rows come first. A robot's have theirs predicted apart, as they have where each does
+        so itself: how many rows there are decides how their sums are rounded."""
         robots = isinstance(find(self._config.task), RobotTask)
-        return predicted(collected, ensemble, [part.count for part in parts_of(self.env)] if robots else [self._all])
+        ends = np.cumsum([part.count for part in parts_of(self.env)] if robots else [self._all]).tolist()
+        rows = [slice(first, end) for first, end in pairwise([0, *ends])]
+        seen, actions = collected.observations, collected.carried_out
+        return np.concatenate([ensemble.predict(seen[:, own], actions[:, own]) for own in rows], axis=2)
 
     def get_state(self) -> JobState:
         cut = united([cutter.get_state() for cutter in self.cutters])
@@ -148,14 +152,6 @@ class Here:
 
     def close(self) -> None:
         self.env.close()
-
-
-def predicted(collected: Collected, ensemble: Ensemble, counts: Sequence[int]) -> Float32:
-    """(M, T, sum of counts) each member's rewards, so many environments at a time; of the first, if not of all."""
-    ends = np.cumsum(counts).tolist()
-    rows = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
-    actions = collected.carried_out
-    return np.concatenate([ensemble.predict(collected.observations[:, own], actions[:, own]) for own in rows], axis=2)
 
 
 def _named(name: str, number: int) -> str:

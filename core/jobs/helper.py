@@ -19,7 +19,7 @@ from core.config import Config
 from core.envs import shares
 from core.envs.halves import divided, united
 from core.events import Arrays, JobState
-from core.jobs.gathering import Ensemble, Gathering, Here, gathered, predicted
+from core.jobs.gathering import Ensemble, Gathering, Here, gathered
 from core.jobs.reward import untrained_ensemble
 from core.networks import CPU
 from core.parallel import allow
@@ -106,8 +106,7 @@ class _Apart:
 
     def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
         self._ask("predict", ensemble.to_arrays())
-        own = predicted(collected, ensemble, self._counts[:1])
-        return np.concatenate([own, self._answer()], axis=2)
+        return np.concatenate([self._own.predict(collected, ensemble), self._answer()], axis=2)
 
     def get_state(self) -> JobState:
         self._ask("get_state")
