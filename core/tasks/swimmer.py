@@ -35,7 +35,7 @@ SWIMMER = RobotTask(
     # The paper's entropy bonus for the Swimmer alone (A.1); a stroke pays off only after seconds.
     papers={"policy.entropy_bonus": 0.001},
     presets={
-        **taught_in(2_000_000),
+        **taught_in(3_000_000),
         "policy.initial_std": 0.5,
         "policy.entropy_bonus": 0.001,
         "policy.discount": 0.995,
