@@ -27,7 +27,7 @@ from core.records import Choice, Query, Segment
 from core.session import deliver
 from tests.core.builders import segment
 from tests.core.picture_toys import packed_whole
-from tests.core.test_jobs import Played, of, published, rewarded
+from tests.core.played import Played, of, published, rewarded
 
 ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
 

@@ -14,7 +14,7 @@ from core.novelty import novelty
 from core.queries import labels_due, scheduled
 from core.session import Session
 from tests.core.builders import preference, tiny
-from tests.core.test_jobs import Played, of, published, rewarded
+from tests.core.played import Played, of, published, rewarded
 
 BATCH = 8 * 32
 

@@ -26,7 +26,7 @@ from core.records import Choice
 from core.reward.ensemble import RewardEnsemble
 from core.session import deliver
 from tests.core.builders import preference, query, segment
-from tests.core.test_jobs import Played, of, published, trained_reward
+from tests.core.played import Played, of, published, trained_reward
 from tests.core.toy import new_fit, toy_preferences, train
 
 

@@ -1,0 +1,62 @@
+"""A job by itself, played by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from core.events import (
+    AnswersReplayed,
+    Event,
+    PolicyPublished,
+    PreferenceAdded,
+    RewardPublished,
+    Waited,
+)
+from core.jobs import build
+from core.jobs.acting import untrained_policy
+from core.processes import JobSpec
+from tests.core.builders import preference, tiny
+
+
+class Played:
+    """A job, and its events turn by turn."""
+
+    def __init__(self, name: str, state: Any = None, **changes: Any) -> None:
+        self.config = tiny(**changes)
+        self.job = build(JobSpec(name, self.config.to_dict(), state))
+        if name == "rollout":
+            self.job.receive(AnswersReplayed())  # there was none, or the test replays them itself
+        self._events: Iterator[Event | None] = self.job.run()
+
+    def turn(self, *received: Event) -> list[Event]:
+        """What it yields after these, until it waits; the reason to wait comes last."""
+        for event in received:
+            self.job.receive(event)
+        said: list[Event] = []
+        for event in self._events:
+            said += [event] if event is not None else []
+            if isinstance(event, Waited):
+                break
+        return said
+
+
+def of(kind: type[Event], events: list[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def published(played: Played, version: int) -> PolicyPublished:
+    return PolicyPublished(version, untrained_policy(played.config).to_arrays())
+
+
+def rewarded(rollout: Played) -> RewardPublished:
+    """The snapshot of a reward fitted to a few answers."""
+    reward = Played("reward", labels=4)
+    answers = [PreferenceAdded(preference(number)) for number in range(2)]
+    return of(RewardPublished, reward.turn(AnswersReplayed(), *answers))[0]
+
+
+def trained_reward(**changes: Any) -> Played:
+    reward = Played("reward", labels=4, **changes)
+    reward.turn(AnswersReplayed(), *(PreferenceAdded(preference(number)) for number in range(5)))
+    return reward
