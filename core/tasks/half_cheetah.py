@@ -37,5 +37,11 @@ HALF_CHEETAH = RobotTask(
     normal_speeds=True,
     camera=Camera((0.0, -3.7, 0.5), (0.0, 0.0, 0.0), follows="torso"),
     # With noise of 1 much of what the motors get is at their limits, and it learns a third less.
-    presets={**taught_in(2_000_000), "policy.initial_std": 0.5, "reward.epochs": 2, "reward.pace": 4},
+    presets={
+        **taught_in(2_000_000),
+        "policy.initial_std": 0.5,
+        "policy.entropy_bonus": 0.001,
+        "reward.epochs": 2,
+        "reward.pace": 4,
+    },
 )
