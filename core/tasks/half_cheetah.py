@@ -36,8 +36,8 @@ HALF_CHEETAH = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -3.7, 0.5), (0.0, 0.0, 0.0), follows="torso"),
-    # With noise of 1 much of what the motors get is at their limits, and it learns a third less; noise that may fall
-    # far costs less of what was learned.
+    # With noise of 1 much of what the motors get is at their limits, and it learns a third less. With a tenth of
+    # the paper's entropy bonus it learns a tenth more from 700 answers.
     presets={
         **taught_in(2_000_000),
         "policy.initial_std": 0.5,
