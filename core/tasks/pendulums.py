@@ -101,7 +101,7 @@ DOUBLE_PENDULUM = RobotTask(
     integrator="rk4",
     frame_skip=5,
     segment_steps=30,
-    episode_steps=100,
+    episode_steps=60,
     observe=double_observation,
     standard_observe=double_observation,
     extras=("qfrc_constraint",),
@@ -112,7 +112,8 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
-    # With noise of 1, half of what the cart is pushed with is at its limits: the policy learned to swing the poles
-    # through before it was calm enough to balance them, and four of ten sessions never left that.
-    presets={**taught_in(1_500_000), "policy.initial_std": 0.5},
+    # A policy that swings its poles through in a rhythm never leaves that, on the true reward neither. It is learned
+    # from poles that lie low, and sooner by a policy of more noise: of three seconds more are a fall from the top than of
+    # five, and of ten policies with noise of .5 or 1 some four were caught.
+    presets={**taught_in(1_500_000), "policy.initial_std": 0.3},
 )
