@@ -112,8 +112,8 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
-    # A policy that swings its poles through in a rhythm never leaves that, on the true reward neither. It is learned
-    # from poles that lie low, and sooner by a policy of more noise: of three seconds more are a fall from the top than of
-    # five, and of ten policies with noise of .5 or 1 some four were caught.
+    # A policy that has learned to swing its poles through never leaves that, under the true reward neither. With noise of
+    # .5 three of five were caught so, with .3 none; and more in episodes of five seconds, of which fewer steps are a
+    # fall from the top.
     presets={**taught_in(1_500_000), "policy.initial_std": 0.3},
 )
