@@ -112,8 +112,8 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
-    # A policy that has learned to swing its poles through never leaves that, under the true reward neither. With noise of
-    # .5 three of five were caught so, with .3 none; and more in episodes of five seconds, of which fewer steps are a
-    # fall from the top.
+    # A policy that has learned to swing its poles through never leaves that, under the true reward neither. With noise
+    # of .5 three of five were caught so, with .3 none; and more in episodes of five seconds, of which fewer steps are
+    # a fall from the top.
     presets={**taught_in(1_500_000), "policy.initial_std": 0.3},
 )
