@@ -34,8 +34,8 @@ SWIMMER = RobotTask(
     camera=Camera((0.0, -2.6, 4.6), (0.0, 0.0, 0.0), follows="torso"),
     # The paper's entropy bonus for the Swimmer alone (A.1).
     papers={"policy.entropy_bonus": 0.001},
-    # With so little of it, or less noise, two strokes are learned and the rest is gliding; a stroke pays off only after
-    # seconds. Minibatches so small learn as much in two million steps as larger ones in three.
+    # With so little of it, noise of .5 and larger minibatches, three million steps taught less. A stroke pays off only
+    # after seconds.
     presets={
         **taught_in(2_000_000),
         "policy.minibatch": 512,
