@@ -39,7 +39,7 @@ Action = Any
 
 def policy(folder: str | Path) -> Callable[[Any], Action]:
     """The session's policy without noise: an observation (o,) -> an action. UserError where nothing was learned."""
-    config, states = _learned(Path(folder))
+    config, states = learned(Path(folder))
     actor, kinds = Actor(config, None), spaces(config)
     with checkpoint_must_fit("policy"):
         actor.load(states["policy"].arrays)
@@ -106,14 +106,14 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
 
     def __init__(self, env: gymnasium.Env[Observations, Any], folder: str | Path) -> None:
         super().__init__(env)
-        config, states = _learned(Path(folder))
+        config, states = learned(Path(folder))
         self._kinds = spaces(config)
         shown = env.observation_space.shape == (self._kinds.observations,)
         if not shown or env.action_space != _action_space(self._kinds):
             raise UserError(
                 f"This environment does not show and take what {config.task} does: use core.taught.environment."
             )
-        self._ensemble = _ensemble(config, states["reward"])
+        self._ensemble = fitted_ensemble(config, states["reward"])
         self._scale = _Scale(self._ensemble, states["rollout"], config.reward.std)
         self._observation = np.zeros(self._kinds.observations, _dtype(self._kinds))
 
@@ -147,7 +147,8 @@ class _Scale:
         return (float(self._standard(raw)) - self._mean) * self._factor
 
 
-def _learned(folder: Path) -> tuple[Config, dict[str, JobState]]:
+def learned(folder: Path) -> tuple[Config, dict[str, JobState]]:
+    """Config and newest checkpoint of a session: each job's state by its name. UserError where it has none yet."""
     config = read_config(folder)
     loaded = load_newest(folder / "checkpoints")
     if loaded is None:
@@ -155,7 +156,9 @@ def _learned(folder: Path) -> tuple[Config, dict[str, JobState]]:
     return config, loaded[1]
 
 
-def _ensemble(config: Config, state: JobState) -> RewardEnsemble | PictureEnsemble:
+def fitted_ensemble(config: Config, state: JobState) -> RewardEnsemble | PictureEnsemble:
+    """The predictors published last, of the reward's part of a checkpoint, without gradients. UserError where none
+    was fitted yet."""
     if not state.values.get("generation"):
         raise UserError("No reward has been fitted in this session yet: give it its first answers.")
     ensemble = untrained_ensemble(config, CPU)

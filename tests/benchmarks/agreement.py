@@ -23,12 +23,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from core.config import Config
 from core.envs import make
 from core.jobs.acting import Actor
-from core.policy.advantages import advantages
+from core.policy.advantages import advantages, following_values
 from core.records import Float32
 from core.reward.ensemble import normalised
+from core.rollout import Collected, Crew, collect
 from core.seeding import generator
 from core.tasks import find
-from core.taught import _ensemble, _learned
+from core.taught import fitted_ensemble, learned
 
 _ROBOTS, _PASSES, _STEPS, _MINIBATCH = 192, 4, 150, 1024
 
@@ -41,10 +42,12 @@ def main() -> None:
 
 
 def _of(folder: Path) -> dict[str, object]:
-    config, states = _learned(folder)
-    seen, actions, true = _episodes(config, states["policy"].arrays)
-    predicted = normalised(_ensemble(config, states["reward"]).predict(seen, actions), 1.0)
-    gains = [_advantages(config, seen, rewards) for rewards in (predicted, normalised(true[None], 1.0))]
+    config, states = learned(folder)
+    played = _episodes(config, states["policy"].arrays)
+    true = played.true_rewards
+    ensemble = fitted_ensemble(config, states["reward"])
+    predicted = normalised(ensemble.predict(played.observations, played.carried_out), 1.0)
+    gains = [_gains(config, played, rewards) for rewards in (predicted, normalised(true[None], 1.0))]
     return {
         "task": config.task,
         "true_return": round(float(true.sum(0).mean()), 2),
@@ -55,49 +58,56 @@ def _of(folder: Path) -> dict[str, object]:
     }
 
 
-def _episodes(config: Config, weights: dict[str, np.ndarray]) -> tuple[Float32, Float32, Float32]:
-    """One episode of each robot: observations (T, N, o), what was carried out (T, N, a), true rewards (T, N)."""
+def _episodes(config: Config, weights: dict[str, np.ndarray]) -> Collected:
+    """One whole episode of each robot."""
     task = find(config.task)
     env = make(task, _ROBOTS, generator(config.seed, "agreement"), staggered=False)
     actor = Actor(config, generator(config.seed, "agreement's actions"))
     actor.load(weights)
-    seen, carried_out, rewards = [], [], []
-    for _ in range(task.episode_steps):
-        seen.append(env.observations.copy())
-        actions, _ = actor(env.observations)
-        carried_out.append(np.clip(actions, -1, 1))
-        env.begin(actions)
-        rewards.append(env.step(actions).true_rewards)
+    *_, played = collect([Crew(env, actor)], task.episode_steps, 0)
     env.close()
-    seen_of_all, done = np.stack(seen).astype(np.float32), np.stack(carried_out).astype(np.float32)
-    return seen_of_all, done, np.stack(rewards).astype(np.float32)
+    assert played is not None
+    return played
 
 
-def _advantages(config: Config, seen: Float32, rewards: Float32) -> Float32:
-    """(T, N), by a value function that is fitted to the episodes' own returns, from rewards of deviation 1."""
+def _gains(config: Config, played: Collected, rewards: Float32) -> Float32:
+    """(T, N) advantages, by a value function that is fitted to the episodes' own returns; rewards of deviation 1."""
     torch.manual_seed(config.seed)
-    inputs = torch.as_tensor((seen - seen.mean((0, 1))) / (seen.std((0, 1)) + 1e-6)).flatten(0, 1)
-    layers = [torch.nn.Linear(inputs.shape[1], 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()]
-    network = torch.nn.Sequential(*layers, torch.nn.Linear(64, 1), torch.nn.Flatten(0))
-    optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)
-    values = np.zeros_like(rewards)
+    seen = played.observations
+    # What the last step led to stands below: its value counts, as an episode's end is a time limit.
+    rows = np.concatenate([seen, played.end_observations[None]])
+    inputs = torch.as_tensor((rows - seen.mean((0, 1))) / (seen.std((0, 1)) + 1e-6), dtype=torch.float32)
+    network = _value_network(inputs.shape[-1])
+    values = np.zeros(inputs.shape[:-1], np.float32)
     for _ in range(_PASSES):
-        targets = torch.as_tensor(_gains(config, rewards, values) + values).flatten()
-        for _ in range(_STEPS):
-            rows = torch.randint(len(targets), (_MINIBATCH,))
-            loss = (network(inputs[rows]) - targets[rows]).square().mean()
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+        targets = _judged(config, played, rewards, values) + values[:-1]
+        _fit(network, inputs[:-1].flatten(0, 1), torch.as_tensor(targets))
         with torch.no_grad():
-            values = network(inputs).numpy().reshape(rewards.shape)
-    return _gains(config, rewards, values)
+            values = network(inputs.flatten(0, 1)).numpy().reshape(values.shape)
+    return _judged(config, played, rewards, values)
 
 
-def _gains(config: Config, rewards: Float32, values: Float32) -> Float32:
-    following = np.concatenate([values[1:], values[-1:]])
-    no_end = np.zeros(rewards.shape, bool)
-    return advantages(rewards, values, following, no_end, config.policy.discount, config.policy.gae_lambda)
+def _judged(config: Config, played: Collected, rewards: Float32, values: Float32) -> Float32:
+    """(T, N) advantages by the values (T + 1, N) of what was seen and of what the last step led to."""
+    following = following_values(values[:-1], values[-1], played.ends, values[-1])
+    policy = config.policy
+    return advantages(rewards, values[:-1], following, played.ends, policy.discount, policy.gae_lambda)
+
+
+def _value_network(inputs: int) -> torch.nn.Sequential:
+    layers = [torch.nn.Linear(inputs, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(64, 1), torch.nn.Flatten(0))
+
+
+def _fit(network: torch.nn.Sequential, inputs: torch.Tensor, targets: torch.Tensor) -> None:
+    optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)
+    wanted = targets.flatten()
+    for _ in range(_STEPS):
+        rows = torch.randint(len(wanted), (_MINIBATCH,))
+        loss = (network(inputs[rows]) - wanted[rows]).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
 
 
 def _correlation(one: Float32, other: Float32) -> float:
