@@ -107,6 +107,13 @@ class ActorCritic(ABC):
         """() Mean over the rows."""
 
     @abstractmethod
+    def excess(self, parameters: Parameters) -> Tensor:
+        """() Mean over the rows of the squares by which mean actions go beyond -1 and 1, where there are such limits.
+
+        Far beyond them noise changes nothing that the motors do, so nothing more is learned of what they could do.
+        """
+
+    @abstractmethod
     def kl(self, old: Parameters, new: Parameters) -> Tensor:
         """() Mean over the rows of the divergence KL(old || new)."""
 
@@ -161,6 +168,10 @@ class GaussianActorCritic(ActorCritic):
         _, log_std = parameters
         return log_std.sum() + self.constant + 0.5 * log_std.numel()
 
+    def excess(self, parameters: Parameters) -> Tensor:
+        means, _ = parameters
+        return (means.abs() - 1).clamp_min(0).square().sum(-1).mean()
+
     def kl(self, old: Parameters, new: Parameters) -> Tensor:
         (old_means, old_log), (new_means, new_log) = old, new
         apart = ((old_means - new_means) * torch.exp(-new_log)).square().sum(-1).mean()
@@ -187,6 +198,9 @@ class Categorical(ActorCritic):
     def entropy(self, parameters: Parameters) -> Tensor:
         (logs,) = parameters
         return -(logs.exp() * logs).sum(-1).mean()
+
+    def excess(self, parameters: Parameters) -> Tensor:
+        return torch.zeros((), device=self.device)
 
     def kl(self, old: Parameters, new: Parameters) -> Tensor:
         return (old[0].exp() * (old[0] - new[0])).sum(-1).mean()

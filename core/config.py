@@ -152,6 +152,7 @@ class PolicyConfig(_Checked):
     line_search: int = number(10, "TRPO: lengths of its step that are tried before it is given up", "", 1, 100)
     rms_decay: float = number(0.99, "A2C: RMSprop's memory of squared gradients", "A.2", 0, 0.99999)
     rms_epsilon: float = number(1e-5, "A2C: RMSprop's epsilon", "A.2", 1e-12)
+    excess_penalty: float = number(0.0, "PPO: weight of the squares by which mean actions go beyond the limits", "", 0)
     initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
     lag: int = number(0, "batches that rollouts may run ahead of the policy", "", 0, 8)
 

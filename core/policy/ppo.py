@@ -97,13 +97,16 @@ class PPO(OnPolicyOptimiser):
         return list(torch.autograd.grad(loss, self.network.value_leaves)), (0.0, 0.0, float(loss.detach()))
 
     def _policy_loss(self, batch: Prepared, parameters: Parameters) -> tuple[Tensor, float, float]:
-        """With the entropy's bonus; the approximate KL divergence, and the entropy."""
+        """With the entropy's bonus and the penalty for excess; the approximate KL divergence, and the entropy."""
         network, config = self.network, self._config
         advantage = batch.advantages
         change = network.log_probs(parameters, batch.actions) - batch.log_probs
         gain, kl = _Clipped.apply(change, advantage, config.clip)
         entropy = network.entropy(parameters)
-        return -gain - config.entropy_bonus * entropy, float(kl), float(entropy.detach())
+        loss = -gain - config.entropy_bonus * entropy
+        if config.excess_penalty:
+            loss = loss + config.excess_penalty * network.excess(parameters)
+        return loss, float(kl), float(entropy.detach())
 
 
 class _Clipped(torch.autograd.Function):

@@ -27,8 +27,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "policy.decay": 0.625,  # to zero after 80 million steps, of which the paper's runs took 50
     },
 }
-_OF_ALGORITHMS = {"policy.lag"} | {name for preset in PRESETS.values() for name in preset}
-"""Settings that belong to the algorithm: of a policy that has moved on PPO alone learns as well."""
+_OF_ALGORITHMS = {"policy.lag", "policy.excess_penalty"} | {name for preset in PRESETS.values() for name in preset}
+"""Settings that belong to the algorithm: of a policy that has moved on PPO alone learns as well, and it alone has the
+penalty."""
 
 
 def presets(task: Mapping[str, Any], papers: Mapping[str, Any], algorithm: object = None) -> dict[str, Any]:

@@ -60,6 +60,16 @@ def test_the_written_out_gradient_of_the_log_density() -> None:
     assert all(torch.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(found, expected, strict=True))
 
 
+def test_the_excess_of_means_beyond_the_limits() -> None:
+    means, inside = torch.tensor([[1.5, -3.0, 1.0], [0.0, -1.0, 0.5]]), torch.zeros(3)
+    assert float(made("gaussian").excess((means, inside))) == pytest.approx((0.5**2 + 2.0**2) / 2)
+
+
+def test_choices_have_no_limits_to_exceed() -> None:
+    network = made("categorical")
+    assert float(network.excess(network.parameters_of(rows()))) == 0
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_divergence_between_two_policies(kind: str) -> None:
     inputs, (old, new) = rows(), (made(kind, 0), made(kind, 1))

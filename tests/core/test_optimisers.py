@@ -103,6 +103,25 @@ def test_the_entropy_bonus_keeps_the_policy_exploring(algorithm: str) -> None:
     assert deviation(algorithm, entropy_bonus=1.0) > deviation(algorithm, entropy_bonus=0.0) + 0.05
 
 
+def pushing(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """The more the harder the motor pushes, which takes no more than 1."""
+    return actions[:, 0].clip(-1, 1)
+
+
+def hardest_push(excess_penalty: float) -> float:
+    made = optimiser("ppo", excess_penalty=excess_penalty, **QUICK["ppo"])
+    for seed in range(20):
+        improved(made, one_step(made.network, seed, pushing))
+    with torch.no_grad():
+        means, _ = made.network.parameters_of(torch.randn((500, 2), generator=torch.Generator().manual_seed(0)))
+    return float(means.mean())
+
+
+def test_the_penalty_for_excess_keeps_mean_actions_near_what_motors_take() -> None:
+    assert hardest_push(excess_penalty=0.0) > 1.3
+    assert 0.8 < hardest_push(excess_penalty=10.0) < 1.1
+
+
 @every
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_reward_that_is_no_number_changes_nothing(algorithm: str, bad: float) -> None:
