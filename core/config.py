@@ -145,6 +145,7 @@ class PolicyConfig(_Checked):
     minibatch: int = number(2048, "steps in one gradient step; A2C takes the whole batch", "", 1)
     max_gradient: float = number(0.5, "gradient norm is clipped to this", "", 1e-6)
     target_kl: float = number(0.03, "PPO: an update ends early when the policy has moved this far", "", 1e-6)
+    excess_penalty: float = number(0.0, "PPO: weight of the squares by which mean actions go beyond the limits", "", 0)
     max_kl: float = number(0.01, "TRPO: no update moves the policy farther (mean KL divergence)", "", 1e-6)
     curvature_share: float = number(0.5, "TRPO: share of a batch that curvature is measured on", "", 1e-4, 1)
     damping: float = number(0.1, "TRPO: added to the curvature", "", 0)
@@ -152,7 +153,6 @@ class PolicyConfig(_Checked):
     line_search: int = number(10, "TRPO: lengths of its step that are tried before it is given up", "", 1, 100)
     rms_decay: float = number(0.99, "A2C: RMSprop's memory of squared gradients", "A.2", 0, 0.99999)
     rms_epsilon: float = number(1e-5, "A2C: RMSprop's epsilon", "A.2", 1e-12)
-    excess_penalty: float = number(0.0, "PPO: weight of the squares by which mean actions go beyond the limits", "", 0)
     initial_std: float = number(1.0, "standard deviation of the untrained policy's actions", "", 1e-3, 10)
     lag: int = number(0, "batches that rollouts may run ahead of the policy", "", 0, 8)
 
