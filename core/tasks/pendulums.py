@@ -85,8 +85,8 @@ PENDULUM = RobotTask(
     reset_noise=0.01,
     camera=Camera((0.0, -3.4, 0.7), (0.0, 0.0, 0.15)),
     floor_height=-0.5,
-    # With noise of 1 it has learned to balance by the end, but not yet to hold still.
-    presets={**taught_in(600_000), "policy.initial_std": 0.3},
+    # With noise of .3 it balances sooner, but of three sessions with 1,400 answers one didn't keep to it.
+    presets=taught_in(600_000),
 )
 
 DOUBLE_PENDULUM = RobotTask(
