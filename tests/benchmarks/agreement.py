@@ -20,10 +20,12 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from core.actor_critic import ActorCritic
 from core.config import Config
 from core.envs import make
-from core.jobs.acting import Actor
-from core.policy.advantages import advantages, following_values
+from core.jobs.acting import Actor, untrained_policy
+from core.networks import CPU
+from core.policy.advantages import advantages
 from core.records import Float32
 from core.reward.ensemble import normalised
 from core.rollout import Collected, Crew, collect
@@ -77,34 +79,29 @@ def _gains(config: Config, played: Collected, rewards: Float32) -> Float32:
     # What the last step led to stands below: its value counts, as an episode's end is a time limit.
     rows = np.concatenate([seen, played.end_observations[None]])
     inputs = torch.as_tensor((rows - seen.mean((0, 1))) / (seen.std((0, 1)) + 1e-6), dtype=torch.float32)
-    network = _value_network(inputs.shape[-1])
+    network = untrained_policy(config, CPU)  # for its value function
+    network.train()
     values = np.zeros(inputs.shape[:-1], np.float32)
     for _ in range(_PASSES):
         targets = _judged(config, played, rewards, values) + values[:-1]
         _fit(network, inputs[:-1].flatten(0, 1), torch.as_tensor(targets))
         with torch.no_grad():
-            values = network(inputs.flatten(0, 1)).numpy().reshape(values.shape)
+            values = network.values(inputs.flatten(0, 1)).numpy().reshape(values.shape)
     return _judged(config, played, rewards, values)
 
 
 def _judged(config: Config, played: Collected, rewards: Float32, values: Float32) -> Float32:
     """(T, N) advantages by the values (T + 1, N) of what was seen and of what the last step led to."""
-    following = following_values(values[:-1], values[-1], played.ends, values[-1])
     policy = config.policy
-    return advantages(rewards, values[:-1], following, played.ends, policy.discount, policy.gae_lambda)
+    return advantages(rewards, values[:-1], values[1:], played.ends, policy.discount, policy.gae_lambda)
 
 
-def _value_network(inputs: int) -> torch.nn.Sequential:
-    layers = [torch.nn.Linear(inputs, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()]
-    return torch.nn.Sequential(*layers, torch.nn.Linear(64, 1), torch.nn.Flatten(0))
-
-
-def _fit(network: torch.nn.Sequential, inputs: torch.Tensor, targets: torch.Tensor) -> None:
-    optimiser = torch.optim.Adam(network.parameters(), lr=2e-3)
+def _fit(network: ActorCritic, inputs: torch.Tensor, targets: torch.Tensor) -> None:
+    optimiser = torch.optim.Adam(network.value_leaves, lr=2e-3)
     wanted = targets.flatten()
     for _ in range(_STEPS):
         rows = torch.randint(len(wanted), (_MINIBATCH,))
-        loss = (network(inputs[rows]) - wanted[rows]).square().mean()
+        loss = (network.values(inputs[rows]) - wanted[rows]).square().mean()
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
