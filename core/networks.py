@@ -8,16 +8,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import leaky_relu
 
 from core import tiles
+from core.activations import ACTIVATIONS
 from core.events import Arrays
 
 CPU = torch.device("cpu")
-LEAK = 0.01
-"""Slope of the leaky ReLUs (A.1)."""
-
-
 Drop = Callable[[Tensor], Tensor]
 """What is done to each hidden layer's output in training: dropout."""
 
@@ -62,8 +58,16 @@ class StackedMLP:
     """
 
     def __init__(
-        self, members: int, inputs: int, hidden: int, generator: torch.Generator, device: torch.device = CPU
+        self,
+        members: int,
+        inputs: int,
+        hidden: int,
+        activation: str,
+        generator: torch.Generator,
+        device: torch.device = CPU,
     ) -> None:
+        """activation: a name among ACTIVATIONS"""
+        self._activation = ACTIVATIONS[activation]
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))
         self.weights = [uniform((members, a, b), a, generator).to(device) for a, b in sizes]
         self.biases = [uniform((members, 1, b), a, generator).to(device) for a, b in sizes]
@@ -78,7 +82,7 @@ class StackedMLP:
     def totals(self, x: Tensor, drop: Drop | None = None) -> Tensor:
         """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment."""
         if drop is None and x.device.type == "cpu":
-            return tiles.totals(x, self.parameters, LEAK)
+            return tiles.totals(x, self.parameters, self._activation)
         members, segments, steps, size = x.shape
         hidden = self._hidden(x.reshape(members, segments * steps, size), drop)
         summed = hidden.reshape(members, segments, steps, hidden.shape[-1]).sum(2)
@@ -86,7 +90,7 @@ class StackedMLP:
 
     def _hidden(self, x: Tensor, drop: Drop | None) -> Tensor:
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = leaky_relu(torch.baddbmm(bias, x, weight), LEAK, inplace=True)
+            x = self._activation.apply(torch.baddbmm(bias, x, weight))
             x = drop(x) if drop else x
         return x
 

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import batch_norm, conv2d, leaky_relu
 
+from core.activations import LEAK
 from core.events import Arrays
-from core.networks import CPU, LEAK, uniform
+from core.networks import CPU, uniform
 from core.pixels import BRIGHTEST, Practice, layered, working_type
 
 FILTERS = 16

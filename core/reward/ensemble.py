@@ -47,7 +47,7 @@ class RewardEnsemble:
     def __init__(
         self, inputs: int, config: RewardConfig, generator: torch.Generator, device: torch.device = CPU
     ) -> None:
-        self.network = StackedMLP(config.members, inputs, config.hidden, generator, device)
+        self.network = StackedMLP(config.members, inputs, config.hidden, config.activation, generator, device)
         self.mean = torch.zeros(inputs, device=device)
         self.std = torch.ones(inputs, device=device)
         self.members = config.members

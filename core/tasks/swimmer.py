@@ -42,6 +42,8 @@ SWIMMER = RobotTask(
         "policy.minibatch": 512,
         "policy.excess_penalty": 0.2,
         "policy.discount": 0.995,
+        # With the paper's units four of five glided for good after 700 answers (RESULTS.md).
+        "reward.activation": "silu",
         "reward.epochs": 2,
         "reward.pace": 4,
     },

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
-from core.networks import LEAK
+from core.activations import ACTIVATIONS, LEAK, Activation
 from core.tiles import totals
 
+Bend = Callable[[Tensor], Tensor]
 MEMBERS, INPUTS, HIDDEN = 2, 5, 7
+LEAKY, SILU = ACTIVATIONS["leaky_relu"], ACTIVATIONS["silu"]
+BENDS = {
+    "leaky": (LEAKY, lambda x: torch.nn.functional.leaky_relu(x, LEAK)),
+    "silu": (SILU, lambda x: x * torch.sigmoid(x)),
+}
 SHAPES = {"one tile": (3, 4), "tiles of three segments, the last of one": (4, 480), "longer than a tile": (2, 1500)}
 
 
@@ -25,27 +33,29 @@ def made(segments: int, steps: int) -> tuple[Tensor, list[Tensor]]:
     return x, [parameter.requires_grad_() for parameter in parameters]
 
 
-def whole(x: Tensor, parameters: list[Tensor]) -> Tensor:
+def whole(x: Tensor, parameters: list[Tensor], bend: Bend) -> Tensor:
     for weight, bias in zip(parameters[:2], parameters[3:5], strict=True):
-        x = torch.nn.functional.leaky_relu(torch.einsum("mski,mih->mskh", x, weight) + bias[:, :, None], LEAK)
+        x = bend(torch.einsum("mski,mih->mskh", x, weight) + bias[:, :, None])
     return (torch.einsum("mski,mih->mskh", x, parameters[2]) + parameters[5][:, :, None]).sum((2, 3))
 
 
+@pytest.mark.parametrize(("activation", "bend"), BENDS.values(), ids=BENDS)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_sums_are_those_of_the_whole(shape: tuple[int, int]) -> None:
+def test_sums_are_those_of_the_whole(shape: tuple[int, int], activation: Activation, bend: Bend) -> None:
     x, parameters = made(*shape)
-    expected = whole(x, parameters)
-    assert torch.allclose(totals(x, parameters, LEAK), expected)
+    expected = whole(x, parameters, bend)
+    assert torch.allclose(totals(x, parameters, activation), expected)
     with torch.no_grad():
-        assert torch.allclose(totals(x, parameters, LEAK), expected)
+        assert torch.allclose(totals(x, parameters, activation), expected)
 
 
+@pytest.mark.parametrize(("activation", "bend"), BENDS.values(), ids=BENDS)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_gradients_are_those_of_the_whole(shape: tuple[int, int]) -> None:
+def test_gradients_are_those_of_the_whole(shape: tuple[int, int], activation: Activation, bend: Bend) -> None:
     x, parameters = made(*shape)
     pull = torch.randn(MEMBERS, shape[0], generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    expected = torch.autograd.grad((whole(x, parameters) * pull).sum(), parameters)
-    found = torch.autograd.grad((totals(x, parameters, LEAK) * pull).sum(), parameters)
+    expected = torch.autograd.grad((whole(x, parameters, bend) * pull).sum(), parameters)
+    found = torch.autograd.grad((totals(x, parameters, activation) * pull).sum(), parameters)
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.shape == theirs.shape
         assert torch.allclose(ours, theirs)
@@ -53,5 +63,5 @@ def test_gradients_are_those_of_the_whole(shape: tuple[int, int]) -> None:
 
 def test_no_segment_at_all_moves_nothing() -> None:
     x, parameters = made(0, 4)
-    found = torch.autograd.grad(totals(x, parameters, LEAK).sum(), parameters)
+    found = torch.autograd.grad(totals(x, parameters, SILU).sum(), parameters)
     assert all(not gradient.any() for gradient in found)
