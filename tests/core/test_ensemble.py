@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from core.config import RewardConfig
+from core.records import Float32
 from core.reward.ensemble import RewardEnsemble, normalised, spread
 from tests.core.builders import segment
 
@@ -49,9 +53,9 @@ def test_when_all_are_constant_or_cancel_out_the_reward_is_zero() -> None:
     assert (normalised(np.stack([varied, -varied]), 1.0) == 0).all()
 
 
-def ensemble(seed: int, members: int = 3) -> RewardEnsemble:
+def ensemble(seed: int, members: int = 3, **settings: Any) -> RewardEnsemble:
     generator = torch.Generator().manual_seed(seed)
-    return RewardEnsemble(15, RewardConfig(members=members, hidden=8), generator)
+    return RewardEnsemble(15, RewardConfig(members=members, hidden=8, **settings), generator)
 
 
 def test_members_start_apart() -> None:
@@ -61,14 +65,23 @@ def test_members_start_apart() -> None:
     assert len(np.unique(predictions[:, 0])) == 3
 
 
-def test_each_member_is_the_two_layer_network_of_a_1() -> None:
-    made, one = ensemble(0), segment(1)
+BENDS: dict[str, Callable[[Float32], Float32]] = {
+    "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+@pytest.mark.parametrize(("activation", "bend"), BENDS.items(), ids=BENDS)
+def test_each_member_is_the_two_layer_network_of_a_1(activation: str, bend: Callable[[Float32], Float32]) -> None:
+    made, one = ensemble(0, activation=activation), segment(1)
     arrays = made.to_arrays()
     x = np.concatenate([one.observations, one.actions], axis=1)
     for layer in range(3):
         x = x @ arrays[f"parameter_{layer}"][1] + arrays[f"parameter_{3 + layer}"][1]
-        x = np.where(x > 0, x, 0.01 * x) if layer < 2 else x
+        x = bend(x) if layer < 2 else x
     assert made.predict(one.observations, one.actions)[1] == pytest.approx(x[:, 0], abs=1e-6)
+    inputs = torch.as_tensor(np.concatenate([one.observations, one.actions], axis=1))
+    assert made.totals(inputs[None])[1, 0].item() == pytest.approx(x.sum(), abs=1e-5)  # as it is fitted
 
 
 def test_a_segment_is_worth_the_sum_over_its_steps() -> None:

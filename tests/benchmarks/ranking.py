@@ -1,0 +1,88 @@
+"""How well does a reward rank the answers that come next? By the answers of a robot's session, fitted in their order.
+
+    .venv/bin/python tests/benchmarks/ranking.py SESSION ...
+
+The oracle's first quarter of the answers is fitted for a hundred epochs, and then, again and again, so many more for
+twelve. Each fit is put to the answers that come next, of which it has seen none. It prints one JSON object for each
+session and each kind of hidden units (reward.activation), with means over the first half of these fits and over the
+second: the share of next answers ranked rightly, and how predicted and true reward correlate in the steps of their
+segments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from core import parallel
+from core.activations import ACTIVATIONS
+from core.config import Config
+from core.jobs.reward import untrained_ensemble
+from core.networks import CPU
+from core.records import Choice, Preference
+from core.reward.ensemble import RewardEnsemble, normalised
+from core.reward.fit import RewardFit
+from core.seeding import generator
+from core.session import Session
+
+_FIRST, _LATER = 100, 12
+"""Epochs of the first fit, and of each later one."""
+_FITS = 21
+"""After the first quarter of the answers."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sessions", nargs="+", type=Path)
+    parallel.allow(1)
+    for folder in parser.parse_args().sessions:
+        session = Session.open(folder)
+        config = session.config
+        with contextlib.closing(session.reader()) as store:
+            answers = [answer for answer in store.all() if answer.choice in (Choice.LEFT, Choice.RIGHT)]
+        session.close()
+        for activation in ACTIVATIONS:
+            chosen = replace(config, reward=replace(config.reward, activation=activation))
+            figures = _ranked(chosen, answers)
+            told = {"session": folder.name, "task": config.task, "activation": activation, **figures}
+            print(json.dumps(told), flush=True)
+
+
+def _ranked(config: Config, answers: list[Preference]) -> dict[str, list[float]]:
+    ensemble = untrained_ensemble(config, CPU)
+    assert isinstance(ensemble, RewardEnsemble), "this is for tasks whose observations are numbers"
+    fit = RewardFit(ensemble, config.reward, generator(config.seed, "ranking"), CPU)
+    marks = np.linspace(len(answers) // 4, len(answers), _FITS + 1).astype(int)
+    found, known = [], 0
+    for now, until in zip(marks[:-1], marks[1:], strict=True):
+        for answer in answers[known:now]:
+            fit.add(answer)
+        for _ in fit.epochs(_LATER if known else _FIRST):
+            pass
+        found.append(_put_to(ensemble, answers[now:until]))
+        known = now
+    halves = [half.mean(axis=0).round(3).tolist() for half in np.array_split(np.array(found), 2)]
+    return {"ranked_rightly": [half[0] for half in halves], "steps": [half[1] for half in halves]}
+
+
+def _put_to(ensemble: RewardEnsemble, answers: list[Preference]) -> tuple[float, float]:
+    """Share of these answers that it ranks rightly, and the correlation of predicted and true reward, step by step."""
+    sides = [side for answer in answers for side in (answer.query.left, answer.query.right)]
+    raw = ensemble.predict(np.stack([side.observations for side in sides]), np.stack([side.actions for side in sides]))
+    predicted = normalised(raw, 1.0)
+    true = np.stack([side.true_rewards for side in sides])
+    left, right = predicted.sum(1).reshape(-1, 2).T
+    chosen = np.array([answer.choice is Choice.LEFT for answer in answers])
+    return float(((left > right) == chosen).mean()), float(np.corrcoef(predicted.ravel(), true.ravel())[0, 1])
+
+
+if __name__ == "__main__":
+    main()
