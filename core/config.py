@@ -59,7 +59,9 @@ class RewardConfig(_Checked):
 
     members: int = number(3, "predictors in the ensemble", "2.2.3, A", 1, 100)
     hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
-    activation: str = choice("leaky_relu", "hidden units of a predictor of numbers", ("leaky_relu", "silu"), "A.1")
+    activation: str = choice(
+        "leaky_relu", "hidden units of a predictor that sees numbers (paper: leaky_relu)", ("leaky_relu", "silu"), "A.1"
+    )
     bonus: float = number(0.0, "weight of the members' disagreement in the reward at the start, to explore", "", 0)
     error_rate: float = number(0.1, "chance that the labeller answers uniformly at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of the preferences that a member only validates on", "2.2.3", 0, 0.9)
