@@ -20,8 +20,8 @@ from core.preferences import PreferenceStore
 from core.records import Choice, Preference
 from core.session import Session
 from tests.app.fakes import Face, make_query
+from tests.app.faulty import ERRORS, FULL, Error, numbers, press_restart
 from tests.app.history_page import kept
-from tests.app.test_faults import ERRORS, FULL, Error, numbers, stop_button
 
 CLOSED = "No new answer is taken until the stages have been given every one; they are paused."
 
@@ -73,7 +73,7 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
     for again in (False, True):
         if again:
             with qtbot.waitSignal(face.controller.job_failed):
-                stop_button(face)
+                press_restart(face)
             qtbot.waitUntil(lambda: face.controller.crew.running == ("clips",))
         assert "(number 2 does not match its checksum)" in banner.text.text()
         assert (
@@ -85,7 +85,7 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
         assert face.controller.session.load() is None and face.controller.progress.labels == 3
     picture(face.window, "replay_refused")
     damage.flip()
-    stop_button(face)
+    press_restart(face)
     for name in ("reward", "rollout"):
         qtbot.waitUntil(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
         assert read_by(face, name) == [1, 2, 3]
@@ -133,7 +133,7 @@ def test_whatever_keeps_answers_from_a_stage_labelling_waits_until_it_has_them(
     for key in (Qt.Key.Key_Left, Qt.Key.Key_Backspace):
         face.press(key)
     assert [answer.query.id for answer in face.answers()] == [first.id]
-    stop_button(face)
+    press_restart(face)
     qtbot.waitUntil(lambda: face.query is second)
     reward = face.engine["reward"]
     qtbot.waitUntil(lambda: len(reward.got(AnswersReplayed)) == 1)
@@ -153,7 +153,7 @@ def test_another_stage_that_stops_meanwhile_opens_no_labelling(
     with qtbot.waitSignal(face.controller.job_failed):
         face.engine["clips"].die()
     assert face.controller.state == State.FAILED and not face.labelling.open
-    stop_button(face)
+    press_restart(face)
     qtbot.waitUntil(lambda: face.labelling.open)
     assert set(face.controller.crew.running) == {"rollout", "reward", "policy", "clips"}
 
@@ -189,7 +189,7 @@ def test_a_restart_waits_for_a_stage_that_fails_while_the_checkpoint_is_read(
     monkeypatch.setattr(rollout, "stop", held(ending, rollout.stop))
     with qtbot.waitSignal(face.controller.job_failed):
         face.engine["reward"].die()
-    stop_button(face)
+    press_restart(face)
     with qtbot.waitSignal(crew.job_ended):
         face.engine["policy"].die()
     with qtbot.waitSignal(face.controller.checkpoints.loaded):

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
+from core.events import JobState
+from core.processes import JobProcess, JobSpec
 from core.tasks import CATALOGUE
 from tests.core import picture_toys
+from tests.core.builders import tiny
+from tests.core.children import Start
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -28,3 +34,18 @@ def block_task(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setitem(CATALOGUE, picture_toys.TASK.name, picture_toys.TASK)
     monkeypatch.setattr("core.envs.gymnasium.GymBatch", picture_toys.BlockBatch)
     return picture_toys.TASK.name
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Starts jobs in processes of their own, which all end with the test."""
+    made: list[JobProcess] = []
+
+    def run(name: str, state: JobState | None = None, config: dict[str, Any] | None = None) -> JobProcess:
+        made.append(JobProcess(JobSpec(name, config or tiny().to_dict(), state)))
+        made[-1].start()
+        return made[-1]
+
+    yield run
+    for process in made:
+        process.stop()

@@ -1,0 +1,71 @@
+"""Headless runs learn from answers alone: nothing of the true reward reaches policy or reward fit."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core import oracle
+from core.events import (
+    BatchCollected,
+    PolicyUpdated,
+    PreferenceAdded,
+    QueryOffered,
+    RewardFitted,
+)
+from core.records import Answer, Choice
+from core.tasks import CATALOGUE, find
+from tests.e2e.taught import TASK, Teach, garbage, same
+
+
+def nothing(physics: Any) -> np.ndarray:
+    return np.full(len(physics.positions), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("other_reward", "changes"), [(garbage, {}), (nothing, {}), (None, {}), (garbage, {"oracle__equal": 0.2})]
+)
+def test_neither_policy_nor_reward_fit_sees_the_true_reward(
+    teach: Teach, monkeypatch: pytest.MonkeyPatch, other_reward: Any, changes: dict[str, Any]
+) -> None:
+    honest = teach("honest", **changes)
+    honest.finished()
+    recorded = {p.preference.query.id: Answer(p.preference.choice) for p in honest.all(PreferenceAdded)}
+    monkeypatch.setattr(oracle, "answer", lambda query, config: recorded[query.id])
+    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=other_reward))
+    blind = teach("blind", **changes)
+    blind.finished()
+    assert len(recorded) == 12
+    assert same(honest, blind)
+
+
+def test_other_choices_make_another_policy(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the test above would pass for a run that learns from nothing."""
+    honest = teach("honest")
+    honest.finished()
+    monkeypatch.setattr(oracle, "answer", lambda query, config: Answer(Choice.TIE))
+    other = teach("other")
+    other.finished()
+    assert not same(honest, other)
+
+
+def test_without_a_teacher_it_learns_from_the_true_reward_and_asks_nothing(teach: Teach) -> None:
+    taught = teach(teacher="none", labels=0)
+    outcome = taught.finished()
+    assert outcome.labels == 0
+    assert not taught.all(QueryOffered) and not taught.all(RewardFitted)
+    assert len(taught.all(PolicyUpdated)) == 24
+    assert all(abs(float(batch.rewards.mean())) < 1e-4 for batch in taught.all(BatchCollected))
+
+
+def test_the_true_reward_teaches_a_policy_that_sees_it(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no teacher the same garbage does change what is learned."""
+    honest = teach("honest", teacher="none")
+    honest.finished()
+    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=garbage))
+    other = teach("other", teacher="none")
+    other.finished()
+    assert not same(honest, other)
