@@ -83,7 +83,8 @@ WALKER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.3, -0.1), (0.0, 0.0, -0.25), follows="torso"),
-    # With the usual steps of the reward's fit and no bonus for disagreement, one in three learns half as much.
+    # With the usual steps of the reward's fit and no bonus for disagreement, 350 answers taught half as much, and of
+    # those with 700 more stayed slow.
     presets={
         **taught_in(2_000_000),
         "reward.epochs": 2,
