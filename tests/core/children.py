@@ -23,6 +23,7 @@ Start = Callable[..., JobProcess]
 
 
 def next_of(process: JobProcess, kind: type[Event]) -> Any:
+    """The next event of this kind; a failure that isn't waited for fails the test."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         event = process.receive(1.0)
@@ -30,15 +31,6 @@ def next_of(process: JobProcess, kind: type[Event]) -> Any:
             return event
         assert not isinstance(event, Failed), event
     raise AssertionError(f"no {kind.__name__} came")
-
-
-def failure_of(child: JobProcess) -> Failed:
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        event = child.receive(1.0)
-        if isinstance(event, Failed):
-            return event
-    raise AssertionError("it did not fail")
 
 
 def is_gone(pid: int) -> bool:

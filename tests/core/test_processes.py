@@ -11,6 +11,7 @@ import pytest
 from core.events import (
     ClipsRendered,
     ClipsRequested,
+    Failed,
     Paused,
     PolicyPublished,
     PolicyUpdated,
@@ -21,7 +22,7 @@ from core.events import (
 from core.processes import Envelope, JobProcess, JobSpec
 from tests.core import failing
 from tests.core.builders import tiny
-from tests.core.children import SECONDS, Start, batch, failure_of, is_gone, next_of
+from tests.core.children import SECONDS, Start, batch, is_gone, next_of
 
 
 def test_a_child_starts_answers_and_stops(start: Start) -> None:
@@ -84,7 +85,7 @@ def test_a_job_that_fails_says_so_and_ends(start: Start) -> None:
     bad = batch()
     bad.rewards[0, 0] = np.nan
     child.send(bad)
-    failed = failure_of(child)
+    failed = next_of(child, Failed)
     assert failed.job == "policy"
     assert "policy: the reward is no longer finite" in failed.summary and "\n" not in failed.summary
     assert "Traceback" in failed.text
@@ -105,7 +106,7 @@ def test_whatever_a_job_raises_is_told_of(
 ) -> None:
     monkeypatch.setattr("core.processes._child", functools.partial(failing.child, error=error))
     child = start(name)
-    failed = failure_of(child)
+    failed = next_of(child, Failed)
     assert failed.job == name and "as injected" in failed.summary and "Traceback" in failed.text
     assert child.pid is not None and is_gone(child.pid)
 
@@ -114,7 +115,7 @@ def test_an_event_whose_arrays_are_gone_fails_the_job_and_is_not_taken_for_the_p
     child = start("policy")
     next_of(child, Waited)
     child._pipe.send(Envelope(b"", "no_such_block", (100_000,)))
-    assert "FileNotFoundError" in failure_of(child).summary
+    assert "FileNotFoundError" in next_of(child, Failed).summary
 
 
 def test_clips_are_drawn_in_a_child(start: Start) -> None:

@@ -12,6 +12,7 @@ from core.config import Config
 from core.events import (
     Event,
     PolicyPublished,
+    PolicyUpdated,
     PreferenceAdded,
     RewardPublished,
 )
@@ -32,6 +33,12 @@ class Taught:
 
     def all(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
+
+    def save_once_it_learns(self) -> None:
+        """A checkpoint, the first, of when the policy has just learned from a batch."""
+        while not self.all(PolicyUpdated):
+            self.run.cycle()
+        self.run.save()
 
     def close(self) -> None:
         self.run.close()

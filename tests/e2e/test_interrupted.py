@@ -76,9 +76,7 @@ def test_ctrl_c_in_the_middle_of_an_update_changes_nothing_of_what_is_learned(te
 
 def test_ctrl_c_twice_ends_at_once_and_leaves_the_checkpoint_before(teach: Teach) -> None:
     whole, stopped = teach("whole"), teach("stopped")
-    while not stopped.all(PolicyUpdated):
-        stopped.run.cycle()
-    stopped.run.save()
+    stopped.save_once_it_learns()
     interrupted_at_batch(stopped, 6, times=2)
     assert len(stopped.all(PolicyUpdated)) == 5
     loaded = checkpoint.load_newest(stopped.session.folder / "checkpoints")
@@ -93,9 +91,7 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
     teach: Teach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: Exception, said: str
 ) -> None:
     taught = teach("s")
-    while not taught.all(PolicyUpdated):
-        taught.run.cycle()
-    taught.run.save()
+    taught.save_once_it_learns()
     taught.close()
 
     def failing(*_: Any) -> Iterator[Any]:
@@ -116,9 +112,7 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
 
 def test_a_reward_that_is_no_number_stops_the_run_and_keeps_the_last_checkpoint(teach: Teach) -> None:
     taught = teach("s")
-    while not taught.all(PolicyUpdated):
-        taught.run.cycle()
-    taught.run.save()
+    taught.save_once_it_learns()
     version = taught.all(PolicyPublished)[-1].version
     taught.run._ports["rollout"].job.ensemble.mean[0] = float("nan")  # type: ignore[attr-defined]
     with pytest.raises(NotFiniteError, match="predicted reward"):

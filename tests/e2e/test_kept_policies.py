@@ -7,7 +7,6 @@ import pytest
 from core.events import (
     BatchCollected,
     PolicyPublished,
-    PolicyUpdated,
 )
 from core.headless import evaluate, random_return
 from core.snapshots import Snapshots
@@ -44,9 +43,7 @@ def test_policies_of_the_past_are_kept_and_the_last_is_the_one_reached(teach: Te
 
 def test_a_resumed_run_forgets_the_policies_of_the_time_that_was_lost(teach: Teach) -> None:
     stopped = teach("s")
-    while not stopped.all(PolicyUpdated):
-        stopped.run.cycle()
-    stopped.run.save()
+    stopped.save_once_it_learns()
     saved_at = stopped.all(PolicyPublished)[-1].env_steps
     for _ in range(4):
         stopped.run.cycle()
