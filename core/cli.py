@@ -130,7 +130,8 @@ def _resumed(args: argparse.Namespace) -> Session:
 
 
 def _new_session(args: argparse.Namespace) -> Session:
-    from core.jobs.acting import sizes
+    from core.jobs.reward import untrained_ensemble
+    from core.networks import CPU
 
     if args.task is None:
         raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
@@ -152,7 +153,7 @@ def _new_session(args: argparse.Namespace) -> Session:
     }
     config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
     _check_against_task(config, task)
-    sizes(config)  # an environment that can't be made leaves no folder behind
+    untrained_ensemble(config, CPU)  # an environment or predictors that can't be made leave no folder behind
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
 

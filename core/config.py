@@ -62,6 +62,7 @@ class RewardConfig(_Checked):
     activation: str = choice(
         "leaky_relu", "hidden units of a predictor that sees numbers (paper: leaky_relu)", ("leaky_relu", "silu"), "A.1"
     )
+    observed: int = number(0, "first numbers of an observation that the predictors see; 0 for all", "", 0)
     bonus: float = number(0.0, "weight of the members' disagreement in the reward at the start, to explore", "", 0)
     error_rate: float = number(0.1, "chance that the labeller answers uniformly at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of the preferences that a member only validates on", "2.2.3", 0, 0.9)

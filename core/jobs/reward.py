@@ -12,7 +12,7 @@ import torch
 from core.config import Config
 from core.devices import device_for
 from core.disk import whole
-from core.errors import NotFiniteError
+from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersJudged,
     AnswersReplayed,
@@ -231,4 +231,8 @@ def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble |
     pictures = find(config.task).pictures
     if pictures:
         return PictureEnsemble(pictures, config.reward, start, device)
-    return RewardEnsemble(sum(sizes(config)), config.reward, start, device)
+    observations, actions = sizes(config)
+    seen = config.reward.observed
+    if seen > observations:
+        raise UserError(f"reward.observed is {seen}, and {config.task} has {observations} numbers to see: give fewer.")
+    return RewardEnsemble((seen or observations) + actions, config.reward, start, device)

@@ -42,7 +42,10 @@ def spread(raw: Float32) -> Float32:
 
 
 class RewardEnsemble:
-    """M predictors of r(o, a) in one batched network, with the moments that normalise their inputs."""
+    """M predictors of r(o, a) in one batched network, with the moments that normalise their inputs.
+
+    `inputs`: how many numbers those are, observations (or their first `config.observed`) and actions together.
+    """
 
     def __init__(
         self, inputs: int, config: RewardConfig, generator: torch.Generator, device: torch.device = CPU
@@ -51,6 +54,11 @@ class RewardEnsemble:
         self.mean = torch.zeros(inputs, device=device)
         self.std = torch.ones(inputs, device=device)
         self.members = config.members
+        self._observed = config.observed or None
+
+    def inputs(self, observations: Float32, actions: Float32) -> Float32:
+        """(..., o) and (..., a) -> (..., inputs): what the predictors see of them, side by side."""
+        return np.concatenate([observations[..., : self._observed], actions], axis=-1)
 
     def raw(self, inputs: Tensor) -> Tensor:
         """(B, inputs) observations and actions side by side -> (M, B)."""
@@ -59,7 +67,7 @@ class RewardEnsemble:
 
     def predict(self, observations: Float32, actions: Float32) -> Float32:
         """(..., o) and (..., a) -> raw predictions (M, ...)."""
-        inputs = np.concatenate([observations, actions], axis=-1)
+        inputs = self.inputs(observations, actions)
         with torch.no_grad():
             flat = self.raw(torch.as_tensor(inputs.reshape(-1, inputs.shape[-1])))
         return flat.numpy().reshape(self.members, *inputs.shape[:-1])

@@ -76,7 +76,7 @@ class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
 
     def insert(self, index: int, preference: Preference) -> None:
         sides = preference.query.left, preference.query.right
-        pair = np.stack([np.concatenate([s.observations, s.actions], axis=1) for s in sides])
+        pair = np.stack([self._ensemble.inputs(s.observations, s.actions) for s in sides])
         count = len(self._moments)
         if count == len(self._inputs):
             grown = torch.zeros((max(64, 2 * count), *pair.shape), device=self._device)

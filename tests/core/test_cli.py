@@ -278,6 +278,7 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--teacher", "none", "--oracle-beta", "1"], "--teacher none"),
         ([*TEACH, "--oracle-mistakes", "2"], "mistakes"),
         ([*TEACH, "--set", "query.segment_steps=321"], "segment_steps"),
+        ([*TEACH, "--set", "reward.observed=13"], "hopper-backflip has 12 numbers to see"),
         ([*TEACH, "--video", "film.gif"], ".mp4"),
         (["teach", "--resume", "nowhere"], "nowhere"),
         (["teach", "--resume", "foreign"], "foreign"),

@@ -84,6 +84,17 @@ def test_each_member_is_the_two_layer_network_of_a_1(activation: str, bend: Call
     assert made.totals(inputs[None])[1, 0].item() == pytest.approx(x.sum(), abs=1e-5)  # as it is fitted
 
 
+def test_what_the_predictors_are_not_to_see_has_no_say() -> None:
+    generator = torch.Generator().manual_seed(0)
+    made, one = RewardEnsemble(4 + 3, RewardConfig(hidden=8, observed=4), generator), segment(1)
+    hidden, seen = one.observations.copy(), one.observations.copy()
+    hidden[:, 4:] = 99
+    seen[:, 3] = 99
+    predicted = made.predict(one.observations, one.actions)
+    assert (made.predict(hidden, one.actions) == predicted).all()
+    assert (made.predict(seen, one.actions) != predicted).all()
+
+
 def test_a_segment_is_worth_the_sum_over_its_steps() -> None:
     made, segments = ensemble(0), [segment(1), segment(2)]
     sums = made.segment_sums(segments)

@@ -12,7 +12,7 @@ from core import parallel
 from core.errors import NotFiniteError
 from core.records import Choice, Preference
 from core.reward.fit import RewardFit
-from tests.core.builders import preference, query, segment
+from tests.core.builders import OBSERVED, preference, query, segment
 from tests.core.toy import (
     accuracy,
     copied,
@@ -62,6 +62,23 @@ def test_cant_tell_is_never_trained_on() -> None:
     train(with_some, [*answers[:5], preference(77, Choice.CANT_TELL), *answers[5:]], 3)
     assert with_some.count == 10
     assert same(weights(plain), weights(with_some))
+
+
+def test_what_the_predictors_are_not_to_see_is_not_fitted_to_either() -> None:
+    answers = toy_preferences(0, 30)
+    blind, seeing = new_fit(observed=4), new_fit(observed=4)
+    train(blind, [_without(answer, 4) for answer in answers], 3)
+    train(seeing, answers, 3)
+    assert same(weights(blind), weights(seeing))
+
+
+def _without(answer: Preference, first: int) -> Preference:
+    """The same but for the observations' numbers from `first` on."""
+    left, right = (
+        replace(s, observations=np.pad(s.observations[:, :first], ((0, 0), (0, OBSERVED - first))))
+        for s in (answer.query.left, answer.query.right)
+    )
+    return replace(answer, query=replace(answer.query, left=left, right=right))
 
 
 def gaps(fit: RewardFit, preferences: list[Preference]) -> float:

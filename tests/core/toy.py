@@ -22,7 +22,7 @@ TOY = np.random.default_rng(99).standard_normal(OBSERVED)
 def new_fit(seed: int = 0, **numbers: Any) -> RewardFit:
     plain: dict[str, Any] = {"members": 3, "hidden": 16, "learning_rate": 3e-3, "minibatch": 32, "l2": 1e-4}
     config = RewardConfig(**{**plain, **numbers})
-    ensemble = RewardEnsemble(OBSERVED + ACTED, config, torch.Generator().manual_seed(seed))
+    ensemble = RewardEnsemble((config.observed or OBSERVED) + ACTED, config, torch.Generator().manual_seed(seed))
     return RewardFit(ensemble, config, np.random.default_rng(seed), torch.device("cpu"))
 
 
