@@ -215,9 +215,8 @@ def hand_over(command: list[str]) -> int:
 
 
 def pytest_command(args: list[str], screen: bool) -> list[str]:
-    """All tests in two processes, which two cores are enough for; what is asked for by ARGS in one."""
     virtual = [] if screen else ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24"]
-    return [*virtual, str(PYTHON), "-m", "pytest", *(args or ("-n", "2", "--dist", "loadgroup"))]
+    return [*virtual, str(PYTHON), "-m", "pytest", *args]
 
 
 def run_tests(args: list[str], checks: tuple[str, ...] = CHECKS) -> int:

@@ -281,7 +281,3 @@ def test_the_exit_code_tells_of_failed_checks_and_tests(
 def test_tests_without_a_screen_get_a_virtual_one(run: ModuleType) -> None:
     assert run.pytest_command(["-x"], screen=False)[:2] == ["xvfb-run", "-a"]
     assert run.pytest_command(["-x"], screen=True)[1:] == ["-m", "pytest", "-x"]
-
-
-def test_all_tests_are_shared_by_two_processes(run: ModuleType) -> None:
-    assert run.pytest_command([], screen=True)[1:] == ["-m", "pytest", "-n", "2", "--dist", "loadgroup"]
