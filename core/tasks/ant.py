@@ -62,8 +62,8 @@ ANT = RobotTask(
     # Noise as strong as its motors throws it on its back, where there is little to learn; and smaller batches let the
     # policy move more often. It has most weights to move, so a pass takes longest.
     # The predictors don't see the contact forces, as little as a person does: of most bodies they are zero nearly
-    # always, and a rare one would count for a hundred deviations. A gait once begun is seldom left, so that the reward
-    # has to be right early, hence the early answers and the larger steps of its fit.
+    # always, and a rare one would count for a hundred deviations. A gait once begun seems seldom left, so that the
+    # reward has to be right early, hence the early answers and the larger steps of its fit (RESULTS.md).
     presets={
         **taught_in(2_500_000),
         "policy.initial_std": 0.15,
