@@ -114,15 +114,20 @@ def _require_libraries(packages: Mapping[str, str]) -> None:
 
 
 def _lets_in(display: str) -> bool:
-    """Whether the X server there takes this process as a client: one that listens may still refuse a stranger."""
+    """Whether the X server there takes this process as a client: one that listens may still refuse a stranger.
+
+    A client that is taken stays until the process ends: at its last client's leaving a server starts anew, and one
+    that has no other client, as a virtual screen has none, then lost Qt on its way in.
+    """
     xcb = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
     xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
     with _silenced():
         connection = xcb.xcb_connect(os.fsencode(display), None)
-    taken = bool(xcb.xcb_connection_has_error(connection) == 0)
+    if xcb.xcb_connection_has_error(connection) == 0:
+        return True
     xcb.xcb_disconnect(connection)
-    return taken
+    return False
 
 
 @contextlib.contextmanager

@@ -93,6 +93,13 @@ def test_qt_opens_what_was_found_to_answer(environ: dict[str, str]) -> None:
     assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr
 
 
+@needs_server
+def test_a_server_that_ends_with_its_last_client_is_held_until_qt_is_there() -> None:
+    with x_server("640x480", "-ac", "-terminate") as shown:
+        done = run_python("-c", _OPENED, DISPLAY=shown)
+    assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr
+
+
 def test_a_wayland_socket_with_somebody_there_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(display, "_WAYLAND", {})
     with socket.socket(socket.AF_UNIX) as server:
