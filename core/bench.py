@@ -28,7 +28,7 @@ from core.envs.mujoco import MujocoBatch
 from core.headless import HeadlessRun
 from core.jobs.acting import Actor
 from core.jobs.helper import Helper, gathering, worth_a_helper
-from core.records import Choice, Float32, Observations, Preference, Query, Segment
+from core.records import Choice, Float32, Float64, Observations, Preference, Query, Segment
 from core.reward.ensemble import RewardEnsemble
 from core.reward.fit import RewardFit
 from core.rollout import Act, Collected, Crew, collect
@@ -53,7 +53,9 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     config = replaced(Config(task=task.name), **task.presets)
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     parallel.allow(os.cpu_count() or 1)
-    raw, collecting, *others = _rates(_compared(config, task))
+    turns = _rates(_compared(config, task))
+    raw, collecting, *others = np.median(turns, axis=0).tolist()
+    of_raw = float(np.median(turns[:, 1] / turns[:, 0]))  # of neighbours in time, as a machine's speed changes
     acting = {"acting_steps_per_second": round(others[0])} if others else {}
     teaching = _teaching(config)
     frames = {"teaching_frames_per_second": round(FRAME_SKIP * teaching)} if isinstance(task, AtariTask) else {}
@@ -63,7 +65,7 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
         "raw_steps_per_second": round(raw),
         "collecting_steps_per_second": round(collecting),
         "teaching_steps_per_second": round(teaching),
-        "collecting_of_raw": round(collecting / raw, 3),
+        "collecting_of_raw": round(of_raw, 3),
         "teaching_of_raw": round(teaching / raw, 3),
         **acting,
         **frames,
@@ -80,22 +82,26 @@ class _Work:
     close: Callable[[], object] = lambda: None
 
 
-def _rates(works: list[_Work]) -> list[float]:
-    """Steps/s of each, by turns; then they are closed."""
-    taken, spent = np.zeros((2, len(works)))
+def _rates(works: list[_Work]) -> Float64:
+    """(turns, works) steps/s; then they are closed."""
+    rates = np.zeros((_TURNS, len(works)))
     with ExitStack() as stack:
         for work in works:
             stack.callback(work.close)
         for work in works:
             work.act()
-        for _ in range(_TURNS):
-            for index, work in enumerate(works):
-                started = time.perf_counter()
-                while time.perf_counter() - started < _SECONDS:
-                    work.act()
-                    taken[index] += work.steps
-                spent[index] += time.perf_counter() - started
-    return (taken / spent).tolist()
+        for turn in rates:
+            turn[:] = [_rate(work) for work in works]
+    return rates
+
+
+def _rate(work: _Work) -> float:
+    """Of one turn."""
+    started, taken = time.perf_counter(), 0
+    while (spent := time.perf_counter() - started) < _SECONDS:
+        work.act()
+        taken += work.steps
+    return taken / spent
 
 
 def _compared(config: Config, task: Task) -> list[_Work]:

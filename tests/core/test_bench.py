@@ -36,6 +36,7 @@ def test_what_is_compared_takes_turns_and_each_rate_is_of_its_own_steps(monkeypa
     closed: list[str] = []
     quick = _Work(3, lambda: work("quick", 0.5), lambda: closed.append("quick"))
     slow = _Work(8, lambda: work("slow", 2.0), lambda: closed.append("slow"))
-    assert _rates([quick, slow]) == [6.0, 4.0] and closed == ["slow", "quick"]
+    rates = _rates([quick, slow])
+    assert len(rates) > 10 and (rates == [6.0, 4.0]).all() and closed == ["slow", "quick"]
     turns = [name for name, before in zip(order, ["", *order], strict=False) if name != before]
     assert len(turns) > 20 and set(turns[::2]) == {"quick"} and set(turns[1::2]) == {"slow"}
