@@ -53,11 +53,11 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     config = replaced(Config(task=task.name), **task.presets)
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     parallel.allow(os.cpu_count() or 1)
-    turns = _rates(_compared(config, task))
+    before, teaching, after = _rates(_compared(config, task)), _teaching(config), _rates(_compared(config, task))
+    turns = np.concatenate([before, after])  # a machine's speed changes by the minute, too
     raw, collecting, *others = np.median(turns, axis=0).tolist()
-    of_raw = float(np.median(turns[:, 1] / turns[:, 0]))  # of neighbours in time, as a machine's speed changes
+    of_raw = float(np.median(turns[:, 1] / turns[:, 0]))
     acting = {"acting_steps_per_second": round(others[0])} if others else {}
-    teaching = _teaching(config)
     frames = {"teaching_frames_per_second": round(FRAME_SKIP * teaching)} if isinstance(task, AtariTask) else {}
     return {
         "task": task.name,
