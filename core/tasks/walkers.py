@@ -59,7 +59,7 @@ HOPPER = RobotTask(
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
     # Its physics are quick: with the passes and fits of the others most of the time would be theirs.
-    presets={**taught_in(2_000_000), "policy.epochs": 6, "reward.pace": 25},
+    presets={**taught_in(2_000_000), "policy.epochs": 6, "reward.pace": 35},
 )
 
 WALKER = RobotTask(
