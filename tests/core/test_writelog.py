@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import struct
@@ -152,6 +153,19 @@ def test_a_store_that_is_gone_is_missed_before_there_is_any_checkpoint(killed: P
     writelog.beside(killed).unlink()
     with pytest.raises(UserError, match="is gone"):
         require_answers(killed.parent)
+
+
+@pytest.mark.parametrize("frames", [1, 63, 64, 65, 1_000, 100_003])
+def test_what_follows_a_hole_is_found_and_a_hole_alone_is_no_damage(killed: Path, frames: int) -> None:
+    log = writelog.beside(killed)
+    content, at = log.read_bytes(), commits(log)[1]
+    log.write_bytes(content[:at])
+    with open(log, "r+b") as file:
+        file.truncate(at + frames * _FRAME)
+        assert not writelog.is_spoiled(killed)
+        file.seek(0, os.SEEK_END)
+        file.write(content[at:])
+    assert writelog.extent(killed) == writelog.Extent(content[:32], at, True)
 
 
 def test_a_torn_end_is_no_damage(killed: Path) -> None:
