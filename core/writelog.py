@@ -14,7 +14,6 @@ import os
 import shutil
 import struct
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -35,8 +34,6 @@ _WORDS = {0x377F0682: "<u4", 0x377F0683: ">u4"}
 _PAGES = tuple(1 << n for n in range(9, 17))
 _MOST_FRAMES = 1 << 18
 """Looked at after a bad one: a file that only claims to be large must not take minutes."""
-_AT_ONCE = 64
-"""Frames that are read together."""
 
 _Sums = tuple[int, int]
 
@@ -124,37 +121,32 @@ def _goes_on(file: BinaryIO, at: int, page: int, salts: tuple[int, ...], words: 
     start, end = at, at + _MOST_FRAMES * size
     while start < end:
         file.seek(start)
-        raw = file.read(_AT_ONCE * size)
-        for number in _finishing(raw, size, salts):
-            file.seek(start + number * size)
-            last, after = _Frame.read(file, page), _Frame.read(file, page)
-            if last and after and after.salts == salts and after.follows(last.sums, words):
+        head = file.read(_FRAME.size)
+        if len(head) < _FRAME.size:
+            return False
+        _, commit, *rest = _FRAME.unpack(head)
+        start += size
+        if commit and tuple(rest[:2]) == salts:
+            file.seek(start)
+            after = _Frame.read(file, page)
+            if after and after.salts == salts and after.follows((rest[2], rest[3]), words):
                 return True
-        if len(raw) < _AT_ONCE * size:
-            break
-        start += len(raw)
-        start += (_written(file, start) - start) // size * size
+        elif not any(head):  # perhaps in a hole
+            start += (_written(file, start) - start) // size * size
     return False
 
 
 def _written(file: BinaryIO, at: int) -> int:
     """Where anything is written from `at` on, or the file's end: reading the zeros of a hole takes seconds.
 
-    `at` where the file system can't say.
+    Never before `at`, and `at` where the file system can't say.
     """
     if sys.platform == "win32":
         return at
     try:
         return file.seek(at, os.SEEK_DATA)
     except OSError as error:
-        return file.seek(0, os.SEEK_END) if error.errno == errno.ENXIO else at
-
-
-def _finishing(raw: bytes, size: int, salts: tuple[int, ...]) -> Iterator[int]:
-    """Which of these frames, of `size` bytes each, say that they end a transaction of the log with these salts."""
-    frames = np.frombuffer(raw, np.uint8, len(raw) // size * size).reshape(-1, size)
-    heads = np.ascontiguousarray(frames[:, : _FRAME.size]).view(">u4")
-    yield from np.flatnonzero((heads[:, 1] != 0) & (heads[:, 2:4] == salts).all(axis=1)).tolist()
+        return max(at, file.seek(0, os.SEEK_END)) if error.errno == errno.ENXIO else at
 
 
 @dataclass(frozen=True)
