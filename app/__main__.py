@@ -7,19 +7,19 @@ def main() -> int:
     multiprocessing.freeze_support()  # first of all, or a frozen child would open a window of its own
     import sys
 
-    from app import display
-    from app.opening import parsed
+    from app import display_check
+    from app.session.factory import parsed
     from app.telling import tell
     from core.errors import UserError
-    from core.machine import WINDOW_MEMORY, require_drawing, require_memory
+    from core.system.resources import WINDOW_MEMORY, require_drawing, require_memory
 
     try:
         arguments = sys.argv[1:]
         parsed(arguments)  # before Qt: bad input is told even where there is no display
-        display.require()
+        display_check.require()
         require_drawing()
         require_memory(WINDOW_MEMORY)
-        from app.program import run
+        from app.application import run
 
         return run(arguments)
     except UserError as error:

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from app.widgets.crash_dialog import CrashDialog
+from app.crash_dialog import CrashDialog
 from core.errors import summary
 
 _LINES = 300

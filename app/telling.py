@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from app import display
+from app import display_check
 from core.errors import UserError
 
 FROM_MENU = "SOMERSAULT_FROM_MENU"
@@ -26,7 +26,7 @@ def tell(error: UserError) -> None:
 
 def _can_draw() -> bool:
     try:
-        display.require()
+        display_check.require()
     except UserError:
         return False
     return True

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from core.ablations import ABLATIONS
 from core.config import OracleConfig
-from core.policy.presets import PRESETS
+from core.presets import PRESETS
 from core.programs import COMMAND_LINE
 from core.version import VERSION
 
@@ -23,8 +23,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main() -> int:
     args = _parser().parse_args()
-    from core.cli import run_command  # after parsing: --help must not wait for torch
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
+    from core.headless.commands import run_command  # after parsing: --help must not wait for torch
 
     goes_on = "the same command goes on" if args.command == "reproduce" else "go on with --resume"
     try:

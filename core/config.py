@@ -120,7 +120,7 @@ class QueryConfig(_Checked):
 class OracleConfig(_Checked):
     """How the oracle departs from the paper's, which never errs: the teachers of B-Pref (Lee et al. 2021).
 
-    skip and equal are shares of what the policy now does, as there; core.oracle says of what exactly.
+    skip and equal are shares of what the policy now does, as there; core.preferences.oracle says of what exactly.
     """
 
     mistakes: float = number(0.0, "chance that the oracle prefers the other segment", "", 0, 1)
@@ -132,7 +132,7 @@ class OracleConfig(_Checked):
 
 @dataclass(frozen=True)
 class PolicyConfig(_Checked):
-    """Improving the policy. These are for PPO, the interactive default; core.policy.presets has those of the others."""
+    """Improving the policy. These are for PPO, the interactive default; core.presets has those of the others."""
 
     algorithm: str = choice("ppo", "policy optimiser", ("ppo", "trpo", "a2c"), "2.2.1")
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 2048)

@@ -1,7 +1,7 @@
 """What jobs yield and receive: small frozen facts in the past tense.
 
 A job is an object with `run()`, a generator that yields these, and `receive(event)`, which takes them. It knows no
-thread, process, widget, or file of another stage. core.session says which job hears of which event.
+thread, process, widget, or file of another stage. core.session.session says which job hears of which event.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import Lack
-from core.records import Float32, Frames, Observations, Preference, Query, Segment
+from core.types import Float32, Frames, Observations, Preference, Query, Segment
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -41,7 +41,7 @@ class JobState:
 class JobSpec:
     """What a child needs to build its job.
 
-    name: one of core.session.JOBS, 'clips', 'previews', 'film' or 'play'; config: Config.to_dict()
+    name: one of core.session.session.JOBS, 'clips', 'previews', 'film' or 'play'; config: Config.to_dict()
     """
 
     name: str

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from core.records import Float64
+from core.types import Float64
 
 CAPACITY = 4096
 """Points that one series keeps."""

@@ -13,17 +13,17 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app import assets
-from app.controller import Controller
-from app.keys import Command, KeyMap, Meaning, symbol
-from app.labelling import HUMAN, ORACLE
-from app.live import Demonstration
-from app.waiting import explanation
-from app.widgets.key_tile import KeyTile
-from app.widgets.pair_stack import PairStack
-from app.widgets.policy_player import PolicyPlayer
-from core.records import Choice, Preference
-from core.words import figure, lasting
+from app.keys.commands import Command, KeyMap, Meaning, symbol
+from app.labelling.labelling import HUMAN, ORACLE
+from app.live.demonstrations import Demonstration
+from app.live.policy_player import PolicyPlayer
+from app.session.controller import Controller
+from app.style import assets
+from app.windows.key_tile import KeyTile
+from app.windows.pair_page import PairStack
+from app.windows.waiting_message import explanation
+from core.formatting import figure, lasting
+from core.types import Choice, Preference
 
 _REFRESH_MS = 250
 _WORDS = {

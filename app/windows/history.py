@@ -6,20 +6,20 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.controller import Controller, State
-from app.history import Judgement
-from app.keys import Command, KeyMap
-from app.pairs import Pair
-from app.widgets.answer_filter import AnswerFilter
-from app.widgets.answer_list import AnswerList
-from app.widgets.answer_model import TROUBLE, AnswerModel
-from app.widgets.answer_pane import AnswerPane
-from app.widgets.consistency_box import ConsistencyBox
-from app.widgets.empty_state import EmptyState
-from app.widgets.labels import label
-from app.wording import CHOICES
-from core.records import Choice, Preference
-from core.rows import AnswerRow
+from app.history.consistency_box import ConsistencyBox
+from app.history.filter_bar import AnswerFilter
+from app.history.preference_detail import AnswerPane
+from app.history.preference_history import Judgement
+from app.history.preference_list import AnswerList
+from app.history.preference_model import TROUBLE, AnswerModel
+from app.history.preference_text import CHOICES
+from app.keys.commands import Command, KeyMap
+from app.labelling.pair_queue import Pair
+from app.session.controller import Controller, State
+from app.style.empty_state import EmptyState
+from app.style.labels import label
+from core.preferences.records import AnswerRow
+from core.types import Choice, Preference
 
 _SETTLE_MS = 150
 """How long an answer must stay chosen before its clips are drawn: who runs through the list wants none of them."""

@@ -17,35 +17,35 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import assets, icons
-from app.actions import Actions
-from app.bindings import keep_keys, kept_keys
-from app.controller import Controller, State
-from app.dialogs import dialog_handlers
-from app.focus import Focus
-from app.keys import TABLE, Command, KeyMap, Meaning
-from app.labelling import HUMAN, ORACLE
-from app.live import Demonstration
-from app.menus import add_menus, ask_for_file, file_handlers
-from app.milestones import Milestone
+from app.keys.actions import Actions
+from app.keys.bindings import keep_keys, kept_keys
+from app.keys.commands import TABLE, Command, KeyMap, Meaning
+from app.keys.focus import Focus
+from app.keys.key_hints import KeyHints
+from app.labelling.labelling import HUMAN, ORACLE
+from app.labelling.milestones import Milestone
+from app.live.demonstrations import Demonstration
+from app.live.film_progress import FilmBar
+from app.live.live_view import LiveView
+from app.menus.demo_commands import Shows
+from app.menus.dialogs import dialog_handlers
+from app.menus.history_commands import Review
+from app.menus.menus import add_menus, ask_for_file, file_handlers
+from app.menus.playback_commands import Playback
+from app.menus.view_commands import View
 from app.notifications import Notifier
-from app.placement import keep_place, restore_place
-from app.playback import Playback
-from app.playing import Playing, playable
-from app.review import Review
-from app.shows import Shows
-from app.view import View
-from app.waiting import explanation
-from app.widgets.banner import Banner
-from app.widgets.empty_state import EmptyState
-from app.widgets.film_bar import FilmBar
-from app.widgets.key_hints import KeyHints
-from app.widgets.labels import button, label
-from app.widgets.live_view import LiveView
-from app.widgets.pair_stack import PairStack
-from app.widgets.plots import Plots
-from app.widgets.status_strip import StatusStrip
-from core.records import Choice, Preference
+from app.plots.plot_panel import Plots
+from app.session.controller import Controller, State
+from app.style import assets, icons
+from app.style.empty_state import EmptyState
+from app.style.labels import button, label
+from app.window_state import keep_place, restore_place
+from app.windows.banner import Banner
+from app.windows.pair_page import PairStack
+from app.windows.playing import Playing, playable
+from app.windows.status_strip import StatusStrip
+from app.windows.waiting_message import explanation
+from core.types import Choice, Preference
 
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000

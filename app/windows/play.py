@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCloseEvent, QFocusEvent, QHideEvent, QIcon, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from app import assets
-from app.widgets.game_screen import GameScreen
-from app.widgets.labels import label
+from app.clips.game_screen import GameScreen
+from app.style import assets
+from app.style.labels import label
 from core.events import ControlsHeld, GameShown
 from core.tasks.atari import AtariTask
 

@@ -18,19 +18,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import assets
-from app.bindings import kept_keys
-from app.keys import Command
-from app.placement import keep_place, restore_place
-from app.previews import Preview, Previews
-from app.shelf import Shelf
-from app.widgets.card_grid import CardGrid
-from app.widgets.head import head
-from app.widgets.labels import label
-from app.widgets.new_session import NewSession
-from app.widgets.sessions_panel import SessionsPanel
+from app.keys.bindings import kept_keys
+from app.keys.commands import Command
+from app.session.library import Shelf
+from app.start_page.new_session_form import NewSession
+from app.start_page.previews import Preview, Previews
+from app.start_page.sessions_panel import SessionsPanel
+from app.start_page.task_grid import CardGrid
+from app.style import assets
+from app.style.labels import label
+from app.style.section_header import head
+from app.window_state import keep_place, restore_place
 from core.config import Config
-from core.session import Session
+from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.tasks.gymnasium import PREFIX
 

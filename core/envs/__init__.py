@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from core.envs.base import Environment, Film
-from core.envs.halves import Halves
+from core.envs.split_env import Halves
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
 from core.tasks.gymnasium import GymTask

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from core import pictures
 from core.envs.base import Film, Step
 from core.envs.emulators import HEIGHT, WIDTH, Emulators, Rows, Shot, Views, emulators
-from core.envs.stacks import Stacks
+from core.envs.frame_stack import Stacks
 from core.errors import UserError
-from core.pictures import Pixels
-from core.records import Float32, Observations
+from core.io import image_codec
+from core.io.image_codec import Pixels
 from core.tasks.atari import GAME_STEPS, SIDE, STACK, AtariTask, Moment
+from core.types import Float32, Observations
 
 log = logging.getLogger(__name__)
 _SEEDS = 2**31 - 1
@@ -68,7 +68,7 @@ class AtariBatch:
         self._played = np.zeros((environments, GAME_STEPS), np.uint8)
         self._scores, self._returns = np.zeros((2, environments))
         self._sums = np.zeros((environments, len(task.figures)))
-        self.states = np.zeros((environments, pictures.ROW if film else 0), np.uint8)
+        self.states = np.zeros((environments, image_codec.ROW if film else 0), np.uint8)
         self.askable = np.ones(environments, np.bool_)
         self._begin()
 
@@ -224,7 +224,7 @@ class AtariBatch:
         self.askable = self._film.rows(self._time, self.count)
         self.states = np.zeros_like(self.states)
         for row in np.flatnonzero(self.askable):
-            self.states[row] = pictures.encoded(self._blanked(views.colour[row : row + 1].copy())[0])
+            self.states[row] = image_codec.encoded(self._blanked(views.colour[row : row + 1].copy())[0])
 
     def get_state(self) -> dict[str, Any]:
         """Of each game its seed and actions, and what was added up and seen of it."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.records import Float32, Observations
+from core.types import Float32, Observations
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Environment(Protocol):
 
     @property
     def states(self) -> npt.NDArray[Any]:
-        """(N, S) what a clip is drawn from (core.records.Segment.states). Replaced by each step, never changed in
+        """(N, S) what a clip is drawn from (core.types.Segment.states). Replaced by each step, never changed in
         place."""
         ...
 

@@ -17,7 +17,7 @@ from ale_py import roms
 from gymnasium.vector import AutoresetMode
 
 from core.errors import UserError
-from core.pictures import Pixels
+from core.io.image_codec import Pixels
 from core.tasks.atari import FRAME_SKIP, GAME_STEPS, NO_OPS, SIDE, AtariTask
 
 Rows = npt.NDArray[np.int64]
@@ -91,7 +91,7 @@ def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0, apa
         return VectorEmulators(task.game, count, lanes, in_colour)
     if lanes == 1 and not apart:
         return InterfaceEmulators(path, count, in_colour)
-    from core.envs.divided import DividedEmulators  # which needs what follows
+    from core.envs.emulator_processes import DividedEmulators  # which needs what follows
 
     return DividedEmulators(path, count, min(lanes, _MOST_PROCESSES // 2 if apart else _MOST_PROCESSES), in_colour)
 
@@ -184,7 +184,7 @@ def _restart(games: ale_py.AtariVectorEnv, rows: Rows, seeds: Rows | None) -> An
 
 class InterfaceEmulators:
     """One after the other, for the console's memory, which the vector environment doesn't give. They use one core;
-    core.envs.divided has them use all.
+    core.envs.emulator_processes has them use all.
 
     One that fails is replaced, and the others go on.
     """

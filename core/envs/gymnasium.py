@@ -24,12 +24,12 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from core import pictures
+from core.envs.action_replay import Tapes
 from core.envs.base import Film, Step
-from core.envs.tapes import Tapes
 from core.errors import UserError
-from core.records import Float32
+from core.io import image_codec
 from core.tasks.gymnasium import GymTask
+from core.types import Float32
 
 log = logging.getLogger(__name__)
 Mask = npt.NDArray[np.bool_]
@@ -81,7 +81,7 @@ class GymBatch:
         self._first = self._ages > 0
         self._resting = np.zeros(self.count, np.int64)
         self._attempts, self._returns = np.ones(self.count), np.zeros(self.count)
-        self.states = np.zeros((self.count, pictures.ROW if self._film else 0), np.uint8)
+        self.states = np.zeros((self.count, image_codec.ROW if self._film else 0), np.uint8)
         self.askable = np.ones(self.count, np.bool_)
         self._take_pictures(np.ones(self.count, np.bool_))
 
@@ -174,7 +174,7 @@ class GymBatch:
                 frame = self._envs.envs[row].render()
             if not isinstance(frame, np.ndarray) or frame.ndim != 3:
                 raise UserError(f"{self.task.name} draws no pictures (rgb_array) to make clips of.")
-            self.states[row] = pictures.encoded(frame)
+            self.states[row] = image_codec.encoded(frame)
 
     def _finish(self, index: int) -> tuple[float, dict[str, float]]:
         total = float(self._returns[index])

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.base import Step
-from core.envs.models import contacts_sensed, load_model
-from core.envs.stepping import FULL, ContactStepper, DataStepper, RolloutStepper, Stepper
-from core.records import Float32, Float64
+from core.envs.physics import FULL, ContactStepper, DataStepper, RolloutStepper, Stepper
+from core.envs.robot_models import contacts_sensed, load_model
 from core.tasks.base import Physics, RobotTask
+from core.types import Float32, Float64
 
 Mask = npt.NDArray[np.bool_]
 _SHARE = 16

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from core.config import Config
 from core.events import Job, JobSpec
-from core.jobs.fitting import checkpoint_must_fit
+from core.jobs.restore_errors import checkpoint_must_fit
 
 if TYPE_CHECKING:
-    from core.children import Link
+    from core.system.child_link import Link
 
 
 def build(spec: JobSpec, threads: int = 1, helper: Link | None = None) -> Job:
     """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here;
-    helper: to a process that helps the rollout (core.jobs.helper)."""
+    helper: to a process that helps the rollout (core.jobs.collector_process)."""
     if spec.name == "previews":  # before torch: there is nothing to learn, and the first pictures come sooner
         from core.jobs.previews import PreviewsJob
 
@@ -23,7 +23,7 @@ def build(spec: JobSpec, threads: int = 1, helper: Link | None = None) -> Job:
         from core.jobs.play import PlayJob
 
         return PlayJob(Config.from_dict(spec.config))
-    from core import parallel
+    from core.nn import threads as parallel
 
     parallel.allow(threads)
     config = Config.from_dict(spec.config)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from core.clips import renderer_for
 from core.config import Config
+from core.envs.renderer import renderer_for
 from core.errors import UserError
 from core.events import (
     ClipsRendered,
@@ -19,13 +19,13 @@ from core.events import (
     RewardPublished,
     Waited,
 )
-from core.jobs.acting import Actor
-from core.jobs.episodes import Episode, episode, predicted_reward
-from core.jobs.fitting import weights_must_fit
+from core.jobs.restore_errors import weights_must_fit
 from core.jobs.reward import untrained_ensemble
-from core.networks import CPU
+from core.nn.stacked_mlp import CPU
 from core.reward.ensemble import RewardEnsemble
-from core.reward.picture_ensemble import PictureEnsemble
+from core.reward.image_ensemble import PictureEnsemble
+from core.rollout.actor import Actor
+from core.rollout.episodes import Episode, episode, predicted_reward
 from core.seeding import generator
 from core.tasks import find
 

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from core import cards
-from core.cards import Caption, Picture
-from core.clips import Renderer, renderer_for
 from core.config import Config
 from core.envs import make
 from core.envs.base import Film
+from core.envs.renderer import Renderer, renderer_for
 from core.errors import UserError
 from core.events import Arrays, Event, FilmMade, FilmProgressed, FilmRequested, JobState, Waited
-from core.jobs.acting import Actor
-from core.jobs.fitting import weights_must_fit
-from core.rollout import run_episodes
+from core.formatting import counted, figure, lasting
+from core.io.video_writer import check_path, video_file
+from core.jobs import film_captions
+from core.jobs.film_captions import Caption, Picture
+from core.jobs.restore_errors import weights_must_fit
+from core.rollout.actor import Actor
+from core.rollout.collector import run_episodes
 from core.seeding import generator
-from core.snapshots import Moment, snapshots_of
+from core.session.policy_snapshots import Moment, snapshots_of
 from core.tasks import find
-from core.video import check_path, video_file
-from core.words import counted, figure, lasting
 
 _FPS = 30.0
 _SCENES = 8
@@ -129,19 +129,19 @@ class FilmJob:
     def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
         task, last = self._task, scenes[-1]
         curve = [scene.figure for scene in scenes]
-        yield from _held(cards.title_card(height, task.title, task.instruction, _taught(last.moment)))
+        yield from _held(film_captions.title_card(height, task.title, task.instruction, _taught(last.moment)))
         for at, scene in enumerate(scenes):
             steps = self._steps(_LAST_SECONDS if scene is last else _SCENE_SECONDS)
             for clip in renderer.pictures(scene.states[:steps], height, _FPS):
-                yield cards.learning(clip, task.title, scene.caption, curve, at)
+                yield film_captions.learning(clip, task.title, scene.caption, curve, at)
         facts = f"{task.title} · {last.moment.env_steps:,} steps of simulation · Somersault"
-        yield from _held(cards.end_card(height, scenes[0].caption, last.caption, facts, curve))
+        yield from _held(film_captions.end_card(height, scenes[0].caption, last.caption, facts, curve))
 
     def _pair(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
         steps, side = self._steps(_LAST_SECONDS), height * 8 // 9
         clips = [renderer.pictures(scene.states[:steps], side, _FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
-            yield cards.side_by_side((before, after), [scene.caption for scene in scenes])
+            yield film_captions.side_by_side((before, after), [scene.caption for scene in scenes])
 
     def get_state(self) -> JobState:
         return JobState({}, {})

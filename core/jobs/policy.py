@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
-from core.disk import whole
 from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
-from core.jobs.acting import sizes, untrained_policy
-from core.policy.base import UpdateReport
-from core.policy.factory import policy_optimiser
+from core.io.files import whole
+from core.jobs.policy_factory import policy_optimiser
+from core.policy.on_policy import UpdateReport
+from core.rollout.actor import sizes, untrained_policy
 from core.seeding import generator, restored, saved
 from core.tasks import find
 

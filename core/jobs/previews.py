@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.clips import renderer_for
 from core.envs import make
 from core.envs.base import Environment, Film
+from core.envs.renderer import renderer_for
 from core.errors import UserError, summary
 from core.events import Event, JobState, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
-from core.records import Float32, Frames
 from core.seeding import generator
 from core.tasks import find
 from core.tasks.base import RobotTask
+from core.types import Float32, Frames
 
 SECONDS, FPS, SIZE = 2.0, 12.0, 320
 _BEFORE = 5

@@ -10,8 +10,6 @@ import numpy as np
 import torch
 
 from core.config import Config
-from core.devices import device_for
-from core.disk import whole
 from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersJudged,
@@ -28,12 +26,14 @@ from core.events import (
     RewardPublished,
     Waited,
 )
-from core.jobs.acting import sizes
-from core.jobs.fitting import checkpoint_must_fit
-from core.queries import first_labels
+from core.io.files import whole
+from core.jobs.restore_errors import checkpoint_must_fit
+from core.nn.device import device_for
+from core.preferences.queries import first_labels
 from core.reward.ensemble import RewardEnsemble
-from core.reward.fit import FitReport, RewardFit
-from core.reward.picture_ensemble import PictureEnsemble
+from core.reward.image_ensemble import PictureEnsemble
+from core.reward.trainer import FitReport, RewardFit
+from core.rollout.actor import sizes
 from core.seeding import generator, restored, saved, seed_for
 from core.tasks import find
 
@@ -63,7 +63,7 @@ class RewardJob:
         self._epochs_left, self._answers_passed = 0, 0.0
         """Of the round, and how many answers its epochs have passed that are not yet made up for by a batch."""
         self.turn_over = False
-        """Whether others may have theirs, where jobs take turns (core.lockstep)."""
+        """Whether others may have theirs, where jobs take turns (core.headless.lockstep)."""
         self._batch = config.rollout.environments * config.rollout.steps
         self._version = self._fitted_for = 0
         self._awaiting_answers: JobState | None = None

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.children import Link
 from core.config import Config
 from core.errors import NotFiniteError
 from core.events import (
@@ -28,22 +27,23 @@ from core.events import (
     RolloutReported,
     Waited,
 )
-from core.jobs.acting import Actor, acting_device
-from core.jobs.episodes import Episode, episode, predicted_reward
-from core.jobs.helper import gathering
+from core.jobs.collector_process import gathering
 from core.jobs.reward import untrained_ensemble
 from core.jobs.rollout_state import pack, unpack
-from core.novelty import novelty
-from core.oracle import pool_returns
-from core.queries import QuerySelector, predictions, scheduled
-from core.records import Float32, Query
+from core.preferences.oracle import pool_returns
+from core.preferences.queries import QuerySelector, predictions, scheduled
 from core.reward.ensemble import RewardEnsemble, normalised, spread
-from core.reward.picture_ensemble import PictureEnsemble
-from core.reward.recent import Recent
-from core.rollout import Collected
+from core.reward.image_ensemble import PictureEnsemble
+from core.reward.normalization import Recent
+from core.rollout.actor import Actor, acting_device
+from core.rollout.collector import Collected
+from core.rollout.episodes import Episode, episode, predicted_reward
+from core.rollout.exploration import novelty
+from core.rollout.segments import SegmentPool
 from core.seeding import generator
-from core.segments import SegmentPool
+from core.system.child_link import Link
 from core.tasks import find
+from core.types import Float32, Query
 
 log = logging.getLogger(__name__)
 _EPISODES = 100
@@ -57,7 +57,7 @@ class RolloutJob:
     """Collects a batch whenever the policy is near enough (config.policy.lag), and keeps the labeller supplied."""
 
     def __init__(self, config: Config, helper: Link | None = None) -> None:
-        """helper: a process of core.jobs.helper.Helper, that does half of the collecting."""
+        """helper: a process of core.jobs.collector_process.Helper, that does half of the collecting."""
         self.config = config
         self.task = find(config.task)
         self.query_rng = generator(config.seed, "queries")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.disk import whole
 from core.events import JobState
-from core.packing import LOOSE, from_arrays, state_size, to_arrays
-from core.records import Segment
+from core.io.files import whole
+from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.seeding import restored, saved
-from core.session import REWARD
+from core.session.session import REWARD
+from core.types import Segment
 
 if TYPE_CHECKING:
     from core.jobs.rollout import RolloutJob

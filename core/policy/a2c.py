@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import torch
 
-from core.optimisers import RMSprop
-from core.policy.base import OnPolicyOptimiser, Prepared, UpdateReport
+from core.nn.optimizers import RMSprop
+from core.policy.on_policy import OnPolicyOptimiser, Prepared, UpdateReport
 
 
 class A2C(OnPolicyOptimiser):

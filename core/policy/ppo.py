@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from core.actor_critic import Parameters
-from core.parallel import Both, two_lanes
-from core.policy.base import OnPolicyOptimiser, Prepared, UpdateReport
+from core.nn.threads import Both, two_lanes
+from core.policy.actor_critic import Parameters
+from core.policy.on_policy import OnPolicyOptimiser, Prepared, UpdateReport
 
 _MOST_WEIGHT = 2.0
 """Of a step that an earlier policy took: a rare one is not to outweigh a batch."""

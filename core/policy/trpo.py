@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from core.actor_critic import ActorCritic
 from core.errors import NotFiniteError
-from core.policy.base import OnPolicyOptimiser, Prepared, UpdateReport
+from core.policy.actor_critic import ActorCritic
+from core.policy.on_policy import OnPolicyOptimiser, Prepared, UpdateReport
 
 _SHORTER = 0.8
 """Each length that the line search tries is this times the one before; halving would throw away half a good step."""

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.events import Arrays
-from core.networks import CPU, StackedMLP
-from core.records import Float32, Segment
+from core.nn.stacked_mlp import CPU, StackedMLP
+from core.types import Float32, Segment
 
 
 def standardised(raw: Float32) -> Float32:

@@ -8,9 +8,9 @@ from core.tasks.atari import GAMES
 from core.tasks.base import Task
 from core.tasks.gymnasium import PREFIX, gym_task
 from core.tasks.half_cheetah import HALF_CHEETAH
+from core.tasks.half_cheetah_one_leg import HALF_CHEETAH_ONE_LEG
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
-from core.tasks.one_leg import HALF_CHEETAH_ONE_LEG
-from core.tasks.pendulums import DOUBLE_PENDULUM, PENDULUM
+from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
 from core.tasks.reacher import REACHER
 from core.tasks.swimmer import SWIMMER
 from core.tasks.walkers import HOPPER, WALKER

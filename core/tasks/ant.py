@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.records import Float64
 from core.tasks.base import Camera, Physics, RobotTask, averages, forward, taught_in
+from core.types import Float64
 
 _MOVED = 27
 """Numbers of an observation before the contact forces."""

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.records import Float64
 from core.tasks.base import Task
+from core.types import Float64
 
 FRAME_SKIP = 4
 FRAMES_A_SECOND = 60

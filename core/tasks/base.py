@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from core.records import Float32, Float64
+from core.types import Float32, Float64
 
 _LABELS = 700
 _HALF_LIFE = 0.2

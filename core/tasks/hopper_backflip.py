@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from core.records import Float64
 from core.tasks.base import Camera, Physics, RobotTask
+from core.types import Float64
 
 _ANGLE = 2
 """Index of the torso's angle among the positions; backward is negative."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.records import Float64
 from core.tasks.base import Camera, Physics, RobotTask, averages, taught_in
+from core.types import Float64
 
 _INNER, _OUTER = 0.1, 0.11
 """Metres from joint to joint, and from there to the fingertip."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.records import Float64
 from core.tasks.base import Camera, RobotTask, averages, forward, taught_in
+from core.types import Float64
 
 
 def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:

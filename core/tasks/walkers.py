@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.records import Float64
 from core.tasks.base import Camera, Physics, RobotTask, averages, forward, taught_in
 from core.tasks.hopper_backflip import standard_observation
+from core.types import Float64
 
 _HEIGHT = 1
 """Index of the torso's height among the positions of both robots."""

@@ -16,9 +16,9 @@ from PySide6.QtCore import QCoreApplication, QEvent, QSettings
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app import theme
+from app.style import theme
 from core.config import Config, replaced
-from core.session import Session
+from core.session.session import Session
 from tests.app.fakes import Face
 from tests.app.history_page import Given, kept
 from tests.app.start_page import Page

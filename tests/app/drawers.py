@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from core.events import Event, PreviewDrawn, PreviewRefused, PreviewRequested
-from core.processes import JobSpec
-from core.records import Frames
+from core.system.child_process import JobSpec
+from core.types import Frames
 from tests.app.fakes import FakeProcess
 
 

@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.controller import Controller, State
+from app.session.controller import Controller, State
 from app.windows.main import MainWindow
 from core.events import (
     AnswersReplayed,
@@ -24,9 +24,9 @@ from core.events import (
     StateRequested,
     StateSaved,
 )
-from core.processes import JobDiedError, JobSpec
-from core.records import Frames, Preference, Query, Segment
-from core.session import Session
+from core.session.session import Session
+from core.system.child_process import JobDiedError, JobSpec
+from core.types import Frames, Preference, Query, Segment
 
 _ids = itertools.count(1)
 
@@ -59,7 +59,7 @@ def make_frames(size: int = 24, count: int = 8) -> Frames:
 
 
 class FakeProcess:
-    """Stands in for core.processes.JobProcess."""
+    """Stands in for core.system.child_process.JobProcess."""
 
     def __init__(self, spec: JobSpec) -> None:
         self.spec = spec

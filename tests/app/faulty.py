@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from core.errors import UserError
-from core.processes import JobSpec
+from core.system.child_process import JobSpec
 from tests.app.fakes import Face, FakeProcess
 
 Error = tuple[type[Exception], tuple[Any, ...]]

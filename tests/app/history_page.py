@@ -9,10 +9,10 @@ from contextlib import closing
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.widgets.answer_model import ROW
+from app.history.preference_model import ROW
 from app.windows.history import HistoryPage
-from core.preferences import Kept
-from core.records import Choice, Preference
+from core.preferences.store import Kept
+from core.types import Choice, Preference
 from tests.app.fakes import Face, make_query
 
 Given = list[tuple[Choice, str]]

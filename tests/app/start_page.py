@@ -13,14 +13,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.previews import Previews
-from app.shelf import Shelf
-from app.widgets.session_list import SessionList
+from app.session.library import Shelf
+from app.start_page.previews import Previews
+from app.start_page.session_list import SessionList
 from app.windows.start import StartWindow
-from core import summary
 from core.config import Config
-from core.session import Session
-from core.summary import Summary
+from core.session import summary
+from core.session.session import Session
+from core.session.summary import Summary
 from core.tasks import CATALOGUE, find
 from tests.app.clipping import clipped
 from tests.app.drawers import Drawers

@@ -11,8 +11,8 @@ import numpy as np
 from PySide6.QtGui import QAction, QImage
 from PySide6.QtWidgets import QWidget
 
-from app.keys import Command
-from app.widgets.plot import Plot
+from app.keys.commands import Command
+from app.plots.plot import Plot
 from core.events import DemonstrationRecorded, RewardFitted, RolloutReported
 from tests.app.fakes import Face, make_segment
 

@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from app import crash
 from app.crash import CrashReporter
-from app.widgets.crash_dialog import CrashDialog
+from app.crash_dialog import CrashDialog
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,7 +84,7 @@ def test_a_thread_of_qt_is_heard_too(reporter: CrashReporter, qtbot: QtBot) -> N
 
 
 def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, picture: Any) -> None:
-    logging.getLogger("app.controller").info("running, 12 answers")
+    logging.getLogger("app.session.controller").info("running, 12 answers")
     dialog = crashed(reporter, qtbot)
     assert not dialog.log.isVisible()
     dialog.show_log.click()

@@ -20,18 +20,18 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from core.actor_critic import ActorCritic
+from core.api import fitted_ensemble, learned
 from core.config import Config
 from core.envs import make
-from core.jobs.acting import Actor, untrained_policy
-from core.networks import CPU
-from core.policy.advantages import advantages
-from core.records import Float32
+from core.nn.stacked_mlp import CPU
+from core.policy.actor_critic import ActorCritic
+from core.policy.gae import advantages
 from core.reward.ensemble import normalised
-from core.rollout import Collected, Crew, collect
+from core.rollout.actor import Actor, untrained_policy
+from core.rollout.collector import Collected, Crew, collect
 from core.seeding import generator
 from core.tasks import find
-from core.taught import fitted_ensemble, learned
+from core.types import Float32
 
 _ROBOTS, _PASSES, _STEPS, _MINIBATCH = 192, 4, 150, 1024
 

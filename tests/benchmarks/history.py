@@ -27,9 +27,9 @@ from PySide6.QtWidgets import QApplication
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config, replaced
-from core.preferences import Kept
-from core.records import Choice, Preference, Query
-from core.session import Session
+from core.preferences.store import Kept
+from core.session.session import Session
+from core.types import Choice, Preference, Query
 
 _DISTINCT = 64
 """Segments that are really different; each is kept as often as it takes."""
@@ -45,9 +45,9 @@ def make_session(folder: Path, answers: int) -> None:
     import numpy as np
 
     from core.envs import make
-    from core.rollout import Crew, collect
+    from core.rollout.collector import Crew, collect
+    from core.rollout.segments import SegmentCutter
     from core.seeding import generator
-    from core.segments import SegmentCutter
     from core.tasks import find
 
     config = replaced(Config(), teacher="human", labels=2 * answers, steps=10**12)
@@ -101,11 +101,11 @@ def megabytes() -> float:
 
 
 def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object]:
-    from app import theme
-    from app.controller import Controller
+    from app.session.controller import Controller
+    from app.style import theme
     from app.windows.history import HistoryPage
     from app.windows.main import MainWindow
-    from core.processes import JobProcess
+    from core.system.child_process import JobProcess
 
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)

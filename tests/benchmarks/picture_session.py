@@ -23,17 +23,17 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from core import oracle
 from core.config import Config, replaced
 from core.envs import make
 from core.envs.base import Film
-from core.headless import HeadlessRun
-from core.packing import from_arrays, to_arrays
-from core.preferences import Kept
-from core.records import Preference, Query, Segment
-from core.segments import SegmentCutter
-from core.session import Session
+from core.headless.run import HeadlessRun
+from core.io.segment_codec import from_arrays, to_arrays
+from core.preferences import oracle
+from core.preferences.store import Kept
+from core.rollout.segments import SegmentCutter
+from core.session.session import Session
 from core.tasks import find
+from core.types import Preference, Query, Segment
 
 _AT_ONCE, _CLIPS = 16, 1000
 

@@ -22,16 +22,16 @@ from PySide6.QtWidgets import QApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from app import theme
-from app.controller import Controller
-from app.pairs import Pair
-from app.widgets.clip_player import ClipPlayer
+from app.clips.clip_player import ClipPlayer
+from app.labelling.pair_queue import Pair
+from app.session.controller import Controller
+from app.style import theme
 from app.windows.main import MainWindow
-from core import oracle
 from core.config import Config, replaced
-from core.processes import JobProcess
-from core.records import Choice
-from core.session import Session
+from core.preferences import oracle
+from core.session.session import Session
+from core.system.child_process import JobProcess
+from core.types import Choice
 
 _NOMINAL = 1000 / 30
 _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}

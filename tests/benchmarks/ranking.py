@@ -22,16 +22,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from core import parallel
-from core.activations import ACTIVATIONS
 from core.config import Config
 from core.jobs.reward import untrained_ensemble
-from core.networks import CPU
-from core.records import Choice, Preference
+from core.nn import threads
+from core.nn.activations import ACTIVATIONS
+from core.nn.stacked_mlp import CPU
 from core.reward.ensemble import RewardEnsemble, normalised
-from core.reward.fit import RewardFit
+from core.reward.trainer import RewardFit
 from core.seeding import generator
-from core.session import Session
+from core.session.session import Session
+from core.types import Choice, Preference
 
 _FIRST, _LATER = 100, 12
 """Epochs of the first fit, and of each later one."""
@@ -42,7 +42,7 @@ _FITS = 21
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sessions", nargs="+", type=Path)
-    parallel.allow(1)
+    threads.allow(1)
     for folder in parser.parse_args().sessions:
         session = Session.open(folder)
         config = session.config

@@ -22,13 +22,13 @@ from PySide6.QtWidgets import QApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from app import theme
-from app.controller import Controller, State
-from app.labelling import ORACLE
+from app.labelling.labelling import ORACLE
+from app.session.controller import Controller, State
+from app.style import theme
 from app.windows.main import MainWindow
 from core.config import Config, replaced
-from core.processes import JobProcess
-from core.session import Session
+from core.session.session import Session
+from core.system.child_process import JobProcess
 from core.tasks import find
 
 _PATIENCE_MS = 300_000

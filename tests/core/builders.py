@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.config import Config, replaced
-from core.records import Choice, Preference, Query, Segment
+from core.types import Choice, Preference, Query, Segment
 
 OBSERVED, ACTED, STATE = 12, 3, 13
 """Sizes of the Hopper's observation, action and simulator state."""

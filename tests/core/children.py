@@ -14,7 +14,7 @@ from core.events import (
     Event,
     Failed,
 )
-from core.processes import JobProcess
+from core.system.child_process import JobProcess
 
 SECONDS = 60.0
 """Far more than anything here takes; a test that waits for so long fails."""

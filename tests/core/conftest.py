@@ -9,7 +9,7 @@ import torch
 
 import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
 from core.events import JobState
-from core.processes import JobProcess, JobSpec
+from core.system.child_process import JobProcess, JobSpec
 from core.tasks import CATALOGUE
 from tests.core import picture_toys
 from tests.core.builders import tiny

@@ -1,4 +1,4 @@
-"""Jobs that raise or log, in real children: they stand in for core.processes._child and core.lockstep._child."""
+"""Jobs that raise or log, in real children: they stand in for core.system.child_process._child and core.headless.lockstep._child."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-from core import lockstep, processes
-from core.children import Link
 from core.events import Event, Job, JobSpec
+from core.headless import lockstep
+from core.system import child_process
+from core.system.child_link import Link
 
 
 class _Raising:
@@ -34,7 +35,7 @@ def child(pipe: Connection, spec: JobSpec, error: Exception) -> None:
     jobs = importlib.import_module("core.jobs")
     build = jobs.build
     vars(jobs)["build"] = lambda *wanted: _Raising(build(*wanted), error)
-    processes._child(pipe, spec)
+    child_process._child(pipe, spec)
 
 
 class _Noted:

@@ -10,11 +10,11 @@ import torch
 
 from core.config import Config, RewardConfig, replaced
 from core.envs.base import Film, Step
-from core.packing import PackedSegment, Reel, packed, packed_segment
-from core.records import Choice, Preference, Query, Segment
-from core.reward.fit import RewardFit
-from core.reward.picture_ensemble import PictureEnsemble
+from core.io.segment_codec import PackedSegment, Reel, packed, packed_segment
+from core.reward.image_ensemble import PictureEnsemble
+from core.reward.trainer import RewardFit
 from core.tasks.gymnasium import GymTask
+from core.types import Choice, Preference, Query, Segment
 from tests.core.builders import tiny
 
 SHAPE = (2, 52, 52)

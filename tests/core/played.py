@@ -14,8 +14,8 @@ from core.events import (
     Waited,
 )
 from core.jobs import build
-from core.jobs.acting import untrained_policy
-from core.processes import JobSpec
+from core.rollout.actor import untrained_policy
+from core.system.child_process import JobSpec
 from tests.core.builders import preference, tiny
 
 

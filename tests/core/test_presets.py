@@ -11,11 +11,11 @@ import pytest
 
 from core.__main__ import main
 from core.config import Config, replaced
-from core.policy.factory import OPTIMISERS
-from core.policy.presets import PRESETS, presets
-from core.queries import first_labels
-from core.reproduce import Run
-from core.session import read_config
+from core.headless.reproduce import Run
+from core.jobs.policy_factory import OPTIMISERS
+from core.preferences.queries import first_labels
+from core.presets import PRESETS, presets
+from core.session.session import read_config
 from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, find
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from core.config import RewardConfig
-from core.records import Choice, Preference, Query
 from core.reward.ensemble import RewardEnsemble, normalised
-from core.reward.fit import FitReport, RewardFit
+from core.reward.trainer import FitReport, RewardFit
+from core.types import Choice, Preference, Query
 from tests.core.builders import ACTED, OBSERVED, preference, query
 
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.actor_critic import ActorCritic, actor_critic
 from core.config import Config, replaced
 from core.events import BatchCollected
-from core.policy.base import OnPolicyOptimiser, UpdateReport
-from core.policy.factory import OPTIMISERS
+from core.jobs.policy_factory import OPTIMISERS
+from core.policy.actor_critic import ActorCritic, actor_critic
+from core.policy.on_policy import OnPolicyOptimiser, UpdateReport
 
 ALGORITHMS = tuple(OPTIMISERS)
 _SMALL = {"hidden": 16, "learning_rate": 1e-2, "epochs": 5, "minibatch": 64, "entropy_bonus": 0.0, "target_kl": 1e9}

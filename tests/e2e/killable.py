@@ -11,7 +11,7 @@ from typing import Any
 
 from core.config import Config, replaced
 from core.events import Event, PreferenceAdded
-from core.session import Session
+from core.session.session import Session
 
 _SMALL: dict[str, Any] = {
     "labels": 100_000,
@@ -35,7 +35,7 @@ def opened(folder: Path, teacher: str) -> Session:
 
 
 def headless(folder: Path) -> None:
-    import core.headless as module
+    import core.headless.run as module
 
     def listen(event: Event) -> None:
         if isinstance(event, PreferenceAdded):
@@ -50,13 +50,13 @@ def window(folder: Path) -> None:
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QApplication
 
-    import app.checkpoints
-    from app import theme
-    from app.controller import Controller
+    import app.workers.checkpointer
+    from app.session.controller import Controller
+    from app.style import theme
     from app.windows.main import MainWindow
-    from core.processes import JobProcess
+    from core.system.child_process import JobProcess
 
-    app.checkpoints._EVERY_MS = 500
+    app.workers.checkpointer._EVERY_MS = 500
     application = QApplication([])
     theme.apply(application)
     controller = Controller(opened(folder, "human"), JobProcess)

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from core import writelog
-from core.checkpoint import kept, load_newest, save_checkpoint
 from core.events import JobState
+from core.preferences import wal_check
+from core.session.checkpoint import kept, load_newest, save_checkpoint
 
 Rng = np.random.Generator
 Mutation = Callable[[Path, Rng], None]
@@ -295,7 +295,7 @@ def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) ->
         (newest, OF_CHECKPOINT),
         (store, OF_STORE),
         (copy / "config.json", OF_CONFIG),
-        (writelog.beside(store), OF_LOG),
+        (wal_check.beside(store), OF_LOG),
     ]
     path, mutations = kinds[kind]
     mutation = _pick(mutations, rng)

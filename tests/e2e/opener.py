@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from core.archive import import_session
 from core.errors import NotFiniteError, UserError
-from core.headless import HeadlessRun
-from core.session import Session
+from core.headless.run import HeadlessRun
+from core.session.archive import import_session
+from core.session.session import Session
 
 
 def opened(path: Path, train: bool) -> list[list[Any]]:

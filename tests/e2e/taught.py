@@ -16,9 +16,9 @@ from core.events import (
     PreferenceAdded,
     RewardPublished,
 )
-from core.headless import HeadlessRun, Outcome
-from core.records import Choice
-from core.session import Session
+from core.headless.run import HeadlessRun, Outcome
+from core.session.session import Session
+from core.types import Choice
 
 TASK = "hopper-backflip"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from core.session import Session
+from core.session.session import Session
 from core.version import VERSION
 from tests.e2e.bundle import ROOT, answers, environment, started, taught
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core import oracle
 from core.events import (
     BatchCollected,
     PolicyUpdated,
@@ -16,8 +15,9 @@ from core.events import (
     QueryOffered,
     RewardFitted,
 )
-from core.records import Answer, Choice
+from core.preferences import oracle
 from core.tasks import CATALOGUE, find
+from core.types import Answer, Choice
 from tests.e2e.taught import TASK, Teach, garbage, same
 
 

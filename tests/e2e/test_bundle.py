@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.session import Session
+from core.session.session import Session
 from core.version import LIBRARIES, VERSION
 from tests.e2e.bundle import (
     BUNDLE,

@@ -14,15 +14,14 @@ import numpy as np
 import pytest
 import torch
 
-from core import cards
 from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested
-from core.headless import HeadlessRun
-from core.jobs import film
-from core.jobs.acting import untrained_policy
+from core.headless.run import HeadlessRun
+from core.jobs import film, film_captions
 from core.jobs.film import FilmJob
-from core.session import Session, read_config
-from core.snapshots import Moment, Snapshots
+from core.rollout.actor import untrained_policy
+from core.session.policy_snapshots import Moment, Snapshots
+from core.session.session import Session, read_config
 from tests.core.builders import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -212,18 +211,20 @@ def test_the_command_makes_one_and_tells_what_is_wrong_in_a_sentence(taught: Pat
 
 def test_text_is_wrapped_and_shrunk_to_its_room() -> None:
     text = "Choose the clip in which the robot does more of a backflip"
-    lines = cards.wrapped(text, 30, 300)
+    lines = film_captions.wrapped(text, 30, 300)
     assert " ".join(lines) == text and len(lines) > 1
-    assert all(cards.width(line, 30) <= 300 for line in lines)
-    assert cards.width(text, cards.fitting(text, 30, 300)) <= 306
+    assert all(film_captions.width(line, 30) <= 300 for line in lines)
+    assert film_captions.width(text, film_captions.fitting(text, 30, 300)) <= 306
 
 
 @pytest.mark.parametrize(
-    "draw", [lambda c: cards.learning(np.zeros((HEIGHT, HEIGHT, 3), np.uint8), "Hopper", c, [0, 1], 1)]
+    "draw", [lambda c: film_captions.learning(np.zeros((HEIGHT, HEIGHT, 3), np.uint8), "Hopper", c, [0, 1], 1)]
 )
-def test_a_caption_changes_the_picture_in_its_own_band_alone(draw: Callable[[cards.Caption], np.ndarray]) -> None:
-    one = draw(cards.Caption("after 12 answers, 3 minutes", "0.4", "Backflips"))
-    other = draw(cards.Caption("after 90 answers, 8 minutes", "0.4", "Backflips"))
+def test_a_caption_changes_the_picture_in_its_own_band_alone(
+    draw: Callable[[film_captions.Caption], np.ndarray],
+) -> None:
+    one = draw(film_captions.Caption("after 12 answers, 3 minutes", "0.4", "Backflips"))
+    other = draw(film_captions.Caption("after 90 answers, 8 minutes", "0.4", "Backflips"))
     changed = np.argwhere((one != other).any(axis=2))
     assert len(changed) > 20
     assert changed[:, 1].min() >= HEIGHT and changed[:, 0].max() < 0.5 * HEIGHT

@@ -13,8 +13,8 @@ from core.events import (
     RewardFitted,
     RolloutReported,
 )
-from core.lockstep import ProcessPort
-from core.queries import labels_due
+from core.headless.lockstep import ProcessPort
+from core.preferences.queries import labels_due
 from tests.e2e.taught import Teach, same, tape
 
 

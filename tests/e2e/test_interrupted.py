@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from core import checkpoint
 from core.__main__ import main
 from core.errors import CutShortError, NotFiniteError
 from core.events import (
@@ -23,8 +22,9 @@ from core.events import (
     PreferenceAdded,
     RolloutReported,
 )
-from core.headless import HeadlessRun
-from core.reward.fit import FitReport, RewardFit
+from core.headless.run import HeadlessRun
+from core.reward.trainer import FitReport, RewardFit
+from core.session import checkpoint
 from tests.e2e.taught import Taught, Teach, same
 
 
@@ -99,7 +99,7 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
 
     monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
     with monkeypatch.context() as broken:
-        broken.setattr("core.policy.base.OnPolicyOptimiser.update", failing)
+        broken.setattr("core.policy.on_policy.OnPolicyOptimiser.update", failing)
         assert main() == 1
     told = capsys.readouterr().err
     assert "Traceback" not in told
@@ -126,7 +126,7 @@ def test_a_spoiled_fit_ends_the_command_and_the_session_goes_on_from_the_last_go
     teach: Teach, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     teach("s").close()
-    monkeypatch.setattr("core.headless._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("core.headless.run._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     epochs, published = RewardFit.epochs, []
 
     def spoiled(fit: RewardFit, count: int) -> Iterator[FitReport]:

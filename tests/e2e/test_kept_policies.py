@@ -8,8 +8,8 @@ from core.events import (
     BatchCollected,
     PolicyPublished,
 )
-from core.headless import evaluate, random_return
-from core.snapshots import Snapshots
+from core.headless.run import evaluate, random_return
+from core.session.policy_snapshots import Snapshots
 from core.tasks import find
 from tests.core.builders import tiny
 from tests.e2e.taught import TASK, Teach

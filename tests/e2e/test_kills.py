@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.session import Session
+from core.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 _STARTING_SECONDS, _WORKING_SECONDS = 4.0, 3.0

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core import library
-from core.archive import export_session
-from core.headless import HeadlessRun
-from core.session import Session
+from core.headless.run import HeadlessRun
+from core.session import library
+from core.session.archive import export_session
+from core.session.session import Session
 from tests.core.builders import tiny
 from tests.e2e.mutations import mutated
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
+from core.api import LearnedReward, TaskEnvironment, environment, policy
 from core.errors import UserError
-from core.headless import HeadlessRun, evaluate
-from core.interchange import export_preferences
+from core.headless.run import HeadlessRun, evaluate
 from core.reward.ensemble import normalised
 from core.seeding import generator
-from core.session import Session
-from core.taught import LearnedReward, TaskEnvironment, environment, policy
+from core.session.preference_export import export_preferences
+from core.session.session import Session
 from tests.core.builders import tiny
 
 ROOT = Path(__file__).resolve().parents[2]

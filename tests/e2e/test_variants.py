@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from core import oracle
 from core.ablations import ABLATIONS
 from core.config import Config
 from core.events import (
@@ -15,8 +14,9 @@ from core.events import (
     QueryOffered,
     RewardFitted,
 )
-from core.records import Answer, Choice, Query
+from core.preferences import oracle
 from core.tasks import CATALOGUE, find
+from core.types import Answer, Choice, Query
 from tests.e2e.taught import TASK, Teach, choices, garbage, same, stopped_and_resumed, tape
 
 SMALL: dict[str, Any] = {"labels": 12, "steps": 8 * 32 * 14, "seed": 1}
@@ -48,7 +48,7 @@ def test_every_variant_gives_the_same_for_the_same_seed_stopped_or_not(teach: Te
 
 
 def test_every_variant_is_another_run(teach: Teach) -> None:
-    """Or a switch would be without effect. (Few pairs rank differently by information: tests/core/test_queries.py.)"""
+    """Or a switch would be without effect. (Few pairs rank differently by information: tests/core/preferences/test_queries.py.)"""
     plain = teach("plain", **SMALL)
     plain.finished()
     for name, changes in VARIANTS.items():

@@ -18,13 +18,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import theme
-from app.controller import Controller
+from app.session.controller import Controller
+from app.style import theme
 from app.windows.main import MainWindow
 from core.config import Config, replaced
-from core.processes import JobProcess
-from core.records import Choice
-from core.session import Session
+from core.session.session import Session
+from core.system.child_process import JobProcess
+from core.types import Choice
 
 ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_MS = 60_000
@@ -160,7 +160,7 @@ def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:
         os.killpg(program.pid, signal.SIGINT)
         _, complaints = program.communicate(timeout=30)
     assert program.returncode == 0, complaints
-    assert "Traceback" not in complaints and "app.worker" not in complaints and "QThread" not in complaints
+    assert "Traceback" not in complaints and "app.workers.job_worker" not in complaints and "QThread" not in complaints
     assert len(family) >= 5
     _, alive = psutil.wait_procs(family, timeout=20)
     assert not alive

@@ -1,0 +1,1 @@
+"""Widgets that play pictures."""

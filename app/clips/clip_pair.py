@@ -1,0 +1,114 @@
+"""Two clips side by side, looping in step, and the flash that confirms a choice."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.clips.clip_player import ClipPlayer
+from app.clips.frame_clock import FrameClock
+from app.clips.prediction_overlay import Thoughts
+from app.labelling.pair_queue import Pair
+from app.style import theme
+from core.types import Choice
+
+_FLASH_MS = 500
+_FLASHES: dict[Choice, tuple[str, str]] = {
+    Choice.LEFT: ("✓ Left is better", ""),
+    Choice.RIGHT: ("", "✓ Right is better"),
+    Choice.TIE: ("Tie", "Tie"),
+    Choice.CANT_TELL: ("Can't tell", "Can't tell"),
+}
+
+
+class ClipPair(QWidget):
+    """What is compared.
+
+    Signals:
+        flash_ended(): the confirmation of the last choice has been on screen long enough.
+        playback_changed(): the clips play, hold still, or play at another speed.
+    """
+
+    flash_ended = Signal()
+    playback_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.left, self.right = ClipPlayer("Left clip", self), ClipPlayer("Right clip", self)
+        self.shown: Pair | None = None
+        self.flashed: Choice | None = None
+        self.clock = FrameClock(self)
+        self.clock.frame_due.connect(self._on_frame_due)
+        self._flash_end = QTimer(self, singleShot=True, interval=_FLASH_MS)
+        self._flash_end.timeout.connect(self._on_flash_end)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(16)
+        row.addWidget(self.left)
+        row.addWidget(self.right)
+        self._thoughts = Thoughts(self)
+
+    def show_pair(self, pair: Pair | None) -> None:
+        """None: nothing to compare."""
+        self.shown = pair
+        self.left.set_frames(pair.left if pair else None)
+        self.right.set_frames(pair.right if pair else None)
+        if pair:
+            self.clock.play(min(len(pair.left.pixels), len(pair.right.pixels)), pair.left.fps)
+        else:
+            self.clock.halt()
+        self.playback_changed.emit()
+
+    def flash(self, choice: Choice, predicted: tuple[float, ...] = ()) -> None:
+        """Confirms a choice over whatever is on screen, so that the next pair need not wait for it.
+
+        predicted: what each member expected of the pair that was answered, to be shown with it.
+        """
+        self.flashed = choice
+        self._thoughts.tell(predicted)
+        for player, text in zip((self.left, self.right), _FLASHES[choice], strict=True):
+            player.set_flash(theme.CHOICE_COLOURS[choice] if text else None, text)
+        self._flash_end.start()
+
+    def end_flash(self) -> None:
+        """At once: what was confirmed no longer holds."""
+        if self.flashed is not None:
+            self._flash_end.stop()
+            self._on_flash_end()
+
+    @property
+    def told(self) -> tuple[float, ...]:
+        """What the members expected, as far as it is on screen."""
+        return self._thoughts.members if self._thoughts.isVisible() else ()
+
+    def toggle_playback(self) -> None:
+        if self.clock.playing:
+            self.clock.halt()
+        elif self.shown:
+            self.clock.resume()
+        self.playback_changed.emit()
+
+    def step(self, by: int) -> None:
+        """Both clips hold still, so many frames further."""
+        if self.shown:
+            self.clock.step(by)
+            self.playback_changed.emit()
+
+    def set_speed(self, speed: float) -> None:
+        self.clock.set_speed(speed)
+        self.playback_changed.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._thoughts.place()
+
+    def _on_frame_due(self, index: int) -> None:
+        self.left.show_frame(index)
+        self.right.show_frame(index)
+
+    def _on_flash_end(self) -> None:
+        self.flashed = None
+        self._thoughts.tell(())
+        self.left.set_flash(None)
+        self.right.set_flash(None)
+        self.flash_ended.emit()

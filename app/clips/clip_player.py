@@ -1,0 +1,125 @@
+"""One clip: draws the frame it is told to, with a border that can flash."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.style import theme
+from core.types import Frames
+
+_RADIUS, _BORDER, _FLASH = 12, 2, 7
+_PROGRESS = 4
+"""Height in pixels of the line that shows how far the loop is."""
+
+
+class ClipPlayer(QWidget):
+    """Shows frames scaled smoothly, as large as fits, in their own proportions."""
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(160, 160)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._frames: Frames | None = None
+        self._index = 0
+        self._flash: tuple[QColor, str] | None = None
+        self._corners = QPainterPath()
+        self._place = QRect()
+
+    def sizeHint(self) -> QSize:
+        return QSize(520, 520)
+
+    @property
+    def index(self) -> int:
+        """The frame on screen, from 0."""
+        return self._index
+
+    @property
+    def frames(self) -> Frames | None:
+        return self._frames
+
+    def set_frames(self, frames: Frames | None) -> None:
+        """Keeps the frames alive as long as they are drawn from: QImage only points at them."""
+        self._frames, self._index = frames, 0
+        told = "nothing to show" if frames is None else f"a loop of {len(frames.pixels) / frames.fps:.1f} seconds"
+        self.setAccessibleDescription(told)
+        self._arrange()
+        self.update()
+
+    def show_frame(self, index: int) -> None:
+        self._index = index
+        self.update(self._place)
+
+    def set_flash(self, colour: str | None, text: str = "") -> None:
+        self._flash = (QColor(colour), text) if colour else None
+        self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Where the picture goes, and the four corners that are painted over to make it round."""
+        size = QSize(1, 1)
+        if self._frames is not None:
+            height, width = self._frames.pixels.shape[1:3]
+            size = QSize(width, height)
+        size = size.scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+        self._place = QRect((self.width() - size.width()) // 2, (self.height() - size.height()) // 2, 0, 0)
+        self._place.setSize(size)
+        rounded = QPainterPath()
+        rounded.addRoundedRect(QRectF(self._place), _RADIUS, _RADIUS)
+        self._corners = QPainterPath()
+        self._corners.addRect(QRectF(self._place))
+        self._corners = self._corners.subtracted(rounded)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if not self._place.contains(event.rect()):
+            painter.fillRect(event.rect(), QColor(theme.BACKGROUND))
+        self._draw_picture(painter)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillPath(self._corners, QColor(theme.BACKGROUND))
+        self._draw_border(painter)
+        painter.end()
+
+    def _draw_picture(self, painter: QPainter) -> None:
+        if self._frames is None:
+            painter.fillRect(self._place, QColor(theme.PANEL))
+            return
+        pixels = self._frames.pixels[self._index]
+        height, width = pixels.shape[:2]
+        image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.drawImage(self._place, image)
+        done = round(self._place.width() * (self._index + 1) / len(self._frames.pixels))
+        line = QRect(self._place.left(), self._place.bottom() + 1 - _PROGRESS, done, _PROGRESS)
+        painter.fillRect(line, QColor(255, 255, 255, 110))
+
+    def _draw_border(self, painter: QPainter) -> None:
+        plain = (QColor(theme.BLUE), 2 * _BORDER) if self.hasFocus() else (QColor(theme.LINE), _BORDER)
+        colour, width = (self._flash[0], _FLASH) if self._flash else plain
+        painter.setPen(QPen(colour, width))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        inset = width / 2
+        frame = QRectF(self._place).adjusted(inset, inset, -inset, -inset)
+        painter.drawRoundedRect(frame, _RADIUS - inset, _RADIUS - inset)
+        if self._flash and self._flash[1]:
+            self._draw_text(painter, *self._flash)
+
+    def _draw_text(self, painter: QPainter, colour: QColor, text: str) -> None:
+        font = painter.font()
+        font.setPixelSize(max(15, self._place.width() // 20))
+        font.setBold(True)
+        painter.setFont(font)
+        box = painter.fontMetrics().boundingRect(text).adjusted(-16, -8, 16, 8)
+        box.moveCenter(self._place.center())
+        box.moveTop(self._place.top() + 20)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
+        painter.setPen(QColor(theme.BACKGROUND))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

@@ -1,0 +1,86 @@
+"""What the predictor expected of the pair that was just answered: shown for a moment, over whatever follows."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from app.style import theme
+
+_HEIGHT, _WIDEST, _BAR = 68, 460, 14
+_TITLE = "Of the pair you answered, the predictor expected"
+
+
+class Thoughts(QWidget):
+    """A bar that is split between left and right at the ensemble's mean, with a tick for each member."""
+
+    def __init__(self, over: QWidget) -> None:
+        super().__init__(over)
+        self._over = over
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAccessibleName("What the predictor expected")
+        self.members: tuple[float, ...] = ()
+        self.hide()
+
+    @property
+    def left(self) -> float:
+        """The mean chance that the left clip is preferred."""
+        return sum(self.members) / len(self.members)
+
+    def tell(self, members: tuple[float, ...]) -> None:
+        """members: each one's P[left preferred]; nothing is shown where there are none."""
+        self.members = members
+        if not members:
+            self.hide()
+            return
+        left, right = self._percent()
+        self.setAccessibleDescription(f"left {left}, right {right}")
+        self.place()
+        self.raise_()
+        self.show()
+        self.update()
+
+    def place(self) -> None:
+        """At the foot of what it covers, in the middle."""
+        area = self._over.rect()
+        width = min(_WIDEST, area.width())
+        self.setGeometry((area.width() - width) // 2, area.height() - _HEIGHT - 16, width, _HEIGHT)
+
+    def _percent(self) -> tuple[str, str]:
+        left = round(100 * self.left)
+        return f"{left} %", f"{100 - left} %"
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(theme.LINE))
+        painter.setBrush(QColor(theme.BACKGROUND))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, 10)
+        inner = self.rect().adjusted(16, 8, -16, -8)
+        painter.setPen(QColor(theme.MUTED))
+        painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter, _TITLE)
+        self._draw_shares(painter, inner)
+        painter.end()
+
+    def _draw_shares(self, painter: QPainter, inner: QRect) -> None:
+        left, right = self._percent()
+        foot = QRect(inner.left(), inner.bottom() - 26, inner.width(), 26)
+        font = painter.font()
+        font.setPixelSize(17)
+        painter.setFont(font)
+        painter.setPen(QColor(theme.TEXT))
+        painter.drawText(foot, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, f"left {left}")
+        painter.drawText(foot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"right {right}")
+        bar = QRectF(foot).adjusted(110, 0, -110, 0)
+        bar.setHeight(_BAR)
+        bar.moveCenter(QRectF(foot).center())
+        self._draw_bar(painter, bar)
+
+    def _draw_bar(self, painter: QPainter, bar: QRectF) -> None:
+        painter.fillRect(bar, QColor(theme.LINE))
+        painter.fillRect(QRectF(bar.left(), bar.top(), bar.width() * self.left, bar.height()), QColor(theme.BLUE))
+        painter.setPen(QColor(theme.TEXT))
+        for chance in self.members:
+            x = bar.left() + bar.width() * chance
+            painter.drawLine(round(x), round(bar.top()) - 3, round(x), round(bar.bottom()) + 3)

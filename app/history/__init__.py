@@ -1,0 +1,1 @@
+"""The list of answers and one answer close up."""

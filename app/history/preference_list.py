@@ -1,0 +1,109 @@
+"""The list of answers: each with its choice, its time, and a still of both clips."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.history.clip_cache import STILL, Stills
+from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, AnswerModel
+from app.history.preference_text import CHOICES, notes, when
+from app.style import theme
+from core.preferences.records import AnswerRow
+
+_MARGIN, _GAP = 10, 6
+_HEIGHT = STILL + 2 * _MARGIN
+_LINE = 24
+"""Height of a line of text."""
+
+
+class AnswerList(QListView):
+    """Paints only the rows on screen, whatever their number."""
+
+    def __init__(self, model: AnswerModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("answers")
+        self.setAccessibleName("Answers")
+        self.setModel(model)
+        self.setItemDelegate(_Delegate(self))
+        self.setUniformItemSizes(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    @property
+    def current(self) -> AnswerRow | None:
+        index = self.currentIndex()
+        return index.data(ROW) if index.isValid() else None
+
+
+class _Delegate(QStyledItemDelegate):
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(360, _HEIGHT)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        row: AnswerRow = index.data(ROW)
+        area: QRect = option.rect
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.fillRect(area, QColor(theme.CHECKED if chosen else theme.PANEL))
+        painter.fillRect(QRect(area.left(), area.bottom(), area.width(), 1), QColor(theme.LINE))
+        inside = area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
+        trouble: str = index.data(TROUBLE)
+        if trouble:
+            _write_trouble(painter, inside, trouble)
+        else:
+            _draw_stills(painter, inside, index.data(STILLS))
+            _write(painter, inside.adjusted(2 * STILL + _GAP + 16, 0, 0, 0), row, index.data(AGAINST))
+        painter.restore()
+
+
+def _draw_stills(painter: QPainter, area: QRect, stills: Stills | None) -> None:
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    for side in range(2):
+        place = QRect(area.left() + side * (STILL + _GAP), area.top(), STILL, STILL)
+        painter.fillRect(place, QColor(theme.BACKGROUND))
+        if stills:
+            size = stills[side].size().scaled(place.size(), Qt.AspectRatioMode.KeepAspectRatio)
+            fitted = QRect(place.topLeft(), size)
+            fitted.moveCenter(place.center())
+            painter.drawPixmap(fitted, stills[side])
+
+
+def _write(painter: QPainter, area: QRect, row: AnswerRow, against: float | None) -> None:
+    assert row.choice is not None
+    font = painter.font()
+    colour = theme.MUTED if row.withdrawn else theme.CHOICE_COLOURS[row.choice]
+    first = QRect(area.left(), area.top(), area.width(), _LINE)
+    painter.setFont(_sized(font, 15, bold=True, struck=row.withdrawn))
+    _line(painter, first, CHOICES[row.choice], colour)
+    painter.setFont(_sized(font, 13))
+    painter.setPen(QColor(theme.MUTED))
+    painter.drawText(first, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{row.id}")
+    _line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {row.labeller}", theme.MUTED)
+    told = ", ".join(notes(row, against))
+    _line(painter, first.translated(0, 2 * _LINE), told[:1].upper() + told[1:], theme.TEXT)
+
+
+def _write_trouble(painter: QPainter, area: QRect, sentence: str) -> None:
+    painter.setFont(_sized(painter.font(), 13))
+    painter.setPen(QColor(theme.AMBER))
+    flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+    painter.drawText(area, int(flags), sentence)
+
+
+def _line(painter: QPainter, area: QRect, text: str, colour: str) -> None:
+    painter.setPen(QColor(colour))
+    fitting = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, area.width())
+    painter.drawText(area, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, fitting)
+
+
+def _sized(font: QFont, pixels: int, bold: bool = False, struck: bool = False) -> QFont:
+    made = QFont(font)
+    made.setPixelSize(pixels)
+    made.setBold(bold)
+    made.setStrikeOut(struck)
+    return made

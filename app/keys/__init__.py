@@ -1,0 +1,1 @@
+"""Commands, key bindings, actions, focus."""

@@ -1,0 +1,1 @@
+"""State of labelling, no widgets."""

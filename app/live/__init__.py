@@ -1,0 +1,1 @@
+"""The policy acting: now, earlier, as a film."""

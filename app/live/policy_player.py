@@ -1,0 +1,72 @@
+"""A policy acting, in a loop, with its predicted reward running underneath."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.clips.clip_player import ClipPlayer
+from app.clips.frame_clock import FrameClock
+from app.live.demonstrations import Demonstration
+from app.live.reward_timeline import Ribbon
+
+
+class PolicyPlayer(QWidget):
+    """What comes next starts when the one on screen has ended, so that no motion is cut.
+
+    Signals:
+        demonstration_started(object): this Demonstration is on screen now.
+    """
+
+    demonstration_started = Signal(object)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.player, self.ribbon = ClipPlayer(name, self), Ribbon(self)
+        self.shown: Demonstration | None = None
+        self._next: Demonstration | None = None
+        self._clock = FrameClock(self)
+        self._clock.frame_due.connect(self._on_frame_due)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.player, 1)
+        column.addWidget(self.ribbon)
+
+    @property
+    def playing(self) -> bool:
+        return self._clock.playing
+
+    def take(self, demonstration: Demonstration) -> None:
+        """Shows it next; at once where there is none."""
+        self._next = demonstration
+        if self.shown is None:
+            self._swap()
+
+    def switch(self, demonstration: Demonstration) -> None:
+        """Shows it now: somebody asked for it."""
+        self._next = demonstration
+        self._swap()
+
+    def halt(self) -> None:
+        self._clock.halt()
+
+    def resume(self) -> None:
+        self._clock.resume()
+
+    def _swap(self) -> None:
+        if self._next is None:
+            return
+        self.shown, self._next = self._next, None
+        frames = self.shown.frames
+        self.player.set_frames(frames)
+        self.ribbon.set_predicted(self.shown.predicted)
+        self.demonstration_started.emit(self.shown)
+        self._clock.play(len(frames.pixels), frames.fps)
+
+    def _on_frame_due(self, index: int) -> None:
+        if index == 0 and self._next:
+            self._swap()
+        elif self.shown:
+            self.player.show_frame(index)
+            self.ribbon.set_share(index / len(self.shown.frames.pixels))

@@ -1,0 +1,112 @@
+"""The predicted reward along an episode, as a ribbon under the picture, with a head that goes along as it plays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.style import theme
+from core.types import Float32
+
+_SPAN = 2.5
+"""Standard deviations at which the ribbon is as high, or as deep, as it gets."""
+_HEIGHT = 34
+_HEAD = 2.0
+
+
+def heights(predicted: Float32, columns: int) -> Float32:
+    """(k,) predicted rewards of mean 0 and std 1 -> (columns,) from -1 to 1, each the mean of the steps it covers."""
+    edges = np.arange(columns + 1) * len(predicted) / columns
+    first = np.floor(edges[:-1]).astype(int)
+    last = np.maximum(np.ceil(edges[1:] - 1e-9).astype(int), first + 1)
+    sums = np.concatenate([[0.0], np.cumsum(predicted, dtype=np.float64)])
+    means = (sums[last] - sums[first]) / (last - first)
+    return np.clip(means / _SPAN, -1, 1).astype(np.float32)
+
+
+def colour(height: float) -> QColor:
+    """Of a column so high: from blue below the mean to green above it; the nearer to it the fainter."""
+    made = QColor(theme.GREEN if height >= 0 else theme.BLUE)
+    made.setAlphaF(0.35 + 0.65 * abs(height))
+    return made
+
+
+class Ribbon(QWidget):
+    """Columns are painted once; each frame costs a pixmap and a line."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Predicted reward along the episode")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(_HEIGHT)
+        self._predicted: Float32 = np.zeros(0, np.float32)
+        self._share = 0.0
+        self._picture: QPixmap | None = None
+
+    @property
+    def predicted(self) -> Float32:
+        return self._predicted
+
+    @property
+    def head(self) -> float:
+        """In pixels from the left."""
+        return self._share * self.width()
+
+    def sizeHint(self) -> QSize:
+        return QSize(288, self.minimumHeight())
+
+    def set_predicted(self, predicted: Float32) -> None:
+        """(k,) normalised predicted rewards of the episode; (0,) where there is no reward yet."""
+        self._predicted, self._share, self._picture = predicted, 0.0, None
+        self.update()
+
+    def set_share(self, share: float) -> None:
+        """How much of the episode has been played, from 0 to 1."""
+        self._share = share
+        self.update()
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange:
+            self._picture = None  # other colours from now on
+        super().changeEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._picture = None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if self._picture is None or self._picture.devicePixelRatio() != self.devicePixelRatioF():
+            self._picture = self._painted()
+        painter.drawPixmap(0, 0, self._picture)
+        if len(self._predicted):
+            x = min(self.head, self.width() - _HEAD)
+            painter.fillRect(QRectF(x, 0, _HEAD, self.height()), QColor(theme.TEXT))
+        painter.end()
+
+    def _painted(self) -> QPixmap:
+        ratio = self.devicePixelRatioF()
+        made = QPixmap(max(1, math.ceil(self.width() * ratio)), max(1, math.ceil(self.height() * ratio)))
+        made.setDevicePixelRatio(ratio)
+        made.fill(QColor(theme.PANEL))
+        painter = QPainter(made)
+        if len(self._predicted):
+            self._paint_columns(painter)
+        else:
+            painter.setPen(QColor(theme.MUTED))
+            font = self.font()
+            font.setPixelSize(round(self.height() * 0.4))
+            painter.setFont(font)
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "No reward has been fitted yet")
+        painter.end()
+        return made
+
+    def _paint_columns(self, painter: QPainter) -> None:
+        middle = self.height() / 2
+        painter.fillRect(QRectF(0, middle - 0.5, self.width(), 1), QColor(theme.LINE))
+        for x, height in enumerate(heights(self._predicted, max(1, self.width())).tolist()):
+            reach = abs(height) * middle
+            painter.fillRect(QRectF(x, middle - reach if height >= 0 else middle, 1, reach), colour(height))

@@ -1,0 +1,1 @@
+"""Menus and the handlers behind commands."""

@@ -1,0 +1,79 @@
+"""What is there to be looked at rather than answered: earlier policies, demo mode and films. Connects; no widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+
+from app.clips.clip_pair import ClipPair
+from app.keys.commands import Command, KeyMap
+from app.labelling.labelling import ORACLE
+from app.live.film_progress import FilmBar
+from app.live.live_view import LiveView
+from app.session.controller import Controller
+from app.windows.demo import DemoWindow
+
+
+class Shows(QObject):
+    """Carries out what the keys and menus ask for in that line. `handlers` has a function for each of its commands."""
+
+    def __init__(
+        self, controller: Controller, clips: ClipPair, live: LiveView, film_bar: FilmBar, keys: Callable[[], KeyMap]
+    ) -> None:
+        super().__init__(controller)
+        self._controller, self._clips, self._live, self._keys = controller, clips, live, keys
+        self.demo: DemoWindow | None = None
+        self._clips_played = False
+        self.handlers: dict[Command, Callable[[], object]] = {
+            Command.EARLIER: lambda: live.step(-1),
+            Command.LATER: lambda: live.step(1),
+            Command.LIVE: live.go_live,
+            Command.DEMO: self.open_demo,
+            Command.DEMO_ALONE: lambda: self.open_demo(alone=True),
+        }
+        past, replays, films = controller.past, controller.replays, controller.films
+        past.moments_changed.connect(live.set_moments)
+        live.moment_chosen.connect(replays.show)
+        replays.replay_drawn.connect(live.take_replay)
+        replays.replay_refused.connect(lambda _: live.give_up())
+        films.film_progressed.connect(film_bar.set_share)
+        films.film_ended.connect(lambda _: film_bar.hide())
+        film_bar.cancel_requested.connect(films.cancel)
+
+    def open_demo(self, alone: bool = False) -> None:
+        """Full screen; alone: the oracle plays. What the window behind it would play holds still meanwhile."""
+        if self.demo is not None:
+            return
+        self._clips_played = self._clips.clock.playing
+        self.demo = DemoWindow(self._controller, self._keys())
+        self.demo.left.connect(self._on_left)
+        if acting := self._live.live or self._live.shown:
+            self.demo.policy.take(acting)
+        self._rest()
+        for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
+            shown.connect(self._rest)
+        if screen := self._clips.screen():
+            self.demo.setGeometry(screen.geometry())  # the one that the window is on, and where no manager enlarges it
+        self.demo.showFullScreen()
+        if alone:
+            self._controller.labelling.set_teacher(ORACLE)
+
+    def leave_demo(self) -> None:
+        if self.demo is not None:
+            self.demo.close()
+
+    def _rest(self, *_: object) -> None:
+        self._clips.clock.halt()
+        self._live.halt()
+
+    def _on_left(self) -> None:
+        """A window that has only gone would go on drawing what the policy does."""
+        gone, self.demo = self.demo, None
+        if gone is not None:
+            gone.deleteLater()
+        for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
+            shown.disconnect(self._rest)
+        if self._clips.shown and self._clips_played:
+            self._clips.clock.resume()
+        self._live.resume()

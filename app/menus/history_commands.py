@@ -1,0 +1,43 @@
+"""What the commands do that look at answers again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QMainWindow
+
+from app.keys.actions import Actions
+from app.keys.commands import Command
+from app.session.controller import Controller
+from app.windows.history import HistoryPage
+
+
+class Review:
+    """Opens the answer history, one at a time and with the keys of now, and switches repeats.
+
+    `handlers` has a function for each command.
+    """
+
+    def __init__(self, window: QMainWindow, controller: Controller, actions: Actions) -> None:
+        self._window, self._controller, self._actions = window, controller, actions
+        self.page: HistoryPage | None = None
+        actions[Command.REPEATS].setChecked(controller.labelling.repeats.on)
+        self.handlers: dict[Command, Callable[[], object]] = {
+            Command.HISTORY: self._open,
+            Command.REPEATS: lambda: controller.show_pairs_again(actions[Command.REPEATS].isChecked()),
+        }
+
+    def close(self) -> None:
+        if self.page:
+            self.page.close()
+
+    def _open(self) -> None:
+        if self.page is not None and self.page.keys is not self._actions.keys:
+            self.page.close()
+            self.page.deleteLater()
+            self.page = None
+        if self.page is None:
+            self.page = HistoryPage(self._controller, self._actions.keys, self._window)
+        self.page.show()
+        self.page.raise_()
+        self.page.activateWindow()

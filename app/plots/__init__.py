@@ -1,0 +1,1 @@
+"""What is plotted, and the plots."""

@@ -1,0 +1,222 @@
+"""The drawing of one plot: curves on one or two scales, zoomed and panned with the mouse or by calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+from app.plots.axes import LogAxis, WrittenAxis
+from app.style import theme
+from core.types import Float64
+
+_POINTER_MS = 30
+"""How often the crosshair follows the pointer: each move draws the plot anew."""
+_BAND_ALPHA = 34
+_LEAST_HEIGHT = 96
+"""Less can't be read: where there is no room for all, the column scrolls."""
+
+
+class _TimeView(pg.ViewBox):
+    """The mouse zooms and pans along x, and y follows what is in sight; on an axis it changes that axis."""
+
+    def __init__(self) -> None:
+        super().__init__(enableMenu=False)
+        follow_sight(self)
+
+    def mouseDragEvent(self, ev: Any, axis: int | None = None) -> None:
+        super().mouseDragEvent(ev, axis=0 if axis is None else axis)
+
+    def wheelEvent(self, ev: Any, axis: int | None = None) -> None:
+        super().wheelEvent(ev, axis=0 if axis is None else axis)
+
+
+def follow_sight(view: pg.ViewBox) -> None:
+    """All of x, and of y what is in sight."""
+    view.setAutoVisible(y=True)
+    view.enableAutoRange(x=True, y=True)
+
+
+class PlotCanvas(pg.PlotWidget):
+    """Lines are one pixel wide and not smoothed: anything else costs many times as much.
+
+    Signals:
+        pointed_at(float): the pointer is over this x.
+        pointer_left(): it is no longer over the plot.
+        pressed(): a mouse button went down on it.
+        resized(): what lies over it has to be placed anew.
+    """
+
+    pointed_at = Signal(float)
+    pointer_left = Signal()
+    pressed = Signal()
+    resized = Signal()
+
+    def __init__(
+        self, tick: Callable[[float], str], right_log: bool, has_right: bool, band: tuple[float, float] | None
+    ) -> None:
+        axes: dict[str, pg.AxisItem] = {"bottom": WrittenAxis(tick)}
+        if right_log:
+            axes["right"] = LogAxis("right")
+        super().__init__(viewBox=_TimeView(), background=theme.PANEL, axisItems=axes)
+        self.takes_wheel = False
+        self.hideButtons()
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setMinimumHeight(_LEAST_HEIGHT)
+        self.view = self.getViewBox()
+        self.right = self._add_right() if has_right else None
+        self._band = self._add_band(band) if band else None
+        self._lines = tuple(pg.InfiniteLine(angle=angle, movable=False) for angle in (90, 0))
+        self.view.sigResized.connect(lambda: self.resized.emit())
+        for line in self._lines:
+            self.addItem(line, ignoreBounds=True)
+            line.setVisible(False)
+        self._pointer = QPointF()
+        self._follow = QTimer(self, singleShot=True, interval=_POINTER_MS)
+        self._follow.timeout.connect(self._on_follow_due)
+        self.viewport().setMouseTracking(True)
+        self.dress()
+
+    def _add_right(self) -> pg.ViewBox:
+        """A second scale, on the right, over the same x. It lies below, so that the mouse reaches the first."""
+        view = pg.ViewBox(enableMouse=False, enableMenu=False)
+        view.setZValue(-1)
+        self.scene().addItem(view)
+        self.showAxis("right")
+        self.getAxis("right").linkToView(view)
+        view.setXLink(self.view)
+        view.setAutoVisible(y=True)
+        view.enableAutoRange(y=True)
+        self.view.sigResized.connect(lambda: view.setGeometry(self.view.sceneBoundingRect()))
+        return view
+
+    def _add_band(self, band: tuple[float, float]) -> pg.LinearRegionItem:
+        region = pg.LinearRegionItem(band, orientation="horizontal", movable=False)
+        region.setZValue(-10)
+        self.addItem(region)
+        return region
+
+    def dress(self) -> None:
+        """In the present scheme's colours."""
+        self.setBackground(theme.PANEL)
+        for side in ("left", "bottom", "right"):
+            axis = self.getAxis(side)
+            axis.setPen(theme.LINE)
+            axis.setTextPen(theme.MUTED)
+            axis.enableAutoSIPrefix(False)
+            axis.setStyle(tickLength=4, hideOverlappingLabels=True)
+        for line in self._lines:
+            line.setPen(pg.mkPen(theme.MUTED, width=1))
+        if self._band:
+            colour = QColor(theme.GREEN)
+            colour.setAlpha(_BAND_ALPHA)
+            self._band.setBrush(colour)
+            for edge in self._band.lines:
+                edge.setPen(pg.mkPen(theme.LINE, width=1))
+            self._band.update()
+
+    def name_x(self, name: str) -> None:
+        self.setLabel("bottom", name, color=theme.MUTED)
+
+    def add_curve(self, right: bool) -> pg.PlotDataItem:
+        item = pg.PlotDataItem(antialias=False)
+        if right:
+            assert self.right is not None
+            self.right.addItem(item)
+        else:
+            self.addItem(item)
+        return item
+
+    def draw(self, item: pg.PlotDataItem, x: Float64, y: Float64, colour: str, dashed: bool) -> None:
+        style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
+        item.setPen(pg.mkPen(colour, width=1, style=style))
+        item.setData(x, y, connect="finite", skipFiniteCheck=False)
+
+    def show_right(self, on: bool) -> None:
+        if self.right is not None:
+            self.showAxis("right", on)
+
+    def point(self, x: float, y: float) -> None:
+        """Draws the crosshair at x and, of the left scale, y; nan: only at x."""
+        across, along = self._lines
+        across.setValue(x)
+        across.show()
+        along.setVisible(math.isfinite(y))
+        if math.isfinite(y):
+            along.setValue(y)
+
+    def stop_pointing(self) -> None:
+        for line in self._lines:
+            line.hide()
+
+    @property
+    def pointed(self) -> float | None:
+        """Where the crosshair is."""
+        across = self._lines[0]
+        return float(across.value()) if across.isVisible() else None
+
+    def inside(self) -> QRect:
+        """Between the axes."""
+        return self.view.sceneBoundingRect().toRect()
+
+    def is_right_of_middle(self, x: float) -> bool:
+        return x > float(np.mean(self.view.viewRange()[0]))
+
+    def fit(self) -> None:
+        """Everything in sight again, and from now on too."""
+        follow_sight(self.view)
+        if self.right is not None:
+            self.right.enableAutoRange(y=True)
+
+    def zoom(self, factor: float) -> None:
+        """Shows so much as large a stretch of x, about its middle."""
+        self.view.scaleBy(x=factor)
+
+    def pan(self, share: float) -> None:
+        """Moves along x by this share of what is in sight."""
+        low, high = self.view.viewRange()[0]
+        self.view.translateBy(x=share * (high - low))
+
+    def wheelEvent(self, ev: QWheelEvent) -> None:
+        """Left to the column to scroll, unless the plot was clicked, stands alone or Ctrl is held."""
+        if self.takes_wheel or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            super().wheelEvent(ev)
+        else:
+            ev.ignore()
+
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
+        self.pressed.emit()
+        super().mousePressEvent(ev)
+
+    def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
+        super().mouseDoubleClickEvent(ev)
+        self.fit()
+
+    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
+        super().mouseMoveEvent(ev)
+        self._pointer = ev.position()
+        if not self._follow.isActive():
+            self._follow.start()
+
+    def leaveEvent(self, ev: QEvent) -> None:
+        super().leaveEvent(ev)
+        self._follow.stop()
+        self.pointer_left.emit()
+
+    def _on_follow_due(self) -> None:
+        place = self.mapToScene(self._pointer.toPoint())
+        if self.view.sceneBoundingRect().contains(place):
+            self.pointed_at.emit(self.view.mapSceneToView(place).x())
+        else:
+            self.pointer_left.emit()
+
+    def overlay(self, widget: QWidget) -> None:
+        """Lays a widget over the plot, through which the mouse reaches it."""
+        widget.setParent(self)
+        widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

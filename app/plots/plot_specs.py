@@ -1,0 +1,160 @@
+"""What is plotted: tables of curves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.session import metrics_recorder
+from app.session.metrics_recorder import Episode
+from app.style.palette import Scheme
+from core.config import RewardConfig
+from core.tasks.base import Task
+from core.types import Float64
+
+
+class Source(Protocol):
+    """Where curves come from: the metrics of the session, or one episode."""
+
+    def snapshot(self, name: str, limit: int) -> tuple[Float64, Float64]: ...
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot. `right`: it has the scale on the right; `tells_reward`: it shows the true reward."""
+
+    name: str
+    series: str
+    colour: Callable[[Scheme], str]
+    right: bool = False
+    dashed: bool = False
+    tells_reward: bool = False
+    short: str = ""
+    """Its name in the key, where the title says the rest."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What x is: `title` of the scale with its ticks, `write` one x in full, `column` of a table."""
+
+    title: str
+    tick: Callable[[float], str]
+    write: Callable[[float], str]
+    column: str
+
+
+def _thousands(x: float) -> str:
+    """500k, 1.5M"""
+    return f"{x:.6g}k" if 0 < abs(x) < 1000 else f"{x / 1000:.6g}M" if x else "0"
+
+
+STEPS = Axis("environment steps", _thousands, lambda x: f"{1000 * x:,.0f} steps", "environment steps, thousands")
+SECONDS = Axis("time in the episode", lambda x: f"{x:.6g} s", lambda x: f"{x:.2f} s", "seconds")
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """One plot."""
+
+    key: str
+    """Short and unique; files are named after it."""
+    title: str
+    curves: tuple[Curve, ...]
+    awaits: str
+    """What is said while there is nothing to show."""
+    legend: str = ""
+    """Instead of the curves' names, where each member has its own."""
+    axis: Axis = STEPS
+    band: tuple[float, float] | None = None
+    """Between which y is as it should be."""
+    right_log: bool = False
+    of_episode: bool = False
+
+    def shown(self, hidden: bool) -> tuple[Curve, ...]:
+        """Without those that show the true reward, where that is hidden."""
+        return tuple(curve for curve in self.curves if not (hidden and curve.tells_reward))
+
+
+LEARNING, REWARD_FIT, SESSION = "Learning", "Reward fit", "Session"
+
+
+def groups(task: Task, reward: RewardConfig) -> dict[str, tuple[Plotted, ...]]:
+    """All plots of a session, by tab; what a researcher looks at first comes first."""
+    fit = (_ratio(reward), _episode(task), *((_CORRELATION,) if task.has_true_reward else ()))
+    return {LEARNING: (_measure(task), _returns(task), _loss(reward.members)), REWARD_FIT: fit, SESSION: _PACE}
+
+
+def _member(number: int) -> Callable[[Scheme], str]:
+    return lambda scheme: scheme.members[number % len(scheme.members)]
+
+
+def _measure(task: Task) -> Plotted:
+    curve = Curve(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.measure_tells_reward)
+    return Plotted("measure", task.measure_title, (curve,), "Comes with the first finished episodes.")
+
+
+def _returns(task: Task) -> Plotted:
+    true = Curve("true return", metrics_recorder.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true")
+    predicted = Curve("predicted return", metrics_recorder.PREDICTED, lambda s: s.blue, short="predicted")
+    curves = (predicted, true) if task.has_true_reward else (predicted,)
+    return Plotted("return", "Return", curves, "Comes with the first fit and the first finished episodes.")
+
+
+def _loss(members: int) -> Plotted:
+    curves = []
+    for m in range(members):
+        curves.append(Curve(f"train {m + 1}", metrics_recorder.train_loss(m), _member(m)))
+        curves.append(Curve(f"validation {m + 1}", metrics_recorder.validation_loss(m), _member(m), dashed=True))
+    return Plotted("loss", "Loss", tuple(curves), _FIRST_FIT, "members: — train  ┅ validation")
+
+
+def _ratio(reward: RewardConfig) -> Plotted:
+    curves = []
+    for m in range(reward.members):
+        curves.append(Curve(f"ratio {m + 1}", metrics_recorder.loss_ratio(m), _member(m)))
+        curves.append(Curve(f"L2 {m + 1}", metrics_recorder.weight_decay(m), _member(m), right=True, dashed=True))
+    low, high = reward.ratio_low, reward.ratio_high
+    legend = "— ratio  ┅ L2 (right)"
+    return Plotted("ratio", "Validation/train", tuple(curves), _FIRST_FIT, legend, band=(low, high), right_log=True)
+
+
+def _episode(task: Task) -> Plotted:
+    predicted = Curve("predicted reward", Episode.PREDICTED, lambda s: s.blue, short="predicted")
+    true = Curve("true reward", Episode.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true")
+    curves = (predicted, true) if task.has_true_reward else (predicted,)
+    awaits = "Comes when the policy is next recorded for the live view."
+    return Plotted("episode", "One episode", curves, awaits, axis=SECONDS, of_episode=True)
+
+
+_FIRST_FIT = "Comes with the first fit to your answers."
+_CORRELATION = Plotted(
+    "correlation",
+    "Predicted with true reward, r",
+    (
+        Curve(
+            "correlation of predicted and true reward",
+            metrics_recorder.CORRELATION,
+            lambda s: s.teal,
+            tells_reward=True,
+        ),
+    ),
+    _FIRST_FIT,
+)
+_PACE = (
+    Plotted(
+        "answers",
+        "Answers",
+        (
+            Curve("answers", metrics_recorder.LABELS, lambda s: s.green),
+            Curve("schedule", metrics_recorder.SCHEDULE, lambda s: s.amber, dashed=True),
+        ),
+        "Comes with the first steps.",
+    ),
+    Plotted(
+        "speed",
+        "Steps a second",
+        (Curve("steps a second", metrics_recorder.SPEED, lambda s: s.blue),),
+        "Comes with the second batch of steps.",
+    ),
+)

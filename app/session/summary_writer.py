@@ -1,0 +1,130 @@
+"""Keeps the summary of the session that is open up to date, for the list of sessions. No widgets."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QImage
+
+from app.live.demonstrations import Demonstration
+from app.session.controller import Controller, State
+from app.start_page.previews import encoded
+from app.workers.background_thread import Background
+from core.errors import UserError
+from core.events import Event, RolloutReported
+from core.io import files
+from core.session import library, summary
+from core.session.session import require_answers
+from core.session.summary import Summary
+
+log = logging.getLogger(__name__)
+_SIDE = 192
+
+
+class SummaryKeeper(QObject):
+    """Writes when the session is opened, with each checkpoint, when it is paused or stopped, and when another teaches.
+
+    What fails is logged, told once and stops nothing: a session is whole without its summary.
+    """
+
+    def __init__(self, controller: Controller, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._controller = controller
+        self._opened_at = time.time()
+        self._best: float | None = None
+        self._demonstration: Demonstration | None = None
+        self._disk = Background(self)
+        self._told = False
+        self._disk.task_done.connect(self._on_kept)
+        self._disk.task_refused.connect(self._on_refused)
+        self._disk.start()
+        controller.crew.event_arrived.connect(self._on_event)
+        controller.demonstration_drawn.connect(self._on_demonstration_drawn)
+        controller.checkpoints.saved.connect(self.write)
+        controller.state_changed.connect(self._on_state_changed)
+        controller.labelling.teacher_changed.connect(self._on_teacher_changed)
+        self.write()
+
+    def write(self) -> None:
+        controller, task = self._controller, self._controller.task
+        now = Summary(
+            task=task.name,
+            teacher=controller.labelling.teacher,
+            labels=0,
+            planned=controller.session.config.labels,
+            env_steps=controller.progress.env_steps,
+            measure_title=task.measure_title,
+            best=self._best,
+            opened_at=self._opened_at,
+        )
+        folder, shown = controller.session.folder, self._demonstration
+        self._disk.do(partial(_write, folder, now, task.measure_falls), "summary")
+        if shown is not None:
+            self._demonstration = None
+            self._disk.do(partial(_write_picture, folder, shown), "picture")
+
+    def close(self) -> None:
+        """Blocks until the last summary is on disk."""
+        self._disk.end()
+        self._disk.wait()
+
+    def _on_event(self, event: Event) -> None:
+        task = self._controller.task
+        if isinstance(event, RolloutReported) and task.measure_name in event.measure:
+            self._best = summary.better(event.measure[task.measure_name], self._best, task.measure_falls)
+
+    def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
+        self._demonstration = demonstration
+
+    def _on_state_changed(self, state: str) -> None:
+        if state in (State.PAUSED, State.STOPPED):
+            self.write()
+
+    def _on_teacher_changed(self, teacher: str) -> None:
+        self.write()
+
+    def _on_refused(self, name: str, sentence: str) -> None:
+        text = f"The session's {name} was not kept: {sentence}"
+        log.warning("%s", text)
+        if not self._told:
+            self._told = True
+            self._controller.trouble_arose.emit(text)
+
+    def _on_kept(self, name: str, result: object) -> None:
+        self._told = False
+
+
+def _write(folder: Path, now: Summary, falls: bool) -> None:
+    """What this run can't know yet is as it was: the best of earlier runs, the steps before the first report."""
+    files.require_session(folder)
+    before = _before(folder)
+    best, steps = now.best, now.env_steps
+    if before is not None:
+        best = before.best if best is None else summary.better(best, before.best, falls)
+        steps = steps or before.env_steps
+    labels = library.answers(require_answers(folder))
+    summary.write(folder, replace(now, labels=labels, best=best, env_steps=steps))
+
+
+def _before(folder: Path) -> Summary | None:
+    try:
+        return summary.read(folder)
+    except UserError as error:
+        log.warning("%s It is written anew.", error)
+        return None
+
+
+def _write_picture(folder: Path, demonstration: Demonstration) -> None:
+    """The middle of what the policy last did."""
+    files.require_session(folder)
+    pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
+    height, width = pixels.shape[:2]
+    image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
+    smooth = Qt.TransformationMode.SmoothTransformation
+    small = image.scaled(_SIDE, _SIDE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+    files.write_atomically(folder / summary.PICTURE, encoded(small))

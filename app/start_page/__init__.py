@@ -1,0 +1,1 @@
+"""Catalogue, session list, new-session form."""

@@ -1,0 +1,67 @@
+"""A task's moving picture, large."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QHideEvent, QPainter, QPainterPath, QPaintEvent, QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from app.start_page.previews import FPS, Preview
+from app.style import theme
+
+_SIDE, _RADIUS = 320, 12
+
+
+class PreviewView(QWidget):
+    """Moves only while it is seen; words stand where there is no picture."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFixedSize(_SIDE, _SIDE)
+        self.preview: Preview | None = None
+        self.words = ""
+        self._frame = 0
+        self._clock = QTimer(self, interval=round(1000 / FPS))
+        self._clock.timeout.connect(self._on_tick)
+
+    @property
+    def moving(self) -> bool:
+        return self._clock.isActive()
+
+    def set_preview(self, preview: Preview | None, words: str = "") -> None:
+        """words: what to say instead of a picture."""
+        self.preview, self.words = preview, words
+        self._settle()
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        rounded = QPainterPath()
+        rounded.addRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
+        painter.setClipPath(rounded)
+        painter.fillRect(self.rect(), QColor(theme.PANEL))
+        if self.preview is not None:
+            painter.drawImage(self.rect(), self.preview.strip, self.preview.place(self._frame))
+        else:
+            painter.setPen(QColor(theme.MUTED))
+            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+            painter.drawText(self.rect().adjusted(24, 24, -24, -24), flags, self.words)
+        painter.end()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._settle()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.isVisible() and self.preview is not None:
+            self._clock.start()
+        else:
+            self._clock.stop()
+
+    def _on_tick(self) -> None:
+        self._frame += 1
+        self.update()

@@ -1,0 +1,114 @@
+"""What the list of sessions is made of: an entry each, in words, and its picture once somebody has looked for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QWidget
+
+from app.style.labels import tip
+from core.errors import UserError
+from core.session.library import Entry
+from core.tasks import find
+
+ENTRY = Qt.ItemDataRole.UserRole
+Index = QModelIndex | QPersistentModelIndex
+
+
+def title(entry: Entry) -> str:
+    """The task's, as it is shown."""
+    if entry.summary is None:
+        return ""
+    try:
+        return find(entry.summary.task).title
+    except UserError:
+        return entry.summary.task
+
+
+def figures(entry: Entry) -> str:
+    """The best of the task's measure, or how far it is."""
+    told = entry.summary
+    if told is None:
+        return ""
+    if told.best is None:
+        return f"{told.env_steps:,} steps" if told.env_steps else "not trained yet"
+    return f"best {told.best:,.3g}  ·  {told.measure_title}"
+
+
+def ago(seconds: float) -> str:
+    """How long ago, in the largest unit that makes a whole number."""
+    for size, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
+class SessionModel(QAbstractListModel):
+    """Entries, and their pictures once somebody has looked for them.
+
+    Signals:
+        picture_wanted(object): a row is seen whose picture nobody has looked for yet; its folder.
+    """
+
+    picture_wanted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.entries: list[Entry] = []
+        self._pictures: dict[Path, QImage | None] = {}
+        self._of_tasks: dict[str, QImage] = {}
+
+    def set_entries(self, entries: list[Entry]) -> None:
+        self.beginResetModel()
+        self.entries = entries
+        self._pictures = {}
+        self.endResetModel()
+
+    def set_picture(self, folder: Path, picture: QImage) -> None:
+        self._pictures[folder] = picture
+        for row, entry in enumerate(self.entries):
+            if entry.folder == folder:
+                self.dataChanged.emit(self.index(row), self.index(row))
+
+    def set_task_picture(self, task: str, picture: QImage) -> None:
+        """What stands for a session of this task that has no picture of its own."""
+        self._of_tasks[task] = picture
+        if self.entries:
+            self.dataChanged.emit(self.index(0), self.index(len(self.entries) - 1))
+
+    def picture(self, entry: Entry) -> QImage | None:
+        """Its own, or its task's; None where neither is known yet."""
+        if entry.folder not in self._pictures:
+            self._pictures[entry.folder] = None
+            self.picture_wanted.emit(entry.folder)
+        task = entry.summary.task if entry.summary else ""
+        return self._pictures[entry.folder] or self._of_tasks.get(task)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
+        return 0 if parent.isValid() else len(self.entries)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        entry = self.entries[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return entry.folder.name
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return _spoken(entry)
+            case Qt.ItemDataRole.ToolTipRole:
+                return tip(entry.problem or str(entry.folder))
+            case _ if role == ENTRY:
+                return entry
+        return None
+
+
+def _spoken(entry: Entry) -> str:
+    if entry.summary is None:
+        return f"{entry.folder.name}, can't be opened: {entry.problem}"
+    told = entry.summary
+    return f"{entry.folder.name}, {title(entry)}, {told.labels} of {told.planned} labels, {figures(entry)}"

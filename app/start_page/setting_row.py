@@ -1,0 +1,110 @@
+"""One setting of the config: its name, an editor of its kind, what it means, and the way back to its default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
+
+from app.session.config_draft import Draft, Setting
+from app.start_page.number_box import ChoiceBox, NumberBox, written
+from app.style.labels import label
+
+Editor = NumberBox | ChoiceBox | QLineEdit
+
+
+def editor_for(setting: Setting) -> Editor:
+    """Named and described for screen readers."""
+    editor: Editor
+    if setting.options:
+        editor = ChoiceBox()
+        editor.addItems(list(setting.options))
+    elif isinstance(setting.default, str):
+        editor = QLineEdit()
+    else:
+        editor = NumberBox(setting)
+    editor.setAccessibleName(setting.title)
+    editor.setAccessibleDescription(setting.help)
+    return editor
+
+
+def show_value(editor: Editor, value: Any) -> None:
+    """Without telling that it was edited."""
+    match editor:
+        case NumberBox():
+            editor.set_value(value)
+        case ChoiceBox():
+            editor.setCurrentText(str(value))
+        case QLineEdit():
+            if editor.text() != value:
+                editor.setText(str(value))
+
+
+class SettingRow(QWidget):
+    """Shows what the draft says of one setting.
+
+    Signals:
+        edited(str, object): the person gave the setting of this name another value.
+        reset_requested(str): it is to be as it suits the task again.
+    """
+
+    edited = Signal(str, object)
+    reset_requested = Signal(str)
+
+    def __init__(self, setting: Setting, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setting = setting
+        self.editor = editor_for(setting)
+        self.editor.setFixedWidth(190)
+        name = label("settingName", setting.title)
+        name.setBuddy(self.editor)
+        paper = f"  (paper: {setting.paper})" if setting.paper else ""
+        self.mark = label("settingMark")
+        self.reset = QPushButton("Reset")
+        self.reset.setObjectName("quiet")
+        self.reset.setAccessibleName(f"Reset {setting.title}")
+        self.reset.clicked.connect(lambda: self.reset_requested.emit(setting.name))
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 4, 0, 4)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(0)
+        grid.addWidget(name, 0, 0)
+        grid.addWidget(label("settingHelp", f"{setting.help}{paper}", wrap=True), 1, 0)
+        grid.addWidget(self.mark, 0, 1)
+        grid.addWidget(self.editor, 0, 2, 2, 1)
+        grid.addWidget(self.reset, 0, 3, 2, 1)
+        grid.setColumnStretch(0, 1)
+        self._connect()
+
+    def _connect(self) -> None:
+        name = self.setting.name
+        match self.editor:
+            case NumberBox():
+                self.editor.edited.connect(lambda value: self.edited.emit(name, value))
+            case ChoiceBox():
+                self.editor.textActivated.connect(lambda value: self.edited.emit(name, value))
+            case QLineEdit():
+                self.editor.textEdited.connect(lambda value: self.edited.emit(name, value))
+
+    def show_draft(self, draft: Draft) -> None:
+        name = self.setting.name
+        show_value(self.editor, draft.value(name))
+        changed, suits = name in draft.changes, draft.suits(name)
+        self.mark.setText("changed" if changed else f"suits the {suits}" if suits else "")
+        self.mark.setToolTip(f"Otherwise {written(self.setting.default)}." if suits else "")
+        kind = "wrong" if name in draft.wrong else "changed" if changed else ""
+        if self.mark.property("kind") != kind:
+            for widget in (self.mark, self.editor):
+                widget.setProperty("kind", kind)
+                widget.style().polish(widget)  # the style sheet looks at `kind`
+        self._offer_reset(changed)
+
+    def _offer_reset(self, on: bool) -> None:
+        """It keeps its room, so that nothing jumps; and the focus goes back to what it has reset."""
+        if not on and self.reset.hasFocus():
+            self.editor.setFocus()
+        policy = self.reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.reset.setSizePolicy(policy)
+        self.reset.setVisible(on)

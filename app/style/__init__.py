@@ -1,0 +1,1 @@
+"""Theme, palette, icons, labels, small shared widgets."""

@@ -1,0 +1,70 @@
+"""A key as large as its place: what to press and what it says, to be read from the last row of a room."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+
+from app.style import theme
+from core.types import Choice
+
+_KEY_SHARE, _WORDS_SHARE = 0.5, 0.26
+"""Heights of the letters, of the tile's."""
+_WIDEST = 0.86
+"""Share of the tile that the words may take; longer ones are written smaller."""
+
+
+class KeyTile(QAbstractButton):
+    """Clickable, but never with the focus: its key does the same."""
+
+    def __init__(self, symbol: str, words: str, choice: Choice, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._symbol, self._words, self._choice = symbol, words, choice
+        self._chosen = False
+        self.setText(words)
+        self.setAccessibleName(f"{words}: key {symbol}")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def sizeHint(self) -> QSize:
+        return QSize(240, 110)
+
+    @property
+    def chosen(self) -> bool:
+        return self._chosen
+
+    def set_chosen(self, on: bool) -> None:
+        """Lights up as the answer that was given."""
+        self._chosen = on
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        line = max(2.0, self.height() / 40)
+        frame = QRectF(self.rect()).adjusted(line / 2, line / 2, -line / 2, -line / 2)
+        lit = self._chosen or self.isDown()
+        colour = theme.CHOICE_COLOURS[self._choice]
+        painter.setPen(QPen(QColor(colour if lit or self.isEnabled() else theme.LINE), line))
+        painter.setBrush(QColor(colour if lit else theme.PANEL))
+        painter.drawRoundedRect(frame, self.height() / 8, self.height() / 8)
+        ink = theme.BACKGROUND if lit else theme.TEXT if self.isEnabled() else theme.MUTED
+        self._write(painter, self._symbol, _KEY_SHARE, (0.08, 0.54), ink)
+        self._write(painter, self._words, _WORDS_SHARE, (0.6, 0.32), ink)
+        painter.end()
+
+    def _write(self, painter: QPainter, text: str, share: float, place: tuple[float, float], ink: str) -> None:
+        """place: top and height of its line, as shares of the tile's height."""
+        font = self.font()
+        font.setBold(True)
+        font.setPixelSize(max(8, round(self.height() * share)))
+        painter.setFont(font)
+        room = self.width() * _WIDEST
+        wide = painter.fontMetrics().horizontalAdvance(text)
+        if wide > room:
+            font.setPixelSize(max(8, int(font.pixelSize() * room / wide)))
+            painter.setFont(font)
+        painter.setPen(QColor(ink))
+        box = QRectF(0, self.height() * place[0], self.width(), self.height() * place[1])
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

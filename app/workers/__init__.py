@@ -1,0 +1,1 @@
+"""QThreads: child jobs, answers, checkpoints, files."""

@@ -1,0 +1,39 @@
+"""A thread that looks into the store of answers while another one writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from app.workers.background_thread import Background
+from core.preferences.store import PreferenceStore
+
+
+class Reader(Background):
+    """Background with the store at hand: opened at the first question, in this thread, for reading only."""
+
+    def __init__(self, open_store: Callable[[], PreferenceStore], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._open_store = open_store
+        self._store: PreferenceStore | None = None
+
+    def ask(self, look: Callable[[PreferenceStore], Any], name: str) -> None:
+        """task_done or task_refused follows, with the name."""
+        if not self.isRunning():
+            self.start()
+        self.do(lambda: look(self._opened()), name)
+
+    def _opened(self) -> PreferenceStore:
+        self._store = self._store or self._open_store()
+        return self._store
+
+    def end(self) -> None:
+        self.do(self._close)
+        super().end()
+
+    def _close(self) -> None:
+        if self._store:
+            self._store.close()
+            self._store = None

@@ -1,0 +1,292 @@
+"""A whole run without a window: the jobs take turns, reproducibly (same seed, same result)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.config import Config
+from core.envs import make
+from core.envs.base import Film
+from core.errors import NotFiniteError, StageFailedError, UserError, summary
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    Event,
+    JobSpec,
+    JobState,
+    PolicyPublished,
+    PolicyUpdated,
+    PreferenceAdded,
+    QueryOffered,
+    RolloutReported,
+)
+from core.headless.lockstep import LocalPort, Port, ProcessPort
+from core.jobs.restore_errors import checkpoint_must_fit
+from core.jobs.rollout import mean_measure
+from core.nn.threads import allow
+from core.preferences import oracle
+from core.preferences.store import PreferenceStore
+from core.rollout.actor import Actor, sizes, untrained_policy
+from core.rollout.collector import run_episodes
+from core.seeding import generator
+from core.session.compatibility import require_fitting
+from core.session.policy_snapshots import Moment
+from core.session.session import JOBS, Session, deliver
+from core.system.child_process import lanes
+from core.system.interrupts import Interrupts
+from core.system.resources import free_memory
+from core.tasks import find
+from core.tasks.base import RobotTask, Task
+
+log = logging.getLogger(__name__)
+Listener = Callable[[Event], None]
+_RANDOM_EPISODES = 32
+_RANDOM_GAMES = 8
+"""Games of the emulators, which are long."""
+_SECONDS_BETWEEN_CHECKPOINTS = 60.0
+_BATCH_APART, _STEPS_APART = 4096, 300_000
+"""Environment steps of a batch, and of a session, from which on the jobs have processes of their own."""
+_MEMORY_APART = 1_800_000_000
+"""Bytes that must be free for that. They take 1,200 MB with the run's own process."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run reached. true_return and measure are means over the last finished episodes."""
+
+    env_steps: int
+    steps_taken: int
+    """In this process; fewer than env_steps after a resume."""
+    labels: int
+    seconds: float
+    true_return: float
+    measure: dict[str, float]
+    blow_ups: int
+    """How often in the session a simulation failed and was started anew."""
+
+
+class HeadlessRun:
+    """Drives the three jobs of a session to its end.
+
+    What they compute is the same with or without processes of their own, and with any number of threads.
+    """
+
+    def __init__(self, session: Session, listener: Listener, threads: int = 0, apart: bool | None = None) -> None:
+        """threads: that may compute at once in one process; 0 for one a core. apart: whether the jobs have processes of
+        their own; None for where that is faster."""
+        self._session = session
+        self._listener = listener
+        self._store: PreferenceStore = session.store()
+        loaded = session.load()
+        self._checkpoint, states = loaded if loaded else (0, {})
+        require_fitting(self._store, session.config, sizes(session.config))
+        self._under_way = 0
+        """Batches that the policy has not learned from."""
+        self._report: RolloutReported | None = None
+        self._policy: PolicyPublished | None = None
+        self._snapshots = session.snapshots()
+        self._snapshot_due = 0
+        self._began = time.monotonic() - self._snapshots.seconds()
+        self._steps_taken = 0
+        self._stage = JOBS[0]
+        self._ports: Mapping[str, Port] = {}
+        try:
+            with self._failures_told():
+                self._ports = _ports(session.config, states, threads or os.cpu_count() or 1, apart)
+                for name in self._ports:
+                    self._wait_for(name)
+                self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait_for(self, name: str) -> None:
+        self._stage = name
+        self._ports[name].ready()
+
+    def _begin(self) -> None:
+        for preference in self._store.each():
+            deliver(PreferenceAdded(preference), self._ports)
+        deliver(AnswersReplayed(), self._ports)
+        self._ports["policy"].begin()  # it publishes at once, so that a resumed rollout acts as it did before
+        self._hand_on("policy", self._ended("policy"))
+        self._under_way = self._policy.waiting if self._policy else 0
+
+    def run(self) -> Outcome:
+        """Goes on until all steps are taken; a checkpoint now and then, and at the end.
+
+        Ctrl+C is taken between two cycles: KeyboardInterrupt, after a checkpoint. UserError, NotFiniteError or
+        StageFailedError where a stage can't go on, and CutShortError: the checkpoint before is the one that remains.
+        """
+        started = saved_at = time.monotonic()
+        with Interrupts() as interrupts, self._failures_told():
+            while not (self._finished() or interrupts.asked):
+                self.cycle()
+                if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
+                    self.save()
+                    saved_at = time.monotonic()
+            if self._policy and self._finished():
+                self._keep_policy(self._policy, always=True)
+            self.save()
+        if interrupts.asked:
+            raise KeyboardInterrupt
+        return self._outcome(time.monotonic() - started)
+
+    @contextmanager
+    def _failures_told(self) -> Iterator[None]:
+        """The jobs' states can't be trusted after a failure: nothing is saved, and the last checkpoint is the one."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            # Not as an error: the terminal, which shows those, is told one sentence.
+            log.info("The %s stage failed.", self._stage, exc_info=True)
+            if isinstance(error, NotFiniteError):
+                raise
+            kept = f"checkpoint {self._checkpoint} and every answer are" if self._checkpoint else "every answer is"
+            raise StageFailedError(
+                f"the {self._stage} stage failed ({summary(error).rstrip('.')}); {kept} on disk, and the session's log "
+                "says more"
+            ) from error
+
+    def cycle(self) -> None:
+        """Every job takes a turn. Between two cycles nothing is lost by saving, but of pictures a batch that waits.
+
+        Where rollouts may run ahead of the policy (config.policy.lag), all take it at once. Else the rollout's comes
+        first, and reward and policy take theirs at once.
+        """
+        ahead = self._session.config.policy.lag > 0
+        for jobs in (JOBS,) if ahead else (("rollout",), ("reward", "policy")):
+            for name in jobs:
+                self._ports[name].begin()
+            told = {name: self._ended(name) for name in jobs}
+            for name, events in told.items():
+                self._hand_on(name, events)
+
+    def _ended(self, name: str) -> list[Event]:
+        self._stage = name
+        return self._ports[name].end()
+
+    def save(self) -> None:
+        number = self._checkpoint + 1
+        log.info("checkpoint %d, %d answers", number, self._store.count())
+        self._session.save(number, {name: port.state() for name, port in self._ports.items()})
+        self._checkpoint = number
+
+    def close(self) -> None:
+        for port in self._ports.values():
+            port.close()
+        self._store.close()
+
+    def _finished(self) -> bool:
+        """All steps are taken, and the policy has learned from the last of them."""
+        taken = self._report is not None and self._report.env_steps >= self._session.config.steps
+        return taken and not self._under_way
+
+    def _hand_on(self, name: str, events: list[Event]) -> None:
+        self._stage = name
+        for event in events:
+            self._handle(event)
+
+    def _handle(self, event: Event) -> None:
+        self._listener(event)
+        if isinstance(event, RolloutReported):
+            self._report = event
+            self._steps_taken += event.batch_steps
+        if isinstance(event, QueryOffered):
+            answer = oracle.answer(event.query, self._session.config)
+            event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
+            self._listener(event)
+        self._under_way += isinstance(event, BatchCollected) - isinstance(event, PolicyUpdated)
+        if isinstance(event, PolicyPublished):
+            self._policy = event
+            self._keep_policy(event)
+        deliver(event, self._ports)
+
+    def _keep_policy(self, event: PolicyPublished, always: bool = False) -> None:
+        """A policy of the past is worth a line in the log, and no run is to end for want of it."""
+        if event.env_steps is None or event.env_steps < self._snapshot_due and not always:
+            return
+        figures = self._report.measure if self._report else {}
+        measure = figures.get(find(self._session.config.task).measure_name, float("nan"))
+        moment = Moment(event.env_steps, self._store.count(), time.monotonic() - self._began, measure)
+        try:
+            self._snapshots.add(moment, event.weights, always)
+        except UserError as error:
+            log.warning("%s", error)
+        self._snapshot_due = self._snapshots.next_due()
+
+    def _outcome(self, seconds: float) -> Outcome:
+        report = self._report
+        assert report is not None
+        counts = report.env_steps, self._steps_taken, self._store.count()
+        return Outcome(*counts, seconds, report.true_return, report.measure, report.blow_ups)
+
+
+def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, Port]:
+    if apart is None:
+        free = free_memory()
+        apart = threads > 1 and _long(config) and (free is None or free > _MEMORY_APART)
+    own = {name: min(threads, lanes(name)) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
+    kind = ProcessPort if apart else LocalPort
+    ports: dict[str, Port] = {}
+    with ExitStack() as made:
+        for name in JOBS:
+            ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name])
+            made.callback(ports[name].close)
+        made.pop_all()
+    return ports
+
+
+def _long(config: Config) -> bool:
+    """Whether processes for the jobs are worth their start: of robots, whose batches are small enough to be passed
+    around."""
+    batch = config.rollout.environments * config.rollout.steps
+    return isinstance(find(config.task), RobotTask) and batch >= _BATCH_APART and config.steps >= _STEPS_APART
+
+
+def random_return(config: Config) -> float:
+    """Mean true return of the untrained policy, acting with noise."""
+    allow(1)
+    task = find(config.task)
+    actor = Actor(config, generator(config.seed, "random return actions"))
+    rng = generator(config.seed, "random return")
+    env = make(task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    finished, _ = run_episodes(env, actor, 1, task.longest_episode)
+    env.close()
+    return float(np.mean([total for total, _ in finished]))
+
+
+def evaluate(
+    session: Session, episodes: int, seed: int = 0, task: Task | None = None, filmed: bool = False
+) -> dict[str, Any]:
+    """The saved policy, acting without noise: means over `episodes` episodes, and the states of one of them.
+
+    Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
+    `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
+    """
+    allow(1)
+    config, task = session.config, task or find(session.config.task)
+    actor = Actor(config, None)
+    loaded = session.load()
+    with checkpoint_must_fit("policy"):
+        actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
+    count = min(episodes, 64)
+    rng, threads = generator(seed, "evaluation"), config.rollout.threads
+    env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
+    each = -(-episodes // count)
+    finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
+    env.close()
+    finished = finished[:episodes]
+    returns = [total for total, _ in finished]
+    figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
+    return {**figures, "measure": mean_measure(finished), "states": states}

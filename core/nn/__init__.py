@@ -1,0 +1,1 @@
+"""Networks and what runs them: stacked MLP and CNN, optimizer state, threads, device."""

@@ -1,0 +1,1 @@
+"""Acting: collecting batches, cutting segments, episodes, exploration."""

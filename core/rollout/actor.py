@@ -1,0 +1,87 @@
+"""A policy as something that acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from core.config import Config
+from core.envs import make
+from core.errors import UserError
+from core.nn.device import device_for
+from core.nn.stacked_mlp import CPU
+from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic
+from core.policy.cnn_actor_critic import PictureActorCritic
+from core.policy.numpy_actor import PlainPolicy
+from core.seeding import generator, seed_for
+from core.tasks import find
+from core.types import Float32, Observations
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Widths of an observation's and an action's row, and whether the action is a one-hot choice.
+
+    pictures: the task's (core.tasks.base.Task.pictures)
+    """
+
+    observations: int
+    actions: int
+    discrete: bool
+    pictures: tuple[int, int, int] | None
+
+
+def spaces(config: Config) -> Spaces:
+    task = find(config.task)
+    env = make(task, 1, generator(config.seed, "shapes"), threads=1)
+    env.close()
+    observations, actions, _ = env.sizes
+    if task.pictures and not env.discrete:
+        raise UserError(f"{task.name} shows pictures and has no actions to choose from: that can't be taught.")
+    return Spaces(observations, actions, env.discrete, task.pictures)
+
+
+def sizes(config: Config) -> tuple[int, int]:
+    """Of the task's observations and actions."""
+    found = spaces(config)
+    return found.observations, found.actions
+
+
+def untrained_policy(config: Config, device: torch.device | None = None) -> ActorCritic:
+    """The policy before its first update: the same for the same seed."""
+    start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
+    found = spaces(config)
+    place = device or device_for(config)
+    if found.pictures:
+        return PictureActorCritic(found.pictures, found.actions, config.policy.vision, start, place)
+    return actor_critic(found.observations, found.actions, found.discrete, config.policy, start, place)
+
+
+def acting_device(config: Config) -> torch.device:
+    """Where rollouts compute: on the CPU, as their batches are small, unless those are of pictures."""
+    return device_for(config) if find(config.task).pictures else CPU
+
+
+class Actor:
+    """Acts with the weights it was last given, with noise (rng) or without (None)."""
+
+    def __init__(self, config: Config, rng: np.random.Generator | None) -> None:
+        network = untrained_policy(config, acting_device(config))
+        self._network, self._rng = network, rng
+        on_cpu = network.device.type == CPU.type
+        self._plain = PlainPolicy(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
+
+    def load(self, weights: dict[str, np.ndarray]) -> None:
+        self._network.load_arrays(weights)
+
+    @torch.no_grad()
+    def __call__(self, observations: Observations) -> tuple[Float32, Float32]:
+        """(N, o) -> actions (N, a) and log probabilities (N,)."""
+        if self._plain is not None:
+            return self._plain(observations, self._rng)
+        seen = torch.as_tensor(observations, device=self._network.device)
+        parameters = self._network.parameters_of(self._network.normalise(seen))
+        actions, log_probs = self._network.sample(parameters, self._rng)
+        return actions.cpu().numpy(), log_probs.cpu().numpy()

@@ -1,0 +1,242 @@
+"""A session: one teaching run, its folder on disk, and the loop between its jobs.
+
+This is the only file that closes the loop. It hands reward snapshots back to the rollout and everything else to
+whom it concerns, whether the jobs take turns (core.headless.run) or run freely in children (app.session.controller).
+It stays light, so that the window may import it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from filelock import FileLock, Timeout
+
+from core.config import Config, replaced
+from core.errors import UserError
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    ClipsRequested,
+    Event,
+    JobState,
+    JudgementRequested,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceChanged,
+    PreferenceWithdrawn,
+    ReplayRequested,
+    RewardPublished,
+)
+from core.io import files
+from core.io.segment_codec import fingerprint, pair_of
+from core.preferences import mark
+from core.preferences.store import PreferenceStore
+from core.session import checkpoint, metrics_file
+from core.session.policy_snapshots import Snapshots, snapshots_of
+from core.session.size_limits import require_bearable
+from core.system import resources
+from core.tasks import find
+from core.types import Query, Segment
+
+log = logging.getLogger(__name__)
+JOBS = ("rollout", "reward", "policy")
+REWARD = "reward_"
+"""What the names of its reward snapshot's weights begin with in the rollout's state."""
+_NOTHING = np.zeros((0, 0), np.float32)
+_NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
+_MAX_CONFIG = 1 << 20
+"""Bytes; real ones have two thousand."""
+
+ROUTES: dict[type[Event], tuple[str, ...]] = {
+    BatchCollected: ("policy",),
+    PolicyPublished: ("rollout", "reward", "snapshots"),
+    RewardPublished: ("rollout", "clips"),
+    PreferenceAdded: ("reward", "rollout"),
+    PreferenceChanged: ("reward", "rollout"),
+    PreferenceWithdrawn: ("reward", "rollout"),
+    AnswersReplayed: ("reward", "rollout"),
+    ClipsRequested: ("clips",),
+    JudgementRequested: ("reward",),
+    ReplayRequested: ("clips",),
+}
+"""Which jobs hear of which event; 'snapshots' is who keeps them. The labeller, human or oracle, is the caller's."""
+
+
+class Port(Protocol):
+    """Where a job takes its events in: the job itself, or its child process."""
+
+    def send(self, event: Event) -> None: ...
+
+
+def deliver(event: Event, ports: Mapping[str, Port]) -> None:
+    """Hands the event to the jobs that it concerns, as far as they run here.
+
+    No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
+    The rollout only counts answers, and is sent none of their segments but what tells the pairs from others.
+    """
+    if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
+        return
+    for name in ROUTES.get(type(event), ()):
+        if name in ports:
+            ports[name].send(_counted(event) if name == "rollout" else event)
+
+
+def _counted(event: Event) -> Event:
+    """Of an answer, or of a pair that waits for one, what is left without its segments."""
+    if isinstance(event, AnswersReplayed):
+        return replace(event, waiting=tuple(map(_told_apart, event.waiting)))
+    if not isinstance(event, PreferenceAdded | PreferenceChanged):
+        return event
+    return replace(event, preference=replace(event.preference, query=_told_apart(event.preference.query)))
+
+
+def _told_apart(query: Query) -> Query:
+    pair = pair_of(fingerprint(query.left), fingerprint(query.right))
+    return replace(query, left=_NO_SEGMENT, right=_NO_SEGMENT, pair=pair)
+
+
+def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
+    """The reward snapshot that the rollout had at a checkpoint, for who joins later than the last was published."""
+    weights = states["rollout"].under(REWARD) if "rollout" in states else {}
+    return RewardPublished(0, weights) if weights else None
+
+
+class Session:
+    """The folder of one teaching run, owned by this process until `close`."""
+
+    def __init__(self, folder: Path, config: Config, lock: FileLock) -> None:
+        self.folder = folder.absolute()  # what is logged of it must be known for a path when the log is given away
+        self.config = config
+        self._lock = lock
+        self._locked = files.identity(folder / "lock")
+
+    @staticmethod
+    def create(folder: Path, config: Config) -> Session:
+        """Makes the folder. UserError if it holds a session already, can't be made, or has no room."""
+        if os.path.exists(folder / "config.json"):
+            raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
+        files.require_empty(folder)
+        require_bearable(config, find(config.task))
+        resources.require_room(folder, resources.session_room(find(config.task).pictures is not None))
+        made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in made:
+                files.sync_folder(path.absolute().parent)
+        except OSError as error:
+            raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
+        lock = locked(folder)
+        try:
+            files.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        except UserError:
+            lock.release()
+            files.clear_away(folder / "lock")  # or the folder would not be empty when there is room again
+            raise
+        return Session(folder, config, lock)
+
+    @staticmethod
+    def open(folder: Path) -> Session:
+        """Opens an existing session. UserError if it is none or one too large, or another program has it."""
+        config = read_config(folder)
+        require_bearable(config, find(config.task))
+        return Session(folder, config, locked(folder))
+
+    def store(self) -> PreferenceStore:
+        """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
+        return PreferenceStore(require_answers(self.folder), require_owner=self._require_owner)
+
+    def labels(self) -> int:
+        """Answers that stand. UserError as for `store`."""
+        with contextlib.closing(self.store()) as store:
+            return store.count()
+
+    def reader(self) -> PreferenceStore:
+        """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
+        return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)
+
+    def reconfigure(self, **changes: Any) -> None:
+        """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
+        config = replaced(self.config, **changes)
+        self._require_own()
+        files.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        self.config = config
+
+    def save(self, number: int, states: dict[str, JobState]) -> None:
+        """Keeps a checkpoint. UserError where it can't, also where the session's folder is gone: none is made anew."""
+        self._require_own()
+        checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
+
+    def _require_own(self) -> None:
+        files.require_session(self.folder)
+        self._require_owner()
+
+    def _require_owner(self) -> None:
+        """UserError where the lock is on a file that others don't find. Windows lets nobody delete one that is open."""
+        lock = self.folder / "lock"
+        if os.name != "nt" and files.identity(lock) != self._locked:
+            raise UserError(
+                f"{lock} was deleted or replaced while the session is open, so another Somersault may have it too: "
+                "close it and open it again."
+            )
+
+    def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
+        """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""
+        return checkpoint.load_newest(self.folder / "checkpoints", tell)
+
+    def snapshots(self) -> Snapshots:
+        """The policies of its past. Use in one thread."""
+        return snapshots_of(self.folder, self.config)
+
+    def close(self) -> None:
+        self._lock.release()
+
+
+def learned(folder: Path) -> list[Path]:
+    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
+    curve = folder / metrics_file.NAME
+    paths = [*checkpoint.kept(folder / "checkpoints"), *Snapshots(folder).paths()]
+    return [*paths, curve] if curve.is_file() else paths
+
+
+def require_answers(folder: Path) -> Path:
+    """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
+    path = folder / "preferences.sqlite"
+    if (checkpoint.kept(folder / "checkpoints") or mark.read(path).answers) and not (
+        path.exists() and path.stat().st_size
+    ):
+        raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+    return path
+
+
+def read_config(folder: Path) -> Config:
+    """The config of the session in `folder`; UserError if there is none that can be read."""
+    path = folder / "config.json"
+    try:
+        return Config.from_dict(json.loads(files.read_small(path, _MAX_CONFIG)))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UserError(f"{folder} is not a session: there is no config.json in it.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
+
+
+def locked(folder: Path) -> FileLock:
+    """The folder's lock; UserError where another program has it.
+
+    The operating system drops it when its owner dies, so none is ever stale.
+    """
+    lock = FileLock(folder / "lock", thread_local=False)  # a session may be opened in one thread and closed in another
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise UserError(f"{folder} is open in another Somersault: close it there first.") from error
+    except OSError as error:
+        raise UserError(f"{folder} can't be written ({error.strerror}): check its permissions.") from error
+    return lock

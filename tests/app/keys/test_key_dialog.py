@@ -1,0 +1,157 @@
+"""Other keys, chosen in the dialog with real clicks and presses, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialogButtonBox
+from pytestqt.qtbot import QtBot
+
+from app import settings
+from app.keys.bindings import kept_keys
+from app.keys.commands import Command, KeyMap, Meaning
+from app.keys.key_dialog import KeyDialog
+from core.types import Choice
+from tests.app.fakes import Face, make_query
+
+NONE, CTRL, SHIFT = (
+    Qt.KeyboardModifier.NoModifier,
+    Qt.KeyboardModifier.ControlModifier,
+    Qt.KeyboardModifier.ShiftModifier,
+)
+
+
+@pytest.fixture
+def dialog(face: Face, qtbot: QtBot) -> KeyDialog:
+    face.window.commands[Command.BIND_KEYS].trigger()
+    found = face.window.findChild(KeyDialog)
+    assert isinstance(found, KeyDialog)
+    found.activateWindow()
+    qtbot.waitUntil(found.isActiveWindow)
+    return found
+
+
+def choose(
+    dialog: KeyDialog, meaning: Meaning, key: Qt.Key, modifier: Qt.KeyboardModifier = NONE, place: int = 0
+) -> None:
+    field = dialog.fields[meaning][place]
+    QTest.mouseClick(field, Qt.MouseButton.LeftButton)
+    assert field.text() == "press a key…"
+    QTest.keyClick(field, key, modifier)
+
+
+def press(dialog: KeyDialog, kind: QDialogButtonBox.StandardButton) -> None:
+    QTest.mouseClick(dialog.buttons.button(kind), Qt.MouseButton.LeftButton)
+
+
+def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyDialog, qtbot: QtBot) -> None:
+    choose(dialog, Choice.LEFT, Qt.Key.Key_A)
+    press(dialog, QDialogButtonBox.StandardButton.Ok)
+    assert face.window.hints.buttons[Choice.LEFT].text() == "A  Left is better"
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    face.window.activateWindow()
+    qtbot.waitUntil(face.window.isActiveWindow)
+    face.press(Qt.Key.Key_Left)
+    face.press(Qt.Key.Key_A)
+    qtbot.waitUntil(lambda: face.query is second)
+    assert [answer.choice for answer in face.answers()] == [Choice.LEFT]
+
+
+def test_chosen_keys_are_there_after_a_restart(
+    open_face: Callable[..., Face], dialog: KeyDialog, face: Face, qtbot: QtBot
+) -> None:
+    choose(dialog, Choice.TIE, Qt.Key.Key_E)
+    choose(dialog, Choice.TIE, Qt.Key.Key_T, CTRL, place=1)
+    choose(dialog, Command.UNDO, Qt.Key.Key_Question, SHIFT)
+    press(dialog, QDialogButtonBox.StandardButton.Ok)
+    face.close()
+    again = open_face()
+    again.offer(make_query(), make_query())
+    again.press(Qt.Key.Key_T, CTRL)
+    qtbot.waitUntil(lambda: [answer.choice for answer in again.answers()] == [Choice.TIE])
+    assert again.window.hints.buttons[Choice.TIE].text() == "E  Tie"
+    assert again.window.commands.keys.keys_for(Command.UNDO) == ("?", "Ctrl+Z")
+
+
+def test_cancel_changes_nothing(face: Face, dialog: KeyDialog) -> None:
+    choose(dialog, Choice.LEFT, Qt.Key.Key_A)
+    press(dialog, QDialogButtonBox.StandardButton.Cancel)
+    assert face.window.commands.keys == kept_keys() == KeyMap()
+
+
+def test_a_key_that_is_taken_from_another_command_is_told_of(dialog: KeyDialog, picture: Any) -> None:
+    choose(dialog, Command.REDO, Qt.Key.Key_Z, CTRL)
+    assert dialog.told.text() == "Ctrl+Z meant “Undo” until now; it means “Redo” instead."
+    assert [field.text() for field in dialog.fields[Command.UNDO]] == ["⌫", "–"]
+    assert [field.text() for field in dialog.fields[Command.REDO]] == ["Ctrl+Z", "Ctrl+Y"]
+    picture(dialog, "keys-conflict")
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        (Qt.Key.Key_Right, "No key would be left for “Right is better”: give it another one first."),
+        (Qt.Key.Key_Tab, "Tab is needed to reach the buttons and menus by keyboard: choose another key."),
+        (Qt.Key.Key_Return, "Return is needed to reach the buttons and menus by keyboard: choose another key."),
+        (Qt.Key.Key_Delete, "No key would be left for “Left is better”: give it another one first."),
+    ],
+)
+def test_a_key_that_cannot_be_had_is_refused_in_a_sentence(dialog: KeyDialog, key: Qt.Key, sentence: str) -> None:
+    choose(dialog, Choice.LEFT, key)
+    assert dialog.told.text() == sentence
+    assert dialog.fields[Choice.LEFT][0].text() == "←"
+    assert dialog.keys == KeyMap()
+
+
+def test_escape_keeps_the_old_key_and_the_dialog(dialog: KeyDialog) -> None:
+    choose(dialog, Choice.LEFT, Qt.Key.Key_Escape)
+    assert dialog.isVisible() and dialog.keys == KeyMap()
+    assert dialog.fields[Choice.LEFT][0].text() == "←"
+
+
+def test_delete_leaves_a_field_empty(dialog: KeyDialog) -> None:
+    choose(dialog, Command.REDO, Qt.Key.Key_Delete, place=1)
+    assert dialog.keys.keys_for(Command.REDO) == ("Ctrl+Shift+Z",)
+
+
+def test_a_modifier_alone_is_no_key(dialog: KeyDialog) -> None:
+    choose(dialog, Command.UNDO, Qt.Key.Key_Control)
+    assert dialog.fields[Command.UNDO][0].text() == "press a key…"
+
+
+def test_the_usual_keys_come_back(dialog: KeyDialog, face: Face) -> None:
+    choose(dialog, Choice.LEFT, Qt.Key.Key_A)
+    press(dialog, QDialogButtonBox.StandardButton.RestoreDefaults)
+    assert dialog.fields[Choice.LEFT][0].text() == "←"
+    press(dialog, QDialogButtonBox.StandardButton.Ok)
+    assert face.window.commands.keys == kept_keys() == KeyMap()
+
+
+def test_it_is_worked_by_keys_alone(dialog: KeyDialog, qtbot: QtBot, picture: Any) -> None:
+    field, other = dialog.fields[Choice.LEFT]
+    qtbot.waitUntil(field.hasFocus)
+    QTest.keyClick(field, Qt.Key.Key_Space)
+    QTest.keyClick(field, Qt.Key.Key_Space)  # the key itself: it is taken from the playback
+    assert field.text() == "Space" and dialog.keys.keys_for(Command.PLAYBACK) == ()
+    picture(dialog, "keys")
+    QTest.keyClick(field, Qt.Key.Key_Tab)
+    assert other.hasFocus()
+    QTest.keyClick(other, Qt.Key.Key_Space)
+    QTest.keyClick(other, Qt.Key.Key_Tab)  # refused as a key, and free again at once
+    assert other.hasFocus()
+    QTest.keyClick(other, Qt.Key.Key_Tab)
+    assert dialog.fields[Choice.RIGHT][0].hasFocus()
+    QTest.keyClick(dialog, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not dialog.isVisible())
+
+
+@pytest.mark.parametrize("damage", ["{", "[1]", '{"left": 3}', '{"left": [], "right": ["Left"]}'])
+def test_keys_that_cannot_be_read_give_way_to_the_usual_ones(damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    settings.keep("keys/changes", damage)
+    assert kept_keys() == KeyMap()
+    assert "the usual ones are used" in caplog.text

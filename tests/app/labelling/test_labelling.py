@@ -1,0 +1,268 @@
+"""Real keys in a shown window: what each does, and what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.labelling.labelling import HUMAN, ORACLE
+from app.session.controller import State
+from app.workers.preference_writer import AnswerWorker
+from core.errors import UserError
+from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, PreferenceWithdrawn
+from core.io.segment_codec import fingerprint, pair_of
+from core.preferences.store import PreferenceStore
+from core.types import Choice, Preference, Query
+from tests.app.fakes import Face, make_query
+
+KEYS = [
+    (Qt.Key.Key_Left, Choice.LEFT),
+    (Qt.Key.Key_Right, Choice.RIGHT),
+    (Qt.Key.Key_Up, Choice.TIE),
+    (Qt.Key.Key_Down, Choice.CANT_TELL),
+]
+
+
+@pytest.mark.parametrize(("key", "choice"), KEYS)
+def test_a_key_gives_its_choice_and_the_next_pair(face: Face, qtbot: QtBot, key: Qt.Key, choice: Choice) -> None:
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    assert face.query is first
+    face.press(key)
+    qtbot.waitUntil(lambda: face.query is second)
+    assert face.window.clips.flashed == choice
+    assert [(a.query.id, a.choice, a.labeller) for a in face.answers()] == [(first.id, choice, "human")]
+
+
+def test_the_jobs_hear_of_the_answer(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    for name in ("reward", "rollout"):
+        process = face.engine[name]
+        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 1)
+    assert not face.engine["policy"].got(PreferenceAdded)
+
+
+def test_a_job_that_is_started_is_given_one_answer_after_the_other(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(face.controller.session.store()) as store:
+        for _ in range(3):
+            store.add(make_query(), Choice.LEFT, HUMAN)
+        read, told = list[int](), list[tuple[int, int]]()
+        one = store._preference
+        monkeypatch.setattr(store, "_preference", lambda row: (read.append(row[0]), one(row))[1])
+
+        class Port:
+            def send(self, event: Event) -> None:
+                told.append((len(read), event.preference.id if isinstance(event, PreferenceAdded) else 0))
+
+        worker = AnswerWorker(face.controller.session.store, {"reward": Port()})
+        worker._replay(store, ("reward",), ())
+    assert told == [(1, 1), (2, 2), (3, 3), (3, 0)]
+
+
+@pytest.mark.parametrize("part", ["plots", "live", "banner", "clips"])
+def test_keys_work_whichever_widget_has_the_focus(face: Face, qtbot: QtBot, part: str) -> None:
+    face.offer(make_query())
+    widget = getattr(face.window, part)
+    widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    widget.setFocus()
+    QTest.keyClick(widget, Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+
+
+def test_a_hint_can_be_clicked(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    QTest.mouseClick(face.window.hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.TIE])
+
+
+def test_two_presses_at_once_are_one_answer(face: Face, qtbot: QtBot) -> None:
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    face.press(Qt.Key.Key_Left)
+    face.press(Qt.Key.Key_Right)  # before the first answer is on disk: the person can't have seen the second pair
+    qtbot.waitUntil(lambda: face.query is second)
+    assert [a.choice for a in face.answers()] == [Choice.LEFT]
+
+
+@pytest.mark.parametrize(
+    ("key", "modifier"),
+    [(Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier), (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)],
+)
+def test_undo_brings_the_pair_back(face: Face, qtbot: QtBot, key: Qt.Key, modifier: Qt.KeyboardModifier) -> None:
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.query is second)
+    face.press(key, modifier)
+    qtbot.waitUntil(lambda: face.query is first)
+    assert face.answers() == []
+    qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceWithdrawn)) == 1)
+    face.press(Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: face.query is second)
+    assert [a.choice for a in face.answers()] == [Choice.RIGHT]
+
+
+def test_undo_right_after_a_key_takes_that_answer_back(face: Face, qtbot: QtBot) -> None:
+    first = make_query()
+    face.offer(first, make_query())
+    face.press(Qt.Key.Key_Left)
+    face.press(Qt.Key.Key_Backspace)  # before the answer is on disk
+    with qtbot.waitSignal(face.labelling.answer_withdrawn):
+        pass
+    assert face.query is first
+    assert face.answers() == []
+
+
+def test_undo_goes_back_further_than_the_clips_in_memory(face: Face, qtbot: QtBot) -> None:
+    queries = [make_query() for _ in range(5)]
+    face.offer(*queries)
+    for following in queries[1:]:
+        face.press(Qt.Key.Key_Left)
+        qtbot.waitUntil(lambda following=following: face.query is following)
+    for number in (3, 2, 1, 0):
+        face.press(Qt.Key.Key_Backspace)
+        wanted = queries[number].id
+        qtbot.waitUntil(lambda wanted=wanted: face.query is not None and face.query.id == wanted)
+    assert face.answers() == []
+    assert face.controller.progress.labels == 0
+
+
+def test_undo_with_no_answer_says_so(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Backspace)
+    qtbot.waitUntil(lambda: "no answer to take back" in face.window.banner.text.text())
+
+
+def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face()
+    first = make_query()
+    face.offer(first, make_query())
+    face.press(Qt.Key.Key_Up)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.close()
+    again = open_face()
+    qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
+    again.press(Qt.Key.Key_Backspace)
+    qtbot.waitUntil(lambda: again.query is not None)
+    assert again.query and again.query.id == first.id
+    assert (again.query.left.states == first.left.states).all()
+    assert len(again.engine["clips"].got(ClipsRequested)) == 1
+    assert again.answers() == []
+
+
+def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: Face, qtbot: QtBot) -> None:
+    shown = make_query()
+    face.offer(shown, make_query())
+    face.engine["rollout"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(AnswersReplayed)) == 1)
+    ((waiting,),) = [told.waiting for told in face.engine["rollout"].got(AnswersReplayed)]
+    assert face.query is shown and waiting.id == shown.id
+    assert waiting.pair == pair_of(fingerprint(shown.left), fingerprint(shown.right))
+
+
+def test_a_restarted_session_gives_the_jobs_every_answer_in_order(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face()
+    queries = [make_query() for _ in range(3)]
+    face.offer(*queries)
+    for count, (key, _) in enumerate(KEYS[:3], 1):
+        face.press(key)
+        qtbot.waitUntil(lambda count=count: face.controller.progress.labels == count)
+    face.close()
+    again = open_face()
+    for name in ("reward", "rollout"):
+        process = again.engine[name]
+        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 3)
+        assert [e.preference.query.id for e in process.got(PreferenceAdded)] == [q.id for q in queries]
+
+
+def test_a_store_that_refuses_loses_nothing(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+
+    def full(store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> Preference:
+        raise UserError("The disk is full: make room, then answer again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PreferenceStore, "add", full)
+        face.press(Qt.Key.Key_Left)
+        qtbot.waitUntil(lambda: "disk is full" in face.window.banner.text.text())
+    assert face.window.banner.isVisible()
+    assert face.query is first and face.window.clips.flashed is None
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.query is second)
+    assert not face.window.banner.isVisible()
+    assert [a.query.id for a in face.answers()] == [first.id]
+
+
+def test_the_oracle_labels_by_itself(face: Face, qtbot: QtBot) -> None:
+    queries = [make_query(1.0, 0.0), make_query(0.0, 1.0), make_query(1.0, 1.0)]
+    face.offer(*queries)
+    face.window.teacher_actions[ORACLE].trigger()
+    qtbot.waitUntil(lambda: face.window.clips.flashed == Choice.LEFT)
+    qtbot.waitUntil(lambda: len(face.answers()) == 3)
+    assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.RIGHT, Choice.TIE]
+    assert {a.labeller for a in face.answers()} == {"oracle"}
+
+
+def test_the_oracle_errs_as_the_session_says(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(oracle__mistakes=1.0)
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(1.0, 0.0))
+    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT])
+
+
+def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=1)
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    assert not face.labelling._oracle.isActive()
+
+
+def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=10, query__first_labels=1, query__half_life=1e5, query__horizon=200_000)
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(), make_query(), make_query())
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    assert not face.labelling._oracle.isActive()
+    face.labelling._progress.reported(20_000)
+    face.labelling.wake_oracle()
+    qtbot.waitUntil(lambda: len(face.answers()) == 2)
+    assert not face.labelling._oracle.isActive()
+
+
+def test_the_oracle_goes_on_where_there_was_no_answer_to_take_back(face: Face, qtbot: QtBot) -> None:
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(1.0, 0.0))
+    with qtbot.waitSignal(face.labelling.trouble_arose):
+        face.press(Qt.Key.Key_Backspace)
+    qtbot.waitUntil(lambda: [a.labeller for a in face.answers()] == ["oracle"])
+
+
+def test_the_person_can_take_over_from_the_oracle(face: Face, qtbot: QtBot) -> None:
+    face.labelling.set_teacher(ORACLE)
+    face.offer(make_query(1.0, 0.0), make_query())
+    with qtbot.waitSignal(face.labelling.answer_kept):
+        pass
+    face.press(Qt.Key.Key_Backspace)
+    qtbot.waitUntil(lambda: face.labelling.teacher == HUMAN)
+    assert face.window.teacher_actions[HUMAN].isChecked()
+    qtbot.waitUntil(lambda: face.answers() == [])
+
+
+def test_space_pauses_and_resumes_the_clips(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    assert face.window.clips.clock.playing
+    face.press(Qt.Key.Key_Space)
+    assert not face.window.clips.clock.playing
+    face.press(Qt.Key.Key_Space)
+    assert face.window.clips.clock.playing

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+
+from app.labelling.progress import Progress
+from core.config import Config, replaced
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def progress(clock: Clock) -> Progress:
+    return Progress(replaced(Config(), labels=100, steps=15_000_000, query__half_life=1e6), clock)
+
+
+def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> None:
+    for _ in range(10):
+        progress.answered()
+        clock.now += 3
+    assert progress.labels_per_minute == pytest.approx(20)
+    clock.now += 120
+    assert progress.labels_per_minute == 0
+
+
+def test_a_withdrawn_answer_counts_for_nothing(progress: Progress) -> None:
+    progress.answered()
+    progress.withdrawn()
+    assert (progress.labels, progress.labels_per_minute) == (0, 0)
+
+
+def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
+    assert progress.steps_per_second == 0
+    for steps in (1000, 3000, 5000):
+        progress.reported(steps)
+        clock.now += 1
+    assert progress.steps_per_second == pytest.approx(2000)
+
+
+def test_speed_is_unknown_when_nothing_came_for_long(progress: Progress, clock: Clock) -> None:
+    progress.reported(1000)
+    progress.reported(9000)
+    clock.now += 60
+    assert progress.steps_per_second == 0
+
+
+def test_a_restarted_rollout_has_no_negative_speed(progress: Progress, clock: Clock) -> None:
+    progress.reported(9000)
+    clock.now += 1
+    progress.reported(1000)
+    assert progress.steps_per_second == 0
+
+
+def test_what_the_schedule_wants_goes_with_the_steps(progress: Progress) -> None:
+    assert progress.due == 25
+    progress.reported(3_000_000)  # log(4) / log(16): half of the other 75
+    assert progress.due == 25 + 37
+    progress.reported(15_000_000)
+    assert progress.due == 100
+
+
+def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock: Clock) -> None:
+    assert progress.seconds_to_next_offer is None
+    for _ in range(4):
+        progress.offered()
+        progress.offered()  # a burst
+        clock.now += 6
+    assert progress.seconds_to_next_offer == pytest.approx(1)
+    progress.offered()
+    assert progress.seconds_to_next_offer == pytest.approx(6)
+
+
+def test_the_hours_that_the_computer_slept_are_no_time_of_teaching(progress: Progress, clock: Clock) -> None:
+    progress.run(True)
+    for _ in range(30):
+        clock.now += 2
+        progress.passed()
+    clock.now += 8 * 3600  # without a sign of life
+    progress.passed()
+    clock.now += 5
+    assert progress.seconds == pytest.approx(30 * 2 + 60 + 5)
+    progress.answered()
+    assert (progress.labels_per_minute, progress.steps_per_second) == (1, 0)
+    progress.run(False)
+    clock.now += 3600
+    progress.passed()
+    assert progress.seconds == pytest.approx(125)

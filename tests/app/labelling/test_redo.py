@@ -1,0 +1,155 @@
+"""Answers taken back and given again: without limit, in order, and across a restart of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.labelling.labelling import ORACLE
+from core.events import PreferenceAdded, PreferenceWithdrawn
+from core.types import Choice, Query
+from tests.app.fakes import Face, make_query
+
+KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Up)
+CHOICES = [Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL, Choice.LEFT, Choice.TIE]
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+def answered(face: Face, qtbot: QtBot, count: int) -> list[Query]:
+    """So many answers given with different keys; one more pair is on screen."""
+    queries = [make_query() for _ in range(count + 1)]
+    face.offer(*queries)
+    for key, following in zip(KEYS[:count], queries[1:], strict=True):
+        face.press(key)
+        qtbot.waitUntil(lambda following=following: face.query is following)
+    return queries
+
+
+def undo(face: Face, qtbot: QtBot) -> None:
+    before = face.controller.progress.labels
+    face.press(Qt.Key.Key_Z, CTRL)
+    qtbot.waitUntil(lambda: face.controller.progress.labels == before - 1)
+
+
+def redo(face: Face, qtbot: QtBot) -> None:
+    before = face.controller.progress.labels
+    face.press(Qt.Key.Key_Y, CTRL)
+    qtbot.waitUntil(lambda: face.controller.progress.labels == before + 1)
+
+
+def test_all_that_was_taken_back_is_given_again_with_the_same_choices(face: Face, qtbot: QtBot) -> None:
+    queries = answered(face, qtbot, 6)
+    given = face.answers()
+    for query in reversed(queries[:6]):
+        undo(face, qtbot)
+        qtbot.waitUntil(lambda query=query: face.query is not None and face.query.id == query.id)
+    assert face.answers() == []
+    for following in queries[1:]:
+        redo(face, qtbot)
+        qtbot.waitUntil(lambda following=following: face.query is not None and face.query.id == following.id)
+    again = face.answers()
+    assert [(a.id, a.query.id, a.choice, a.answered_at) for a in again] == [
+        (g.id, g.query.id, g.choice, g.answered_at) for g in given
+    ]
+    assert [a.choice for a in again] == CHOICES
+
+
+def test_the_jobs_hear_of_both(face: Face, qtbot: QtBot) -> None:
+    answered(face, qtbot, 1)
+    undo(face, qtbot)
+    redo(face, qtbot)
+    for name in ("reward", "rollout"):
+        process = face.engine[name]
+        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 2)
+        (withdrawn,) = process.got(PreferenceWithdrawn)
+        assert [event.preference.id for event in process.got(PreferenceAdded)] == [withdrawn.preference_id] * 2
+
+
+def test_the_redone_answer_is_confirmed_as_it_was_given(face: Face, qtbot: QtBot) -> None:
+    answered(face, qtbot, 2)
+    undo(face, qtbot)
+    qtbot.waitUntil(lambda: face.window.clips.flashed is None)
+    redo(face, qtbot)
+    assert face.window.clips.flashed == Choice.RIGHT
+
+
+def test_keys_pressed_while_the_disk_is_busy_all_count(face: Face, qtbot: QtBot) -> None:
+    queries = answered(face, qtbot, 3)
+    for key in (Qt.Key.Key_Z, Qt.Key.Key_Z, Qt.Key.Key_Y, Qt.Key.Key_Z, Qt.Key.Key_Z, Qt.Key.Key_Y):
+        face.press(key, CTRL)
+    qtbot.waitUntil(lambda: not face.labelling._busy and not face.labelling._asked)
+    assert [a.choice for a in face.answers()] == CHOICES[:1]
+    qtbot.waitUntil(lambda: face.query is not None and face.query.id == queries[1].id)
+
+
+def test_a_new_answer_ends_what_could_be_given_again(face: Face, qtbot: QtBot) -> None:
+    queries = answered(face, qtbot, 2)
+    undo(face, qtbot)
+    face.press(Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: face.query is queries[2])
+    face.press(Qt.Key.Key_Y, CTRL)
+    qtbot.waitUntil(lambda: "no answer to give again" in face.window.banner.text.text())
+    assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
+
+
+def test_nothing_taken_back_nothing_given_again(face: Face, qtbot: QtBot) -> None:
+    answered(face, qtbot, 1)
+    face.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: "no answer to give again" in face.window.banner.text.text())
+    assert len(face.answers()) == 1
+
+
+def test_undo_goes_on_where_it_was_after_a_restart(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face()
+    queries = answered(face, qtbot, 4)
+    undo(face, qtbot)
+    face.close()
+    again = open_face()
+    qtbot.waitUntil(lambda: again.controller.progress.labels == 3)
+    for query in (queries[2], queries[1], queries[0]):
+        undo(again, qtbot)
+        qtbot.waitUntil(lambda query=query: again.query is not None and again.query.id == query.id)
+    assert again.answers() == []
+
+
+def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face()
+    answered(face, qtbot, 3)
+    undo(face, qtbot)
+    undo(face, qtbot)
+    face.close()
+    again = open_face()
+    other = make_query()
+    again.offer(other)
+    qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
+    redo(again, qtbot)
+    assert again.query is other and again.window.clips.flashed is None
+    assert "“Right is better” stands again" in again.window.statusBar().currentMessage()
+    redo(again, qtbot)
+    assert [a.choice for a in again.answers()] == CHOICES[:3]
+    again.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(again.answers()) == 4)
+
+
+def test_redo_before_the_pair_is_drawn_again_drops_it(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face()
+    answered(face, qtbot, 1)
+    face.close()
+    again = open_face()
+    qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
+    again.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
+    undo(again, qtbot)
+    assert again.labelling.pairs.waits_for_taken_back
+    redo(again, qtbot)
+    assert not again.labelling.pairs.waits_for_taken_back and again.labelling.pairs.drawing == 0
+    assert again.query is None and len(again.answers()) == 1
+
+
+def test_the_oracle_goes_on_after_a_redo(face: Face, qtbot: QtBot) -> None:
+    answered(face, qtbot, 1)
+    undo(face, qtbot)
+    redo(face, qtbot)
+    face.labelling.set_teacher(ORACLE)
+    qtbot.waitUntil(lambda: [a.labeller for a in face.answers()] == ["human", "oracle"])

@@ -1,0 +1,58 @@
+"""The menus that write a file."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from core.session.archive import import_session
+from core.session.session import Session
+from core.types import Choice
+from tests.app.fakes import Face, make_query
+
+
+def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
+    """Opens the menu's dialog and takes this file in it; the window keeps working meanwhile."""
+    found = face.window.findChild(QAction, action)
+    assert isinstance(found, QAction)
+    found.trigger()
+    dialog = face.window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.fileSelected.emit(str(target))
+    dialog.close()
+    qtbot.waitUntil(lambda: face.window.banner.isVisible())
+
+
+def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
+    query = make_query()
+    face.offer(query, make_query())
+    face.labelling.answer(Choice.TIE)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    choose(face, qtbot, "export", tmp_path / "shared.somersault")
+    assert "shared.somersault is written" in face.window.banner.text.text()
+    import_session(tmp_path / "shared.somersault", tmp_path / "back")
+    again = Session.open(tmp_path / "back")
+    store = again.store()
+    assert [(p.query.id, p.choice) for p in store.all()] == [(query.id, Choice.TIE)]
+    store.close()
+    again.close()
+
+
+def test_diagnostics_are_collected(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
+    choose(face, qtbot, "diagnostics", tmp_path / "out.zip")
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        assert {"config.json", "about.json"} <= set(archive.namelist())
+
+
+@pytest.mark.parametrize("action", ["export", "diagnostics"])
+def test_a_file_that_cannot_be_written_is_told_of_and_stops_nothing(
+    face: Face, qtbot: QtBot, tmp_path: Path, action: str
+) -> None:
+    choose(face, qtbot, action, tmp_path / "nowhere" / "x")
+    assert "can't be written" in face.window.banner.text.text()
+    assert not face.window.banner.shows_failure

@@ -1,0 +1,269 @@
+"""What the mouse and the keys do to a plot, the files it is saved in, and how it looks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QImage, QMouseEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.plots.plot import Plot
+from app.session.metrics_recorder import validation_loss
+from app.style import theme
+from app.style.theme import Appearance
+from tests.app.fakes import Face, make_query
+from tests.app.tape import NAN, X, drawn, has_colour, plot, report, show_true_reward, teaching
+
+SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+def press(key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """On the widget that has the focus."""
+    QTest.keyClick(QApplication.focusWidget(), key, modifier)
+
+
+def point(shown: Plot, x: float) -> None:
+    """Moves the mouse over this x."""
+    canvas = shown.canvas
+    middle = np.mean(canvas.view.viewRange()[1])
+    place = canvas.mapFromScene(canvas.view.mapViewToScene(QPointF(x, middle)))
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, QPointF(place), canvas.viewport().mapToGlobal(QPointF(place)), *_NO_BUTTON
+    )
+    QApplication.sendEvent(canvas.viewport(), event)
+
+
+_NO_BUTTON = (Qt.MouseButton.NoButton, Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier)
+
+
+def turn_wheel(shown: Plot, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """Turns the wheel over the middle of the plot."""
+    place = QPointF(shown.canvas.inside().center())
+    event = QWheelEvent(
+        *(place, shown.canvas.viewport().mapToGlobal(place), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton),
+        *(modifiers, Qt.ScrollPhase.NoScrollPhase, False),
+    )
+    QApplication.sendEvent(shown.canvas.viewport(), event)
+
+
+def fits(shown: Plot) -> bool:
+    """All of both axes is in sight, and will be."""
+    (left, right), (bottom, top) = shown.canvas.view.viewRange()
+    automatic = all(shown.canvas.view.autoRangeEnabled())
+    return automatic and left < 1.0 and right > 3.0 and bottom < 0.5 and top > 2.5
+
+
+def span(shown: Plot) -> tuple[float, float]:
+    low, high = shown.canvas.view.viewRange()[0]
+    return low, high
+
+
+def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    returns = plot(teaching(open_face), "return")
+    point(returns, 2.2)
+    qtbot.waitUntil(returns.readout.isVisible)
+    assert returns.canvas.pointed == 2.0
+    assert "2,000 steps" in returns.readout.text() and ">5.5<" in returns.readout.text()
+    assert returns.accessibleDescription() == "2,000 steps; predicted return 5.5"
+    QApplication.sendEvent(returns.canvas, QEvent(QEvent.Type.Leave))
+    assert returns.canvas.pointed is None and not returns.readout.isVisible()
+
+
+def test_the_readout_of_many_curves_is_whole(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face, reward__members=6)
+    for member in range(6):
+        face.controller.metrics.append(validation_loss(member), 3.5, 0.123456)
+    loss = plot(face, "loss")
+    loss.read_off(3.5)
+    assert loss.readout.text().count("0.123456") == 6
+    assert loss.readout.parentWidget().rect().contains(loss.readout.geometry())
+    assert loss.readout.height() >= loss.readout.sizeHint().height() > loss.canvas.inside().height()
+    face.window.plots.setCurrentIndex(1)
+    assert not loss.readout.isVisible()
+
+
+def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = teaching(open_face)
+    QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
+    measure = face.window.plots.by_key["measure"]
+    qtbot.waitUntil(measure.hasFocus)
+    measure.grab()  # scales are fitted when they are painted
+    whole = span(measure)
+    for expected in ("3,000 steps", "2,000 steps", "1,000 steps", "1,000 steps"):
+        press(Qt.Key.Key_Left, SHIFT)
+        assert expected in measure.readout.text()
+    press(Qt.Key.Key_Plus)
+    middle, half = np.mean(whole), (whole[1] - whole[0]) / 2
+    assert span(measure) == pytest.approx((middle - 0.8 * half, middle + 0.8 * half))
+    press(Qt.Key.Key_Right, CTRL)
+    assert span(measure) == pytest.approx((middle - 0.64 * half, middle + 0.96 * half))
+    press(Qt.Key.Key_Home)
+    qtbot.waitUntil(lambda: fits(measure))
+    press(Qt.Key.Key_Return)
+    assert list(face.window.plots.enlarged) == ["measure"]
+    QTest.keyClick(face.window.plots.enlarged["measure"], Qt.Key.Key_Escape)
+    assert face.window.plots.enlarged == {}
+
+
+def test_keys_that_answer_still_answer_with_the_focus_on_a_plot(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = teaching(open_face)
+    face.offer(make_query())
+    QTest.keyClick(face.window, Qt.Key.Key_2, CTRL)
+    qtbot.waitUntil(face.window.plots.by_key["ratio"].hasFocus)
+    press(Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: [str(p.choice) for p in face.answers()] == ["right"])
+
+
+def test_every_plot_is_reached_by_tab(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = teaching(open_face)
+    QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
+    for key in ("measure", "return", "loss"):
+        qtbot.waitUntil(face.window.plots.by_key[key].hasFocus)
+        press(Qt.Key.Key_Tab)
+
+
+def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    measure = plot(teaching(open_face), "measure")
+    whole = span(measure)
+    turn_wheel(measure)
+    assert span(measure) == whole  # it is for the column to scroll
+    turn_wheel(measure, CTRL)
+    near = span(measure)
+    assert near[1] - near[0] < whole[1] - whole[0]
+    viewport, middle = measure.canvas.viewport(), measure.canvas.inside().center()
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=middle)
+    for step in range(1, 6):
+        place = middle + QPoint(8 * step, 0)
+        move = (QPointF(place), viewport.mapToGlobal(QPointF(place)), Qt.MouseButton.NoButton)
+        event = QMouseEvent(QEvent.Type.MouseMove, *move, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        QApplication.sendEvent(viewport, event)
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=middle + QPoint(40, 0))
+    assert span(measure)[0] < near[0] and span(measure)[1] - span(measure)[0] == pytest.approx(near[1] - near[0])
+    dragged = span(measure)
+    turn_wheel(measure)  # it was clicked
+    assert span(measure)[1] - span(measure)[0] < dragged[1] - dragged[0]
+    QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=middle)
+    qtbot.waitUntil(lambda: fits(measure))
+
+
+def test_a_double_click_on_the_title_opens_one_window_that_follows(
+    open_face: Callable[..., Face], qtbot: QtBot
+) -> None:
+    face = teaching(open_face)
+    measure = plot(face, "measure")
+    for _ in range(2):
+        QTest.mouseDClick(measure.head, Qt.MouseButton.LeftButton, pos=measure.head.title.geometry().center())
+    (large,) = face.window.plots.enlarged.values()
+    assert large.windowTitle() == "Backflips an episode (8 s) – Somersault"
+    face.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
+    qtbot.waitUntil(lambda: drawn(large.plot)["Backflips an episode (8 s)"] == ([*X, 4.0], [0.5, 1.5, 2.5, 7.25]))
+    large.close()
+
+
+def test_the_windows_of_plots_go_with_the_session(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    face.window.plots.enlarge(face.window.plots.by_key["loss"].plotted)
+    ended: list[int] = []
+    face.window.plots.enlarged["loss"].finished.connect(ended.append)
+    face.close()
+    assert ended == [0] and face.window.plots.enlarged == {}
+
+
+def choose(face: Face, qtbot: QtBot, target: Path) -> str:
+    """Takes this file in the dialog; what the banner says then."""
+    dialog = face.window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.fileSelected.emit(str(target))
+    dialog.close()
+    qtbot.waitUntil(face.window.banner.isVisible)
+    return face.window.banner.text.text()
+
+
+def menu_action(shown: Plot, word: str) -> QAction:
+    return next(action for action in shown.menu.actions() if word in action.text())
+
+
+def test_figures_saved_as_a_table_come_back_exactly(
+    open_face: Callable[..., Face], qtbot: QtBot, tmp_path: Path
+) -> None:
+    face = teaching(open_face)
+    face.controller.metrics.append("train loss 0", 3.5, 0.1 + 0.2)
+    loss = plot(face, "loss")
+    menu_action(loss, "CSV").trigger()
+    assert "loss.csv is written" in choose(face, qtbot, tmp_path / "loss.csv")
+    header, *rows = csv.reader(io.StringIO((tmp_path / "loss.csv").read_text("utf-8")))
+    names = [f"{kind} {m}" for m in (1, 2, 3) for kind in ("train", "validation")]
+    assert header == ["environment steps, thousands", *names]
+    assert [[float(cell) if cell else None for cell in row] for row in rows] == [
+        [3.0, 0.5, 0.6, 0.25, pytest.approx(NAN, nan_ok=True), 0.8, 1.0],
+        [3.5, 0.1 + 0.2, None, None, None, None, None],
+    ]
+
+
+def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
+    open_face: Callable[..., Face], qtbot: QtBot, tmp_path: Path
+) -> None:
+    face = teaching(open_face)
+    measure = plot(face, "measure")
+    size = measure.size() * 3
+    menu_action(measure, "PNG").trigger()
+    assert "measure.png is written" in choose(face, qtbot, tmp_path / "measure.png")
+    image = QImage(str(tmp_path / "measure.png"))
+    assert image.size() == size
+    assert all(has_colour(image, colour) for colour in (theme.GREEN, theme.PANEL, theme.BACKGROUND))
+
+
+def test_a_file_that_cannot_be_written_is_told_of_in_a_sentence(
+    open_face: Callable[..., Face], qtbot: QtBot, tmp_path: Path
+) -> None:
+    face = teaching(open_face)
+    (tmp_path / "file").write_bytes(b"")
+    menu_action(plot(face, "measure"), "CSV").trigger()
+    told = choose(face, qtbot, tmp_path / "file" / "measure.csv")
+    assert "can't be written" in told and "\n" not in told and not face.window.banner.shows_failure
+
+
+def test_the_schemes_restyle_the_plots_at_once(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = teaching(open_face)
+    measure = plot(face, "measure")
+    for name in ("light", "dark"):
+        action = face.window.findChild(QAction, name)
+        assert isinstance(action, QAction)
+        action.trigger()
+        scheme = theme.scheme()
+        assert scheme.dark == (name == "dark")
+        (item,) = measure._items.values()
+        assert item.opts["pen"].color().name() == scheme.green
+        assert measure.canvas.backgroundBrush().color().name() == scheme.panel
+        icon = face.window.stop_action.icon().pixmap(18, 18).toImage()
+        assert icon.pixelColor(9, 9).name() == scheme.text
+
+
+@pytest.mark.parametrize("appearance", list(Appearance)[1:])
+def test_pictures(
+    open_face: Callable[..., Face], qtbot: QtBot, picture: Callable[[QWidget, str], None], appearance: Appearance
+) -> None:
+    """To be looked at; what can be checked of them is that nothing reaches beyond its column."""
+    face = teaching(open_face)
+    theme.choose(appearance)
+    show_true_reward(face)
+    plots = face.window.plots
+    for index, key in enumerate(("loss", "ratio", "answers")):
+        plot(face, key).read_off(2.0)
+        picture(face.window, f"plots-{plots.tabText(index).replace(' ', '-').lower()}-{appearance}")
+        area = plots.widget(index)
+        assert area.widget().width() <= area.viewport().width()
+    plots.enlarge(plots.by_key["ratio"].plotted)
+    large = plots.enlarged["ratio"]
+    qtbot.waitUntil(lambda: large.plot.canvas.inside().width() > 50)
+    large.plot.read_off(3.0)
+    picture(large, f"plot-enlarged-{appearance}")
+    large.close()

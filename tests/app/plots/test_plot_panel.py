@@ -1,0 +1,220 @@
+"""What the plots show after what the jobs have told, in a real window."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from pytestqt.qtbot import QtBot
+
+from app.keys.commands import Command
+from app.live.demonstrations import Demonstration
+from app.session.metrics_recorder import record_labels
+from app.style import theme
+from core.metrics import SHOWN
+from core.session import metrics_file
+from tests.app.fakes import Face, make_frames, make_query
+from tests.app.tape import (
+    PREDICTED_REWARDS,
+    TRUE_RETURNS,
+    TRUE_REWARDS,
+    X,
+    drawn,
+    has_colour,
+    plot,
+    refresh,
+    report,
+    show_true_reward,
+    teaching,
+    words,
+)
+
+_MEASURE = "Backflips an episode (8 s)"
+
+
+def test_each_plot_shows_what_was_told(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    show_true_reward(face)
+    assert drawn(plot(face, "measure")) == {_MEASURE: (X, [0.5, 1.5, 2.5])}
+    assert drawn(plot(face, "return")) == {"predicted return": (X, [4.5, 5.5, 6.5]), "true return": (X, TRUE_RETURNS)}
+    losses = {"train 1": 0.5, "validation 1": 0.6, "train 2": 0.25, "validation 2": None, "train 3": 0.8}
+    assert drawn(plot(face, "loss")) == {name: ([3.0], [y]) for name, y in {**losses, "validation 3": 1.0}.items()}
+    ratios = {"ratio 1": 0.6 / 0.5, "ratio 2": None, "ratio 3": 1.0 / 0.8}
+    decays = {"L2 1": -4.0, "L2 2": -3.0, "L2 3": -2.0}  # a logarithmic scale
+    assert drawn(plot(face, "ratio")) == {name: ([3.0], [y]) for name, y in {**ratios, **decays}.items()}
+    assert drawn(plot(face, "correlation"))["correlation of predicted and true reward"] == (X, [0.7654] * 3)
+
+
+def test_the_ratio_has_its_band(open_face: Callable[..., Face]) -> None:
+    band = plot(teaching(open_face), "ratio").canvas._band
+    assert band is not None and band.getRegion() == (1.1, 1.5)
+
+
+def test_answers_are_drawn_beside_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = teaching(open_face)
+    assert drawn(plot(face, "answers")) == {"answers": (X, [0, 0, 0]), "schedule": (X, [17, 21, 25])}
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 1]))
+    face.press(Qt.Key.Key_Backspace)
+    qtbot.waitUntil(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 0]))
+
+
+def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    show_true_reward(face)
+    episode = plot(face, "episode")
+    seconds = [i * face.controller.task.step_seconds for i in range(6)]
+    assert drawn(episode) == {
+        "predicted reward": (seconds, PREDICTED_REWARDS.tolist()),
+        "true reward": (seconds, TRUE_REWARDS.tolist()),
+    }
+    assert episode.note.text() == "Predicted and true rise and fall as one (r = 1.00)."
+    assert episode._items[episode.plotted.curves[1]].getViewBox() is episode.canvas.right
+
+
+def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    for i in range(3000):
+        face.controller.metrics.append("backflips_per_episode", 4.0 + i, i)
+    x, y = drawn(plot(face, "measure"))[_MEASURE]
+    assert (len(x), x[-1], y[-1]) == (SHOWN, 3003.0, 2999)
+
+
+def test_one_plot_is_drawn_at_a_time_each_in_its_turn(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    face.window._timer.stop()
+    refresh(face)
+    titles = [face.window.plots.by_key[key].head.title for key in ("measure", "return", "loss")]
+    before = [title.text() for title in titles]
+    for name in ("backflips_per_episode", "predicted return", "train loss 0"):
+        face.controller.metrics.append(name, 4.0, 99.0)
+    news = []
+    for _ in range(4):
+        news.append(face.window.plots.refresh(face.controller.metrics, face.controller.episode))
+        changed = [title.text() != old for title, old in zip(titles, before, strict=True)]
+        assert sum(changed) == sum(news)
+    assert news == [True, True, True, False]
+
+
+def test_what_cannot_be_seen_is_not_drawn_until_it_can(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    hidden = face.window.plots.by_key["ratio"]
+    assert drawn(hidden) == {}
+    face.window.plots.setCurrentIndex(1)
+    assert set(drawn(hidden)) == {"ratio 1", "ratio 2", "ratio 3", "L2 1", "L2 2", "L2 3"}
+
+
+def test_before_anything_is_told_it_says_what_will_come(face: Face) -> None:
+    for key, found in face.window.plots.by_key.items():
+        plot(face, key)
+        text = found.message.text()
+        assert found.message.isVisible() and (text.startswith("Comes ") or text.startswith("The true reward is hidden"))
+
+
+def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found(
+    open_face: Callable[..., Face], qtbot: QtBot
+) -> None:
+    face = teaching(open_face)
+    saved: list[Callable[[], bytes]] = []
+    face.window.plots.save_requested.disconnect()
+    face.window.plots.save_requested.connect(lambda _, content: saved.append(content))
+    shown = []
+    for key in face.window.plots.by_key:
+        shown.append(plot(face, key))
+        face.window.plots.enlarge(shown[-1].plotted)
+    shown += [large.plot for large in face.window.plots.enlarged.values()]
+    for one in shown:
+        one.read_off(2.0)
+        one.save_figures()
+        assert not any(name.startswith(("true", "correlation")) for name in drawn(one))
+    image = plot(face, "return").picture()
+    assert has_colour(image, theme.BLUE) and not has_colour(image, theme.GREEN)
+    large_windows = list(face.window.plots.enlarged.values())
+    found = "".join([*map(words, (face.window, *large_windows)), *(content().decode() for content in saved)])
+    assert "5.5" in found  # the predicted return is among it
+    telling = [*TRUE_RETURNS, 0.7654, *TRUE_REWARDS.tolist()]
+    assert not [value for value in telling for text in (f"{value:g}", f"{value:,.6g}", repr(value)) if text in found]
+    assert "r = " not in found
+    for large in large_windows:
+        large.close()
+
+
+def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    switch, action = face.window.true_reward, face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
+    assert isinstance(action, QAction)
+    face.labelling.set_teacher("oracle")
+    assert not switch.hidden and not action.isChecked()
+    assert "true return" in drawn(plot(face, "return"))
+    face.labelling.set_teacher("human")
+    assert switch.hidden and action.isChecked()
+    assert set(drawn(plot(face, "return"))) == {"predicted return"}
+    action.trigger()
+    face.labelling.set_teacher("oracle")
+    face.labelling.set_teacher("human")
+    assert not switch.hidden
+    face.close()
+    assert not teaching(open_face).window.true_reward.hidden
+
+
+def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable[..., Face]) -> None:
+    face = open_face(task="gym:CartPole-v1")
+    face.controller.metrics.append("return_per_episode", 1.0, 123.0)
+    face.window.live.take(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
+    face.window.shows.open_demo()
+    demo = face.window.shows.demo
+    assert demo
+    demo.refresh()
+    measure = plot(face, "measure")
+    assert drawn(measure) == {} and "123" not in words(face.window) + words(demo)
+    show_true_reward(face)
+    demo.refresh()
+    refresh(face)
+    assert drawn(measure) == {"Return an episode": ([1.0], [123.0])}
+    assert face.window.live.figure.text() == "Return an episode: 123" and demo.measure.text() == "123"
+    demo.close()
+
+
+def test_curves_go_on_when_the_session_is_opened_again(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    teaching(open_face).close()
+    again = open_face()
+    qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: (X, [0.5, 1.5, 2.5])})
+    assert drawn(plot(again, "loss"))["validation 3"] == ([3.0], [1.0])
+    again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
+    qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([*X, 4.0], [0.5, 1.5, 2.5, 7.25])})
+
+
+def test_an_undo_before_the_curves_are_read_does_not_lose_them(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    teaching(open_face).close()
+    again = open_face()
+    record_labels(again.controller.metrics, again.controller.progress)
+    again.close()
+    last = open_face()
+    qtbot.waitUntil(lambda: drawn(plot(last, "answers")) == {"answers": (X, [0, 0, 0]), "schedule": (X, [17, 21, 25])})
+
+
+def test_curves_go_back_with_the_training(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = teaching(open_face)
+    face.engine["rollout"].play(report(2000, 1.0, 1.0, 9.0))
+    qtbot.waitUntil(lambda: drawn(plot(face, "measure")) == {_MEASURE: ([1.0, 2.0], [0.5, 9.0])})
+    assert drawn(plot(face, "loss")) == {}
+
+
+def test_damaged_curves_are_no_obstacle(
+    open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = teaching(open_face)
+    first.close()
+    path = first.folder / metrics_file.NAME
+    path.write_bytes(path.read_bytes()[:-1])
+    again = open_face()
+    assert again.controller.metrics.names() == ()
+    assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] != []
+    assert "so they start anew" in caplog.text
+    again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
+    qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})

@@ -1,0 +1,85 @@
+"""Files that are being written while the session stops or its window closes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.session.controller import State
+from core.session.session import Session
+from tests.app.fakes import Face
+
+
+def slow_file(gate: threading.Event) -> bytes:
+    assert gate.wait(20)  # longer than any of the tests waits
+    return b"all of it"
+
+
+def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
+    while True:
+        go_on()
+        time.sleep(0.01)
+
+
+def test_a_checkpoint_does_not_wait_for_a_file_that_is_being_written(face: Face, qtbot: QtBot) -> None:
+    gate = threading.Event()
+    face.controller.errands.write(face.folder.parent / "large.csv", lambda: slow_file(gate))
+    with qtbot.waitSignal(face.controller.checkpoints.saved):
+        face.controller.checkpoints.request()
+    gate.set()
+
+
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(
+    face: Face, qtbot: QtBot, stopped_before: bool
+) -> None:
+    gate, target = threading.Event(), face.folder.parent / "large.csv"
+    if stopped_before:
+        with qtbot.waitSignal(face.controller.stopped):
+            face.window.stop_action.trigger()
+    face.controller.errands.patience.setInterval(60_000)
+    face.controller.errands.write(target, lambda: slow_file(gate))
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        qtbot.waitUntil(lambda: not face.controller.crew.running)
+        assert face.window.isVisible() and "the file that you asked for" in face.window.empty.detail.text()
+        gate.set()
+    assert target.read_bytes() == b"all of it"
+
+
+@pytest.mark.parametrize("stopped_before", [False, True])
+def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped_before: bool
+) -> None:
+    monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
+    errands, target, later = face.controller.errands, face.folder.parent / "mine.somersault", face.folder / "x.csv"
+    assert errands.patience.interval() == 2000
+    if stopped_before:
+        with qtbot.waitSignal(face.controller.stopped):
+            face.window.stop_action.trigger()
+    target.write_bytes(b"as it was")
+    errands.export(target)
+    errands.write(later, lambda: b"never begun")
+    face.controller.show_pairs_again(True)
+    errands.patience.setInterval(500)
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        qtbot.waitUntil(lambda: "the file is given up" in face.window.empty.detail.text())
+    assert target.read_bytes() == b"as it was" and not later.exists()
+    assert "mine.somersault was not written, as the session was closed meanwhile" in caplog.text
+    assert face.controller.session.config.query.repeats == "on"  # what is soon done is done
+
+
+def test_stopping_alone_gives_up_no_file(face: Face, qtbot: QtBot) -> None:
+    gate, errands = threading.Event(), face.controller.errands
+    errands.write(face.folder / "x.csv", lambda: slow_file(gate))
+    face.window.stop_action.trigger()
+    qtbot.waitUntil(lambda: not face.controller.crew.running)
+    assert face.controller.state == State.STOPPING and not errands.hurries
+    with qtbot.waitSignal(face.controller.stopped):
+        gate.set()

@@ -1,0 +1,287 @@
+"""The form for a new session: made from the config, and refused while something in it contradicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.session.config_draft import PLAIN, Draft, sections
+from app.start_page.new_session_form import NewSession
+from app.start_page.number_box import NumberBox
+from app.start_page.previews import of_frames
+from core.config import Config
+from tests.app.drawers import make_preview
+from tests.app.session.test_config_draft import every_field
+
+Picture = Callable[[QWidget, str], None]
+_FRESH = Draft("reacher").config
+
+
+class Form:
+    """A shown form over an empty folder of sessions, begun for the Reacher."""
+
+    def __init__(self, qtbot: QtBot, root: Path, task: str = "reacher") -> None:
+        self._qtbot = qtbot
+        self.page = NewSession(root, {})
+        self.made: list[tuple[Path, Config]] = []
+        self.wanted: list[str] = []
+        self.page.create_requested.connect(lambda folder, config: self.made.append((folder, config)))
+        self.page.preview_wanted.connect(self.wanted.append)
+        self.page.resize(1280, 720)
+        self.page.show()
+        self.page.activateWindow()
+        qtbot.waitUntil(self.page.isActiveWindow)
+        self.page.begin(task)
+
+    @property
+    def problem(self) -> str:
+        """What is to be mended; it and the button must agree."""
+        text = self.page.problem.text()
+        assert self.page.make.isEnabled() == (not text)
+        return text
+
+    def unfold(self) -> None:
+        QTest.mouseClick(self.page.fold, Qt.MouseButton.LeftButton)
+        advanced = self.page.advanced
+        assert advanced is not None and advanced.isVisible()
+        self._qtbot.waitUntil(lambda: advanced.reset_all.height() > 10)  # until all has its place
+
+    def type_in(self, name: str, text: str) -> None:
+        assert self.page.advanced is not None
+        editor = self.page.fields[name] if name in self.page.fields else self.page.advanced.rows[name].editor
+        assert isinstance(editor, NumberBox)
+        editor.setFocus()
+        editor.selectAll()
+        QTest.keyClicks(editor, text)
+
+    def choose(self, name: str, text: str) -> None:
+        """With the keyboard."""
+        assert self.page.advanced is not None
+        box = self.page.advanced.rows[name].editor
+        assert isinstance(box, QComboBox)
+        box.setFocus()
+        QTest.keyClick(box, Qt.Key.Key_Home)
+        for _ in range(box.findText(text)):
+            QTest.keyClick(box, Qt.Key.Key_Down)
+
+    def mark(self, name: str) -> str:
+        assert self.page.advanced is not None
+        return self.page.advanced.rows[name].mark.text()
+
+    def shown(self) -> set[str]:
+        assert self.page.advanced is not None
+        return {name for name, row in self.page.advanced.rows.items() if not row.isHidden()}
+
+
+@pytest.fixture
+def form(qtbot: QtBot, tmp_path: Path) -> Iterator[Form]:
+    made = Form(qtbot, tmp_path / "sessions")
+    yield made
+    made.page.close()
+    made.page.deleteLater()
+
+
+def test_a_fresh_form_can_be_made_as_it_is(form: Form, tmp_path: Path, picture: Picture) -> None:
+    form.page.set_preview("reacher", of_frames(make_preview()))
+    picture(form.page, "new-session")
+    assert form.problem == "" and form.page.place.name.text() == "reacher-1"
+    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    assert form.made == [(tmp_path / "sessions" / "reacher-1", _FRESH)]
+    assert form.wanted == ["reacher"]
+
+
+def test_the_plain_fields_are_in_the_config(form: Form) -> None:
+    QTest.keyClick(form.page.fields["teacher"], Qt.Key.Key_Down)
+    form.unfold()
+    form.type_in("labels", "250")
+    form.type_in("seed", "7")
+    QTest.keyClick(form.page.fields["device"], Qt.Key.Key_Down)
+    QTest.keyClick(form.page, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    ((_, config),) = form.made
+    assert (config.teacher, config.labels, config.seed, config.device) == ("oracle", 250, 7, "cpu")
+    assert config.query.first_labels == 30
+
+
+def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: Form, picture: Picture) -> None:
+    form.unfold()
+    picture(form.page, "new-session-advanced")
+    assert form.page.advanced is not None
+    rows = form.page.advanced.rows
+    assert set(rows) == every_field() - set(PLAIN)
+    for section in sections():
+        for setting in section.settings:
+            texts = " ".join(child.text() for child in rows[setting.name].findChildren(QLabel))
+            assert setting.help in texts and setting.paper in texts
+            editor = rows[setting.name].editor
+            assert (editor.accessibleName(), editor.accessibleDescription()) == (setting.title, setting.help)
+            if isinstance(editor, QComboBox):
+                assert tuple(editor.itemText(i) for i in range(editor.count())) == setting.options
+
+
+def test_every_editor_shows_what_suits_the_task_and_can_be_set(form: Form) -> None:
+    form.unfold()
+    assert form.page.advanced is not None
+    for name, row in form.page.advanced.rows.items():
+        value = form.page.draft.value(name)
+        if isinstance(row.editor, NumberBox):
+            assert row.editor.value() == pytest.approx(value, rel=1e-5)
+        elif isinstance(row.editor, QComboBox):
+            assert row.editor.currentText() == value
+    assert (form.mark("policy.discount"), form.mark("policy.clip")) == ("suits the task", "")
+
+
+def test_the_arrows_of_a_row_end_at_its_bounds(form: Form) -> None:
+    form.unfold()
+    assert form.page.advanced is not None
+    editor = form.page.advanced.rows["policy.lag"].editor
+    for _ in range(12):
+        QTest.keyClick(editor, Qt.Key.Key_Up)
+    assert form.page.draft.value("policy.lag") == 8 and form.problem == ""
+
+
+def test_what_is_out_of_bounds_is_told_and_marked_until_it_is_mended(form: Form, picture: Picture) -> None:
+    form.unfold()
+    form.type_in("policy.discount", "5")
+    assert form.problem == "discount is 5.0; give a number from 0 to 0.99999."
+    assert form.page.advanced is not None
+    row = form.page.advanced.rows["policy.discount"]
+    assert row.editor.property("kind") == "wrong"
+    form.page.area.ensureWidgetVisible(row)
+    picture(form.page, "new-session-wrong")
+    QTest.keyClick(form.page, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert form.made == []
+    form.type_in("policy.discount", ".5")
+    assert form.problem == "" and row.editor.property("kind") != "wrong"
+    assert form.mark("policy.discount") == "changed"
+
+
+def test_a_contradiction_is_told_until_it_is_mended(form: Form) -> None:
+    form.unfold()
+    form.type_in("reward.members", "1")
+    assert "One predictor cannot disagree with itself" in form.problem
+    form.choose("query.selection", "random")
+    assert form.problem == ""
+    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    ((_, config),) = form.made
+    assert (config.reward.members, config.query.selection) == (1, "random")
+
+
+def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
+    form.unfold()
+    form.type_in("policy.discount", ".5")
+    assert form.page.advanced is not None
+    row = form.page.advanced.rows["policy.discount"]
+    QTest.keyClick(row.editor, Qt.Key.Key_Tab)
+    assert QApplication.focusWidget() is row.reset
+    QTest.keyClick(row.reset, Qt.Key.Key_Space)
+    assert form.page.draft.changes == {} and QApplication.focusWidget() is row.editor
+    assert isinstance(row.editor, NumberBox) and row.editor.value() == 0.9
+    assert form.mark("policy.discount") == "suits the task"
+
+
+def test_all_settings_are_reset_but_not_the_plain_ones(form: Form) -> None:
+    form.unfold()
+    form.type_in("labels", "77")
+    form.type_in("policy.discount", ".5")
+    form.type_in("reward.members", "2")
+    assert form.page.advanced is not None
+    QTest.mouseClick(form.page.advanced.reset_all, Qt.MouseButton.LeftButton)
+    assert form.page.draft.changes == {"labels": 77}
+    assert not form.page.advanced.reset_all.isEnabled()
+
+
+def test_settings_are_searched(form: Form, qtbot: QtBot, picture: Picture) -> None:
+    form.unfold()
+    assert form.page.advanced is not None
+    QTest.keyClicks(form.page.advanced.search, "step size")
+    assert form.shown() == {"reward.learning_rate", "policy.learning_rate", "policy.decay"}
+    qtbot.waitUntil(lambda: form.page.area.verticalScrollBar().maximum() < 300)
+    picture(form.page, "new-session-search")
+    QTest.keyClicks(form.page.advanced.search, " xyz")
+    assert form.shown() == set() and form.page.advanced._nothing.isVisible()
+    form.page.advanced.search.clear()
+    assert form.shown() == set(form.page.advanced.rows)
+
+
+@pytest.mark.parametrize("name", ["", "  ", ".."])
+def test_a_session_needs_a_name(form: Form, name: str) -> None:
+    form.page.place.name.selectAll()
+    QTest.keyClick(form.page.place.name, Qt.Key.Key_Delete)
+    QTest.keyClicks(form.page.place.name, name)
+    assert form.problem == "Give the session a name."
+
+
+def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path: Path) -> None:
+    (tmp_path / "sessions" / "reacher-1").mkdir(parents=True)
+    form.page.begin("reacher")
+    assert form.page.place.name.text() == "reacher-2"
+    QTest.keyClick(form.page.place.name, Qt.Key.Key_Backspace)
+    QTest.keyClicks(form.page.place.name, "1")
+    assert form.problem == "reacher-1 is there already: give the session another name."
+
+
+def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise AssertionError("a key looked at the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", forbidden)
+        patch.setattr(os, "stat", forbidden)
+        patch.setattr(os, "listdir", forbidden)
+        QTest.keyClicks(form.page.place.name, "23")
+    assert form.page.place.name.text() == "reacher-123" and form.problem == ""
+
+
+def test_another_folder(form: Form, tmp_path: Path) -> None:
+    QTest.mouseClick(form.page.place.other, Qt.MouseButton.LeftButton)
+    dialog = form.page.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.fileSelected.emit(str(tmp_path / "usb"))
+    dialog.close()
+    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    assert form.made[0][0] == tmp_path / "usb" / "reacher-1"
+    assert str(tmp_path / "usb") in form.page.place.where.text()
+
+
+def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: QtBot, picture: Picture) -> None:
+    form.page.begin("gym:")
+    assert "such as CartPole-v1" in form.problem
+    assert form.page.env_id.hasFocus() and form.wanted == ["reacher"]
+    picture(form.page, "new-session-gymnasium")
+    QTest.keyClicks(form.page.env_id, "Cart-v1")
+    qtbot.waitUntil(lambda: form.wanted == ["reacher", "gym:Cart-v1"])
+    form.page.set_refusal("gym:Cart-v1", "gym:Cart-v1 can't be made: there is none.")
+    assert form.problem == "gym:Cart-v1 can't be made: there is none."
+    picture(form.page, "new-session-refused")
+    form.page.env_id.selectAll()
+    QTest.keyClicks(form.page.env_id, "CartPole-v1")
+    form.page.set_refusal("gym:Cart-v1", "It comes too late.")
+    assert form.problem == "" and form.page.place.name.text() == "gym-CartPole-v1-1"
+    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    assert form.made[0][1].task == "gym:CartPole-v1"
+
+
+def test_a_fresh_form_knows_nothing_of_the_one_before(form: Form) -> None:
+    form.unfold()
+    form.type_in("policy.discount", "5")
+    form.page.begin("ant")
+    assert form.problem == "" and form.page.title.text() == "Ant"
+    assert form.page.advanced is not None and not form.page.advanced.isVisible()
+    form.unfold()
+    assert form.mark("policy.initial_std") == "suits the task"
+
+
+def test_what_the_command_line_gave_is_filled_in(qtbot: QtBot, tmp_path: Path) -> None:
+    page = NewSession(tmp_path, {"labels": 55, "teacher": "oracle"})
+    qtbot.addWidget(page)
+    page.begin("reacher")
+    assert page.draft.config and (page.draft.config.labels, page.draft.config.teacher) == (55, "oracle")
+    editor = page.fields["labels"]
+    assert isinstance(editor, NumberBox) and editor.value() == 55

@@ -1,0 +1,100 @@
+"""Spin boxes for numbers of any size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.session.config_draft import setting
+from app.start_page.number_box import NumberBox
+
+
+@pytest.fixture
+def make(qtbot: QtBot) -> Any:
+    def made(name: str, value: object) -> NumberBox:
+        box = NumberBox(setting(name))
+        qtbot.addWidget(box)
+        box.set_value(value)
+        box.show()
+        return box
+
+    return made
+
+
+def type_in(box: NumberBox, text: str) -> None:
+    box.lineEdit().selectAll()
+    QTest.keyClicks(box.lineEdit(), text)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "expected"),
+    [
+        ("labels", "1,400", 1400),
+        ("labels", "2e3", 2000),
+        ("labels", "1.5", "1.5"),
+        ("seed", "9223372036854775807", 2**63 - 1),
+        ("policy.learning_rate", "3e-4", 3e-4),
+        ("policy.learning_rate", ".5", 0.5),
+        ("policy.learning_rate", "nan", "nan"),
+        ("policy.learning_rate", "fast", "fast"),
+        ("policy.learning_rate", "99", 99.0),
+    ],
+)
+def test_what_is_typed_is_told_as_it_is(make: Any, name: str, typed: str, expected: object) -> None:
+    box, told = make(name, 0), list[object]()
+    box.edited.connect(told.append)
+    type_in(box, typed)
+    assert told[-1] == expected == box.value()
+    QTest.keyClick(box, Qt.Key.Key_Tab)
+    assert box.value() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "key", "expected"),
+    [
+        ("labels", 100, Qt.Key.Key_Up, 101),
+        ("labels", 0, Qt.Key.Key_Down, 0),
+        ("rollout.steps", 2, Qt.Key.Key_Down, 2),
+        ("policy.lag", 8, Qt.Key.Key_Up, 8),
+        ("policy.discount", 0.99, Qt.Key.Key_Up, 0.99999),
+        ("policy.discount", 0.99, Qt.Key.Key_Down, 0.98),
+        ("policy.learning_rate", 1e-3, Qt.Key.Key_Up, 1.1e-3),
+        ("policy.entropy_bonus", 0.0, Qt.Key.Key_Up, 0.1),
+        ("labels", 100, Qt.Key.Key_PageUp, 110),
+    ],
+)
+def test_the_arrows_keep_to_the_bounds(make: Any, name: str, value: float, key: Qt.Key, expected: float) -> None:
+    box = make(name, value)
+    QTest.keyClick(box, key)
+    assert box.value() == pytest.approx(expected)
+
+
+def test_showing_a_value_is_no_edit(make: Any) -> None:
+    box, told = make("reward.holdout", math.exp(-1)), list[object]()
+    box.edited.connect(told.append)
+    box.set_value(0.25)
+    assert told == [] and box.lineEdit().text() == "0.25"
+
+
+def test_the_wheel_is_left_to_the_form(make: Any) -> None:
+    box = make("labels", 100)
+    box.setFocus()
+    event = QWheelEvent(
+        QPointF(5, 5),
+        QPointF(5, 5),
+        QPoint(0, 120),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(box, event)
+    assert box.value() == 100 and not event.isAccepted()

@@ -1,0 +1,149 @@
+"""Pictures of tasks: from the cache, or drawn one after the other."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QColor
+from pytestqt.qtbot import QtBot
+
+from app.start_page.previews import Preview, Previews, cache_folder
+from core.version import VERSION
+from tests.app.drawers import Drawer, Drawers
+
+Open = Callable[..., tuple[Previews, Drawers]]
+
+
+@pytest.fixture
+def open_previews(tmp_path: Path) -> Iterator[Open]:
+    opened: list[Previews] = []
+
+    def made(**whims: object) -> tuple[Previews, Drawers]:
+        drawers = Drawers(**whims)
+        opened.append(Previews(drawers, tmp_path / "cache"))
+        return opened[-1], drawers
+
+    yield made
+    for previews in opened:
+        previews.close()
+
+
+def brought(qtbot: QtBot, previews: Previews, task: str) -> Preview:
+    with qtbot.waitSignal(previews.preview_ready, check_params_cb=lambda name, _: name == task) as ready:
+        previews.request(task)
+    preview = ready.args[1]
+    assert isinstance(preview, Preview)
+    return preview
+
+
+def test_a_picture_is_drawn_once_and_then_comes_from_the_cache(open_previews: Open, qtbot: QtBot) -> None:
+    previews, drawers = open_previews()
+    drawn = brought(qtbot, previews, "gym:ALE/Pong-v5")
+    later, others = open_previews()
+    kept = brought(qtbot, later, "gym:ALE/Pong-v5")
+    assert drawers.asked == ["gym:ALE/Pong-v5"] and others.made == []
+    for preview in (drawn, kept):
+        assert preview.count == 6
+        assert preview.place(8).getRect() == (0, 2 * 48, 48, 48)
+        assert _near(preview.strip.pixelColor(20, 2 * 48 + 5), QColor(40, 160, 120))
+        assert _near(preview.strip.pixelColor(40, 2 * 48 + 5), QColor(60, 60, 60))
+
+
+def _near(found: QColor, wanted: QColor) -> bool:
+    pairs = zip(found.getRgb(), wanted.getRgb(), strict=True)  # type: ignore[call-overload]
+    return all(abs(a - b) < 12 for a, b in pairs)
+
+
+def test_they_are_drawn_one_after_the_other_by_one_child_that_then_ends(open_previews: Open, qtbot: QtBot) -> None:
+    previews, drawers = open_previews()
+    ready: list[str] = []
+    previews.preview_ready.connect(lambda task, _: ready.append(task))
+    for task in ("a", "b", "c", "b"):
+        previews.request(task)
+    qtbot.waitUntil(lambda: ready == ["a", "b", "c"])
+    assert drawers.asked == ["a", "b", "c"]
+    qtbot.waitUntil(lambda: all(drawer.stopped for drawer in drawers.made))
+    assert len(drawers.made) == 1
+
+
+@pytest.mark.parametrize("where", ["make", "send"])
+def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_drawn(
+    open_previews: Open, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    previews, _ = open_previews()
+    with monkeypatch.context() as patch:
+        patch.setattr(Drawers if where == "make" else Drawer, "__call__" if where == "make" else "send", refuse)
+        with qtbot.waitSignal(previews.preview_refused) as refused:
+            previews.request("a")
+    assert refused.args[0] == "a" and "Too many open files" in refused.args[1]
+    brought(qtbot, previews, "b")
+
+
+def test_a_task_that_cannot_be_drawn_is_told_and_logged(
+    open_previews: Open, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    previews, drawers = open_previews(refused={"b": "b can't be made: it needs a licence."})
+    refused: list[tuple[str, str]] = []
+    previews.preview_refused.connect(lambda task, sentence: refused.append((task, sentence)))
+    previews.request("b")
+    brought(qtbot, previews, "c")
+    assert refused == [("b", "b can't be made: it needs a licence.")]
+    assert "it needs a licence" in caplog.text
+
+
+def test_a_child_that_dies_takes_only_its_task_with_it(
+    open_previews: Open, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    previews, drawers = open_previews(deadly=("b",))
+    previews.request("a")
+    with qtbot.waitSignal(previews.preview_refused) as refused:
+        previews.request("b")
+    brought(qtbot, previews, "c")
+    assert refused.args == ["b", "b can't be drawn: the process that draws it has ended."]
+    assert drawers.asked == ["a", "b", "c"]
+    assert "previews process" in caplog.text
+
+
+def test_while_it_is_held_nothing_is_drawn_and_afterwards_all_is(open_previews: Open, qtbot: QtBot) -> None:
+    previews, drawers = open_previews(ignored=("slow",))
+    previews.request("slow")
+    qtbot.waitUntil(lambda: drawers.asked == ["slow"])
+    previews.request("next")
+    previews.hold(True)
+    qtbot.waitUntil(lambda: drawers.made[0].stopped)
+    assert drawers.asked == ["slow"]
+    drawers.whims = {}
+    with qtbot.waitSignals([previews.preview_ready, previews.preview_ready]):
+        previews.hold(False)
+    assert drawers.asked == ["slow", "slow", "next"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no picture", b"\xff\xd8\xff"])
+def test_a_damaged_file_in_the_cache_is_drawn_again(open_previews: Open, qtbot: QtBot, content: bytes) -> None:
+    previews, _ = open_previews()
+    brought(qtbot, previews, "a")
+    path = previews._path("a")
+    path.write_bytes(content)
+    later, drawers = open_previews()
+    assert brought(qtbot, later, "a").count == 6
+    assert drawers.asked == ["a"]
+    qtbot.waitUntil(lambda: len(path.read_bytes()) > 500)
+
+
+def test_a_cache_that_cannot_be_written_only_costs_time(
+    open_previews: Open, qtbot: QtBot, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "cache").write_text("in the way")
+    previews, _ = open_previews()
+    assert brought(qtbot, previews, "a").count == 6
+    assert "can't be kept" in caplog.text
+
+
+def test_another_version_of_the_program_has_its_own_cache() -> None:
+    assert cache_folder().name.startswith(f"{VERSION}-")

@@ -1,0 +1,57 @@
+"""What a file, a folder or an error says is shown as it stands: it is never taken for HTML."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from app.crash_dialog import CrashDialog
+from app.start_page.task_card import TaskCard
+from app.style.labels import label, tip
+from tests.app.fakes import Face
+from tests.app.start_page import Page, make_session
+
+NASTY = "<img src=x><b>bold</b> & more"
+OUR_OWN = {"readout", "plotKey"}
+"""The styles of the labels that may show HTML: the plots' legends and readings, made of our own words and colours."""
+
+
+def guessing(labels: list[QLabel]) -> set[str]:
+    """What the labels say that show as HTML whatever looks like it."""
+    careless = (made for made in labels if made.textFormat() != Qt.TextFormat.PlainText)
+    return {made.text() for made in careless if made.objectName() not in OUR_OWN}
+
+
+def test_only_labels_that_never_change_are_left_to_qts_guess(face: Face, page: Page, qtbot: QtBot) -> None:
+    crash = CrashDialog(NASTY, "the log")
+    qtbot.addWidget(crash)
+    assert guessing(face.window.findChildren(QLabel)) == {"Teacher", "Making the film"}
+    assert guessing(page.show().window.findChildren(QLabel)) == set()
+    assert guessing(crash.findChildren(QLabel)) == set()
+    assert label("told", NASTY).textFormat() == Qt.TextFormat.PlainText
+
+
+def test_an_archives_member_with_markup_for_a_name_is_told_of_as_text(page: Page, qtbot: QtBot, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bad.somersault", "w") as archive:
+        archive.writestr("<img src=x><b>", b"x")
+    page.show()
+    page.window.shelf.bring_in(tmp_path / "bad.somersault")
+    qtbot.waitUntil(lambda: "<img src=x><b>" in page.told)
+    assert page.window.banner.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_tooltips_escape_what_they_show(page: Page) -> None:
+    assert tip(NASTY) == "<p>&lt;img src=x&gt;&lt;b&gt;bold&lt;/b&gt; &amp; more</p>" and tip("") == ""
+    folder = make_session(page.root, "<b>bold")
+    (folder / "config.json").write_text(NASTY)
+    page.show()
+    shown = page.rows.entries.data(page.rows.entries.index(0), Qt.ItemDataRole.ToolTipRole)
+    assert "<b>" not in shown and "&lt;b&gt;bold" in shown
+    card = next(iter(page.window.grid.cards.values()))
+    assert isinstance(card, TaskCard)
+    card.set_problem(NASTY)
+    assert "<img" not in card.toolTip() and "&lt;img src=x&gt;" in card.toolTip()

@@ -1,0 +1,118 @@
+"""Colours that can be read, in both schemes, and changed while the window is open."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import re
+
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app import settings
+from app.style import assets, theme
+from app.style.palette import DARK, LIGHT, Scheme
+from app.style.theme import Appearance
+from core.types import Choice
+
+LEAST = 4.5
+"""WCAG 2.2, success criterion 1.4.3, level AA, for text that is not large."""
+TEXTS, SURFACES = ("text", "muted"), ("background", "panel", "line", "checked", "failure", "notice")
+COLOURS = ("green", "amber", "grey", "blue", "red", "purple", "teal", "disabled")
+
+
+def luminance(colour: str) -> float:
+    """WCAG's relative luminance of #rrggbb."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_measure_is_that_of_the_standard() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+@pytest.mark.parametrize("scheme", [DARK, LIGHT], ids=["dark", "light"])
+def test_every_text_can_be_read_on_every_surface(scheme: Scheme) -> None:
+    pairs = [*itertools.product(TEXTS, SURFACES), *itertools.product(COLOURS, ("background", "panel"))]
+    poor = {pair: contrast(*(getattr(scheme, name) for name in pair)) for pair in pairs}
+    assert {pair: ratio for pair, ratio in poor.items() if ratio < LEAST} == {}
+
+
+@pytest.mark.parametrize("scheme", [DARK, LIGHT], ids=["dark", "light"])
+def test_the_confirmation_of_a_choice_can_be_read(scheme: Scheme) -> None:
+    assert set(scheme.choice_colours) == set(Choice)
+    assert all(contrast(scheme.background, colour) >= LEAST for colour in scheme.choice_colours.values())
+
+
+def test_no_colour_of_the_style_sheet_is_left_unfilled_or_of_its_own(qapp: QApplication) -> None:
+    assert re.findall(r"@\w+", qapp.styleSheet()) == ["@NAME"]  # of the comment at its top
+    rules = [line for line in assets.text("style.qss").splitlines() if "{" in line]
+    assert not [line for line in rules if "#" in line.partition("{")[2]]
+
+
+@pytest.mark.parametrize(("chosen", "scheme"), [(Appearance.LIGHT, LIGHT), (Appearance.DARK, DARK)])
+def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearance, scheme: Scheme) -> None:
+    theme.choose(chosen)
+    assert theme.scheme() is scheme and theme.appearance() == chosen
+    assert qapp.palette().color(QPalette.ColorRole.Window).name() == scheme.background == theme.BACKGROUND
+    assert f"color: {scheme.muted}" in qapp.styleSheet()
+    assert scheme.members == theme.MEMBERS and scheme.choice_colours == theme.CHOICE_COLOURS
+    theme.apply(qapp)  # as at the next start
+    assert theme.scheme() is scheme
+
+
+class Restyled(QWidget):
+    """Notes whether Python may delete things, each time that it hears of other colours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.collecting: list[bool] = []
+
+    def changeEvent(self, event: QEvent) -> None:
+        self.collecting.append(gc.isenabled())
+
+
+def test_while_windows_are_restyled_no_closed_one_is_deleted(qapp: QApplication, qtbot: QtBot) -> None:
+    theme.apply(qapp)
+    theme.choose(Appearance.DARK)
+    widget = Restyled()
+    qtbot.addWidget(widget)
+    with qtbot.waitExposed(widget):
+        widget.show()
+    widget.collecting.clear()
+    theme.choose(Appearance.LIGHT)
+    assert widget.collecting and not any(widget.collecting)
+    assert gc.isenabled()
+
+
+def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = QGuiApplication.styleHints().colorSchemeChanged
+    monkeypatch.setattr(theme, "_system_is_light", lambda: True)
+    changed.emit(Qt.ColorScheme.Light)
+    assert theme.scheme() is LIGHT
+    theme.choose(Appearance.DARK)
+    changed.emit(Qt.ColorScheme.Light)
+    assert theme.scheme() is DARK
+    monkeypatch.setattr(theme, "_system_is_light", lambda: False)
+    theme.choose(Appearance.SYSTEM)
+    assert theme.scheme() is DARK
+
+
+def test_what_cannot_be_read_counts_as_no_choice() -> None:
+    settings.keep("window/appearance", "mauve")
+    assert theme.appearance() == Appearance.SYSTEM
+
+
+def test_a_colour_that_there_is_not_is_no_colour() -> None:
+    with pytest.raises(AttributeError, match="MAUVE"):
+        _ = theme.MAUVE

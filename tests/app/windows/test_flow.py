@@ -1,0 +1,246 @@
+"""From the start window to a session and back, in real windows over a fake engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app import application
+from app.application import Program
+from app.session.controller import State
+from app.session.factory import parsed, sessions_folder
+from core.config import Config, replaced
+from core.errors import UserError
+from core.events import JobSpec
+from core.session.session import Session
+from tests.app.drawers import Drawers
+from tests.app.fakes import Engine, FakeProcess, make_query
+
+Begin = Callable[..., "Flow"]
+
+
+class Flow:
+    """A program with fake processes; `ended` says how often it said that it has ended."""
+
+    def __init__(self, qtbot: QtBot, engine: Engine, *line: str) -> None:
+        self.qtbot, self.engine = qtbot, engine
+        options = parsed(list(line))
+        self.program = Program(options)
+        self.ended = 0
+        self.program.ended.connect(self._on_ended)
+        named = options.task is not None or options.session is not None
+        self.program.begin(application.opened(options) if named else None)
+
+    def _on_ended(self) -> None:
+        self.ended += 1
+
+    def wait_for_start(self) -> None:
+        def there() -> bool:
+            start = self.program.start
+            return start is not None and start.isVisible() and self.program.open is None
+
+        self.qtbot.waitUntil(there)
+        assert self.program.start
+        self.program.start.activateWindow()
+        self.qtbot.waitUntil(self.program.start.isActiveWindow)
+
+    def wait_for_session(self) -> None:
+        self.qtbot.waitUntil(lambda: self.program.open is not None)
+        assert self.program.open
+        window, controller = self.program.open.window, self.program.open.controller
+        self.qtbot.waitUntil(lambda: controller.state == State.RUNNING)
+        window.activateWindow()
+        self.qtbot.waitUntil(window.isActiveWindow)
+
+    def begin_session(self, task: str) -> None:
+        """From the start page, by its key."""
+        self.wait_for_start()
+        assert self.program.start
+        self.program.start.begin(task)
+        self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        self.wait_for_session()
+
+    def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+        target = QApplication.focusWidget() or QApplication.activeWindow()
+        assert target is not None
+        QTest.keyClick(target, key, modifier)
+
+    def close(self) -> None:
+        if not self.ended:
+            self.program.quit()
+            self.qtbot.waitUntil(lambda: bool(self.ended))
+        self.program.close_down()
+        if self.program.start:
+            self.program.start.deleteLater()
+
+
+@pytest.fixture
+def begin(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
+    monkeypatch.setattr("app.session.factory.user_data_dir", lambda *_, **__: str(tmp_path / "data"))
+    monkeypatch.setattr("app.start_page.previews.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
+    engine, drawers, flows = Engine(), Drawers(), list[Flow]()
+
+    def process(spec: JobSpec) -> FakeProcess:
+        return drawers(spec) if spec.name == "previews" else engine(spec)
+
+    monkeypatch.setattr(application, "JobProcess", process)
+
+    def made(*line: str) -> Flow:
+        flows.append(Flow(qtbot, engine, *line))
+        return flows[-1]
+
+    yield made
+    for flow in flows:
+        flow.close()
+
+
+def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Begin, qtbot: QtBot) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    start = flow.program.start
+    assert start
+    qtbot.waitUntil(lambda: start.grid.cards["hopper-backflip"].hasFocus())
+    flow.press(Qt.Key.Key_Return)
+    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_session()
+    assert not start.isVisible() and not start.grid.moving
+    session = flow.program.open
+    assert session and session.controller.session.folder == sessions_folder() / "hopper-backflip-1"
+    flow.engine.offer(make_query())
+    qtbot.waitUntil(lambda: session.controller.labelling.pairs.shown is not None)
+    flow.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: session.controller.progress.labels == 1)
+    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()
+    qtbot.waitUntil(lambda: start.sessions.list.current is not None)
+    listed = start.sessions.list.current
+    assert listed and listed.folder.name == "hopper-backflip-1" and listed.summary
+    assert (listed.summary.labels, listed.summary.planned) == (1, 100)
+    assert all(process.stopped for process in flow.engine.made)
+    start.sessions.list.setFocus()
+    flow.press(Qt.Key.Key_Return)
+    flow.wait_for_session()
+    again = flow.program.open
+    assert again and again.controller.progress.labels == 1
+    assert flow.engine["policy"].spec.state is not None
+    assert flow.ended == 0
+
+
+def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: Begin, qtbot: QtBot) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    start = flow.program.start
+    assert start
+    start.begin("reacher")
+    QTest.mouseClick(start.form.make, Qt.MouseButton.LeftButton)
+    flow.wait_for_session()
+    assert flow.program.open
+    assert flow.program.crash.log_file == str(sessions_folder() / "reacher-1" / "log.txt")
+    flow.program.open.window.close()
+    flow.wait_for_start()
+    assert flow.ended == 0 and flow.program.crash.log_file == ""
+    start.close()
+    assert flow.ended == 1
+
+
+@pytest.mark.parametrize("line", [("--task", "reacher"), ("--session", "own")])
+def test_started_with_a_session_it_ends_with_it(begin: Begin, qtbot: QtBot, tmp_path: Path, line: tuple[str]) -> None:
+    flow = begin(*(str(tmp_path / "own") if word == "own" else word for word in line))
+    flow.wait_for_session()
+    assert flow.program.start is None and flow.program.open
+    flow.program.open.window.close()
+    qtbot.waitUntil(lambda: flow.ended == 1)
+    assert flow.program.start is None
+
+
+def test_from_a_session_of_the_command_line_the_start_page_is_a_key_away(begin: Begin) -> None:
+    flow = begin("--task", "reacher")
+    flow.wait_for_session()
+    flow.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()
+    assert flow.ended == 0
+
+
+@pytest.mark.parametrize("by", ["key", "failure"])
+def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, qtbot: QtBot, by: str) -> None:
+    flow = begin()
+    flow.begin_session("reacher")
+    assert flow.program.open
+    if by == "key":
+        flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    else:
+        banner = flow.program.open.window.banner
+        flow.engine["policy"].die()
+        qtbot.waitUntil(lambda: banner.shows_failure)
+        QTest.mouseClick(banner.quit, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: flow.ended == 1)
+    assert not flow.program.start.isVisible() and flow.program.open is None
+
+
+def test_the_key_to_quit_ends_the_program_from_the_start_page_too(begin: Begin) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert flow.ended == 1
+
+
+def test_quitting_while_a_session_is_open_ends_all(begin: Begin, qtbot: QtBot) -> None:
+    flow = begin()
+    flow.begin_session("reacher")
+    flow.program.quit()
+    qtbot.waitUntil(lambda: flow.ended == 1)
+    assert not flow.program.start.isVisible()
+
+
+def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin, qtbot: QtBot) -> None:
+    flow = begin()
+    flow.wait_for_start()
+    assert flow.program.start
+    flow.program.start.begin("reacher")
+    flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    flow.program.quit()
+    assert flow.ended == 1 and flow.program.open is None
+    flow.program.close_down()
+    QApplication.processEvents()
+    Session.open(sessions_folder() / "reacher-1").close()
+
+
+def test_a_session_that_no_window_can_teach_is_told_of_on_the_start_page(begin: Begin, qtbot: QtBot) -> None:
+
+    Session.create(sessions_folder() / "returns", replaced(Config(), reward__target="returns")).close()
+    flow = begin()
+    flow.wait_for_start()
+    start = flow.program.start
+    assert start
+    qtbot.waitUntil(lambda: start.sessions.list.current is not None)
+    flow.press(Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "Only the oracle can tell true returns" in start.banner.text())
+    assert start.isVisible() and flow.program.open is None
+    Session.open(sessions_folder() / "returns").close()
+
+
+def test_each_session_has_its_own_log(begin: Begin) -> None:
+    flow = begin()
+    for name in ("reacher", "ant"):
+        flow.wait_for_start()
+        assert flow.program.start
+        flow.program.start.begin(name)
+        flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        flow.wait_for_session()
+        assert flow.program.open
+        flow.program.open.window.close()
+    flow.wait_for_start()
+    for name in ("reacher-1", "ant-1"):
+        log = (sessions_folder() / name / "log.txt").read_text()
+        assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
+
+
+def test_bad_numbers_are_refused_before_there_is_a_window() -> None:
+    with pytest.raises(UserError, match="labels is -5"):
+        application.run(["--labels", "-5"])

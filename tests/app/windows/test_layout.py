@@ -1,0 +1,227 @@
+"""The window at the smallest and the largest size it is meant for: nothing is cut off, and it is kept as it was."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QSlider, QWidget
+from pytestqt.qtbot import QtBot
+
+from app import settings
+from app.clips.clip_player import ClipPlayer
+from app.keys.commands import Command
+from app.style import theme
+from app.windows.main import MainWindow
+from core.tasks import CATALOGUE
+from core.types import Choice
+from tests.app.clipping import clipped
+from tests.app.fakes import Face, make_query
+
+ROOT = Path(__file__).resolve().parents[3]
+SMALL = QSize(1280, 720)
+
+
+def sized(face: Face, qtbot: QtBot, size: QSize = SMALL) -> MainWindow:
+    face.window.resize(size)
+    qtbot.waitUntil(lambda: face.window.size() == size)
+    return face.window
+
+
+@pytest.mark.parametrize("task", sorted(CATALOGUE, key=lambda name: -len(CATALOGUE[name].instruction))[:2])
+def test_nothing_is_cut_off_on_a_small_screen(
+    open_face: Callable[..., Face], qtbot: QtBot, picture: Any, task: str
+) -> None:
+    face = open_face(task=task, labels=10_000)
+    window = sized(face, qtbot)
+    face.controller.progress.counted(4_321)
+    face.controller.progress.reported(123_456_789)
+    window.refresh()
+    qtbot.waitUntil(lambda: clipped(window) == [])
+    picture(window, f"small-empty-{task}")
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: face.query is not None)
+    qtbot.waitUntil(lambda: clipped(window) == [])
+    assert window.size() == SMALL
+    assert min(window.clips.left.width(), window.clips.left.height()) > 300
+    picture(window, f"small-pair-{task}")
+    face.engine["reward"].die()
+    qtbot.waitUntil(lambda: window.banner.shows_failure)
+    qtbot.waitUntil(lambda: clipped(window) == [])
+    assert window.size() == SMALL
+    picture(window, f"small-failed-{task}")
+
+
+def test_the_first_window_fits_its_screen(face: Face) -> None:
+    room = face.window.screen().availableSize()
+    assert face.window.width() <= room.width() and face.window.height() <= room.height()
+
+
+def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face()
+    room = face.window.screen().availableSize().boundedTo(QSize(1300, 740))
+    left = room - QSize(40, 40)  # Qt leaves room for a title bar that has never been there
+    assert left != face.window.size()
+    sized(face, qtbot, left)
+    face.window.commands[Command.PANEL].trigger()
+    assert face.window.dock.isHidden()
+    face.close()
+    again = open_face()
+    assert again.window.size() == left
+    assert again.window.dock.isHidden() and not again.window.commands[Command.PANEL].isChecked()
+    again.window.commands[Command.PANEL].trigger()
+    assert again.window.dock.isVisible()
+
+
+def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., Face]) -> None:
+    settings.keep("window/geometry", QByteArray(b"\x00\x01\x02"))
+    settings.keep("window/state", "no bytes")
+    assert open_face().window.dock.isVisible()
+
+
+_AT_SCALE_2 = """
+import pathlib, sys, tempfile
+from PySide6.QtCore import QSettings
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+sys.path.insert(0, '.')
+place = tempfile.mkdtemp()
+QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, place)
+from app import theme
+from app.controller import Controller
+from app.windows.main import MainWindow
+from core.config import Config, replaced
+from core.session import Session
+from tests.app.clipping import clipped
+from tests.app.fakes import Engine, make_query
+
+application = QApplication([])
+theme.apply(application)
+engine = Engine()
+controller = Controller(Session.create(pathlib.Path(place) / 's', replaced(Config(), teacher='human')), engine)
+window = MainWindow(controller)
+application.setQuitOnLastWindowClosed(False)
+window.closed.connect(application.quit)
+window.resize(1920, 1080)
+window.show()
+controller.start()
+def look(_):
+    QTest.qWait(100)
+    print(clipped(window))
+    picture = window.grab()
+    print(picture.width(), picture.height(), picture.devicePixelRatio())
+    if len(sys.argv) > 1:
+        picture.save(sys.argv[1])
+    window.close()
+controller.labelling.pair_shown.connect(look)
+controller.state_changed.connect(lambda state: state == 'running' and engine.offer(make_query()))
+application.exec()
+"""
+
+
+def test_nothing_is_cut_off_at_twice_the_scale(tmp_path: Path) -> None:
+    folder = Path(os.environ.get("SOMERSAULT_PICTURES", "build/pictures")).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "2"}
+    command = [sys.executable, "-c", textwrap.dedent(_AT_SCALE_2), str(folder / "large-pair.png")]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.splitlines() == ["[]", "3840 2160 2.0"], done.stderr
+
+
+def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    window = face.window
+    seen: list[QWidget] = []
+    for _ in range(60):
+        face.press(Qt.Key.Key_Tab)
+        here = window.focusWidget()
+        if here in seen:
+            break
+        if here is not None:
+            seen.append(here)
+    assert window.focusWidget() is seen[0]  # round, and no trap on the way
+    assert {window.clips.left, window.clips.right, *window.hints.buttons.values()} <= set(seen)
+    player = window.clips.left
+    player.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(player.hasFocus)
+    image = player.grab().toImage()
+    edge = (player.height() - min(player.width(), player.height())) // 2 + 2
+    assert image.pixelColor(image.width() // 2, round(edge * image.devicePixelRatio())).name() == theme.BLUE
+
+
+def press_on_focus(key: Qt.Key) -> None:
+    """Where the keyboard's own presses go."""
+    here = QApplication.focusWidget()
+    assert here is not None
+    QTest.keyClick(here, key)
+
+
+def test_no_button_has_the_focus_unasked(face: Face) -> None:
+    face.offer(make_query())
+    press_on_focus(Qt.Key.Key_Space)
+    assert not face.window.clips.clock.playing
+    assert QApplication.focusWidget() is face.window.centralWidget()
+
+
+def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    tie = face.window.hints.buttons[Choice.TIE]
+    tie.setFocus(Qt.FocusReason.TabFocusReason)
+    press_on_focus(Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: not tie.isEnabled())
+    assert QApplication.focusWidget() is face.window.centralWidget()
+    press_on_focus(Qt.Key.Key_Space)
+    assert len(face.answers()) == 1
+
+
+def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:
+    first, second, third = make_query(), make_query(), make_query()
+    face.offer(first, second, third)
+    tie = face.window.hints.buttons[Choice.TIE]
+    tie.setFocus(Qt.FocusReason.TabFocusReason)
+    press_on_focus(Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: face.query is second)
+    assert face.window.clips.clock.playing  # Space pressed the button, and paused nothing
+    press_on_focus(Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: face.query is third)
+    assert [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE]
+    press_on_focus(Qt.Key.Key_Escape)
+    assert QApplication.focusWidget() is face.window.centralWidget()
+
+
+def test_an_arrow_answers_wherever_the_focus_is_but_on_a_slider(face: Face, qtbot: QtBot) -> None:
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    slider = QSlider(Qt.Orientation.Horizontal, face.window)
+    slider.setRange(0, 10)
+    slider.show()
+    slider.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(slider, Qt.Key.Key_Right)
+    assert slider.value() == 1 and face.query is first
+    face.window.hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(face.window.hints.buttons[Command.UNDO], Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: face.query is second)
+
+
+def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    window = face.window
+    window.refresh()
+    names = {part.accessibleName(): part for part in window.findChildren(QWidget) if part.accessibleName()}
+    for name in ("Left clip", "Right clip", "Left is better", "Undo", "Figures of the session", "Message"):
+        assert name in names
+    assert names["Left clip"].accessibleDescription() == "a loop of 0.3 seconds"
+    assert names["Left is better"].accessibleDescription() == "key ←"
+    assert {"labels: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: window.banner.shows_failure)
+    assert "The policy stage stopped" in window.banner.accessibleDescription()
+    assert isinstance(names["Left clip"], ClipPlayer)

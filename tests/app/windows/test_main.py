@@ -1,0 +1,308 @@
+"""The states of a session as the window shows them: waiting, paused, failed, stopped."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.session import metrics_recorder
+from app.session.controller import State
+from core.errors import UserError
+from core.events import (
+    BatchCollected,
+    DemonstrationRecorded,
+    Failed,
+    Paused,
+    PolicyPublished,
+    PreferenceAdded,
+    RewardFitted,
+    RolloutReported,
+    StateRequested,
+    Waited,
+)
+from core.session.session import JOBS, Session
+from tests.app.fakes import Face, make_query, make_segment
+
+
+def report(env_steps: int, blow_ups: int = 0) -> RolloutReported:
+    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, blow_ups)
+
+
+def test_the_empty_state_says_why_there_is_no_pair(face: Face, qtbot: QtBot) -> None:
+    face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
+    qtbot.waitUntil(lambda: face.window.empty.headline.text().startswith("Rollout waits for the policy"))
+    assert face.window.place.currentWidget() is face.window.empty
+
+
+def test_the_empty_state_returns_when_the_last_pair_is_answered(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.window.place.currentWidget() is face.window.empty)
+
+
+def test_a_job_that_falls_silent_no_longer_waits(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    face.engine["policy"].play(Waited("policy", "the policy waits"))
+    qtbot.waitUntil(lambda: face.controller.waits == {"policy": "the policy waits"})
+    monkeypatch.setattr("app.session.controller._WAIT_SECONDS", 0.0)
+    assert face.controller.waits == {}
+
+
+def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -> None:
+    query = make_query()
+    face.offer(query)
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
+    assert face.query is query
+    face.press(Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: face.window.place.currentWidget() is face.window.empty)
+    assert len(face.answers()) == 1
+
+
+def test_large_events_go_from_child_to_child_past_the_window(face: Face, qtbot: QtBot) -> None:
+    heard: list[object] = []
+    face.controller.crew.event_arrived.connect(heard.append)
+    empty = np.zeros((0,), np.float32)
+    batch = BatchCollected(0, 0, *[empty] * 4, np.zeros(0, np.bool_), empty, empty)
+    face.engine["rollout"].play(batch)
+    face.engine["policy"].play(PolicyPublished(1, {"w": np.ones(3)}))
+    qtbot.waitUntil(lambda: face.engine["policy"].got(BatchCollected) == [batch])
+    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PolicyPublished)) == 1)
+    assert heard == []
+
+
+def test_pause_and_resume_reach_the_jobs(face: Face, qtbot: QtBot) -> None:
+    face.window.pause_action.trigger()
+    assert face.window.pause_action.text() == "Resume"
+    face.window.pause_action.trigger()
+    assert face.window.pause_action.text() == "Pause"
+    for name in JOBS:
+        process = face.engine[name]
+        qtbot.waitUntil(lambda process=process: process.got(Paused)[-2:] == [Paused(True), Paused(False)])
+
+
+def test_answers_are_taken_while_paused(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    face.window.pause_action.trigger()
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+
+
+def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face, qtbot: QtBot) -> None:
+    before = list(face.engine.made)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    assert all(process.stopped for process in before)
+    assert face.window.empty.headline.text() == "Stopped"
+    face.window.pause_action.trigger()
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert face.engine["policy"] not in before
+    states = {name: face.engine[name].spec.state for name in JOBS}
+    assert all(state is not None and state.values == {"n": 1} for state in states.values())
+
+
+def test_keys_do_nothing_once_stopped(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    face.press(Qt.Key.Key_Left)
+    assert not face.labelling._busy and face.answers() == []
+
+
+def test_a_reopened_session_goes_on_from_the_last_checkpoint(open_face: Callable[..., Face]) -> None:
+    open_face().close()
+    again = open_face()
+    assert again.engine["rollout"].spec.state is not None
+    assert again.engine["clips"].spec.state is None
+
+
+def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(face.engine["policy"], "send", lambda event: None)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+
+
+@pytest.mark.parametrize("way", ["fails", "dies"])
+@pytest.mark.parametrize("name", ["rollout", "reward", "policy", "clips"])
+def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot: QtBot, name: str, way: str) -> None:
+    first, second = make_query(), make_query()
+    face.offer(first, second)
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.query is second)
+    broken = face.engine[name]
+    if way == "fails":
+        broken.play(Failed(name, "OutOfMemoryError: no room", "traceback"))
+    else:
+        broken.die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    text = face.window.banner.text.text()
+    assert f"The {name} stage stopped" in text and "Your answer is on disk" in text
+    assert ("no room" in text) == (way == "fails")
+    assert face.controller.state == State.FAILED
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert face.engine[name] is not broken
+    assert not face.window.banner.isVisible()
+    assert face.query is second
+    qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
+    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PreferenceAdded)) == 1)
+
+
+def test_once_all_is_stopped_the_failed_stage_is_told_of_no_longer(face: Face, qtbot: QtBot) -> None:
+    face.engine["reward"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    assert not face.window.banner.isVisible()  # its button would do nothing
+
+
+def test_the_other_stages_are_paused_while_one_is_down(face: Face, qtbot: QtBot) -> None:
+    face.engine["reward"].die()
+    qtbot.waitUntil(lambda: face.engine["rollout"].got(Paused)[-1:] == [Paused(True)])
+    rollout = face.engine["rollout"]
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: rollout.got(Paused)[-1:] == [Paused(False)])
+    assert face.engine["rollout"] is rollout
+
+
+def test_rollout_and_policy_go_back_to_the_checkpoint_together(face: Face, qtbot: QtBot) -> None:
+    before = {name: face.engine[name] for name in JOBS}
+    before["policy"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert face.engine["rollout"] is not before["rollout"]
+    assert face.engine["reward"] is before["reward"]
+
+
+def test_clips_that_were_being_drawn_are_drawn_after_a_restart(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clips = face.engine["clips"]
+    monkeypatch.setattr(clips, "send", lambda event: None)
+    query = make_query()
+    face.engine.offer(query)
+    qtbot.waitUntil(lambda: face.labelling.pairs.drawing == 1)
+    clips.die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: face.query is query)
+
+
+def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    with qtbot.waitSignal(face.window.closed):
+        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_of(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise UserError("The checkpoint can't be written: make room.")
+
+    monkeypatch.setattr(Session, "save", full)
+    face.controller.checkpoints.request()
+    qtbot.waitUntil(lambda: "can't be written" in face.window.banner.text.text())
+    assert face.controller.state == State.RUNNING
+
+
+def test_checkpoints_ask_all_three_jobs(face: Face, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(face.controller.checkpoints.saved):
+        face.controller.checkpoints.request()
+    assert {name for name in JOBS if face.engine[name].got(StateRequested)} == set(JOBS)
+    assert face.controller.session.load() is not None
+
+
+def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=40, steps=10**12, query__first_labels=10, query__half_life=1000.0, query__horizon=15_000)
+
+    def shown() -> dict[str, str]:
+        face.window.refresh()
+        cells = [child.text() for child in face.window.strip.findChildren(QLabel)]
+        return {caption: figure for figure, caption in itertools.pairwise(cells) if caption in ("labels", "due by now")}
+
+    qtbot.waitUntil(lambda: shown() == {"labels": "0 / 40", "due by now": "10"})
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    face.engine["rollout"].play(report(3000))  # log(4) of log(16)
+    qtbot.waitUntil(lambda: shown() == {"labels": "1 / 40", "due by now": "25"})
+
+
+def test_the_strip_tells_blow_ups_once_there_are_some(
+    face: Face, qtbot: QtBot, picture: Callable[[QWidget, str], None]
+) -> None:
+    def shown() -> list[str]:
+        face.window.refresh()
+        cells = [child for child in face.window.strip.findChildren(QLabel) if child.isVisible()]
+        texts = [child.text() for child in cells]
+        return texts[texts.index("blow-ups") - 1 :] if "blow-ups" in texts else texts[-1:]
+
+    face.engine["rollout"].play(report(1000))
+    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
+    assert shown() == ["environment steps"]
+    face.engine["rollout"].play(report(2000, 3))
+    qtbot.waitUntil(lambda: shown() == ["3", "blow-ups"])
+    picture(face.window, "strip-blow-ups")
+    face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
+    qtbot.waitUntil(lambda: shown() == ["environment steps"])
+
+
+def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None:
+    face.engine["rollout"].play(report(1000))
+    face.engine["rollout"].play(report(2000))
+    nan = float("nan")
+    face.engine["reward"].play(RewardFitted(1, 5, (0.5, 0.6, 0.7), (0.6, nan, 0.8), (0, 0, 0), 0.9, 0.1))
+    metrics = face.controller.metrics
+    qtbot.waitUntil(lambda: len(metrics.snapshot(metrics_recorder.train_loss(2))[0]) == 1)
+    assert metrics.snapshot("backflips_per_episode")[1].tolist() == [2.5, 2.5]
+    title = face.window.plots.by_key["measure"].head.title
+    qtbot.waitUntil(lambda: title.text().endswith(":  2.5"))
+    assert face.controller.progress.env_steps == 2000
+
+
+def test_the_live_view_shows_the_newest_demonstration(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321))
+    qtbot.waitUntil(lambda: face.window.live.shown is not None)
+    shown = face.window.live.shown
+    assert shown and shown.env_steps == 4321
+
+
+def test_the_window_never_asks_for_the_focus_again(face: Face, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> None:
+    def forbidden() -> None:
+        raise AssertionError("the window took the focus")
+
+    monkeypatch.setattr(face.window, "activateWindow", forbidden)
+    monkeypatch.setattr(face.window, "raise_", forbidden)
+    face.offer(make_query(), make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+
+
+def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(
+    open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = open_face()
+    first.controller.checkpoints.request()
+    qtbot.waitUntil(lambda: first.controller.checkpoints.saved_at is not None)
+    first.close()
+    newest = max((first.folder / "checkpoints").iterdir())
+    newest.write_bytes(newest.read_bytes()[:-1])
+    again = open_face()
+    assert again.window.banner.isVisible()  # now that it runs, the person can read it
+    assert "was damaged" in again.window.banner.text.text()
+    assert again.engine["policy"].spec.state.values == {"n": 1}
+    assert newest.name in caplog.text

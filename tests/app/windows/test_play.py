@@ -1,0 +1,247 @@
+"""A person plays the game before labelling: real keys, a real window, and for one test a real game."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.keys.commands import Command
+from app.session.controller import State
+from app.windows.play import PlayWindow
+from app.windows.playing import Playing
+from core.config import Config
+from core.errors import Lack
+from core.events import ControlsHeld, Failed, GameShown
+from core.system.child_process import JobProcess, JobSpec
+from core.types import Choice
+from tests.app.fakes import Engine, Face, FakeProcess, make_query
+
+Picture = Callable[[QWidget, str], None]
+
+
+def shown(score: int = 0, lives: int = 3) -> GameShown:
+    pixels = np.zeros((210, 160, 3), np.uint8)
+    pixels[40:60, 20:140] = (200, 72, 72)
+    return GameShown(pixels, score, lives)
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def playing(engine: Engine, qtbot: QtBot) -> Iterator[Playing]:
+    made = Playing(Config(task="breakout"), engine)
+    made.open()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def window(playing: Playing, qtbot: QtBot) -> PlayWindow:
+    opened = playing.window
+    assert opened is not None
+    qtbot.waitUntil(opened.isActiveWindow)
+    return opened
+
+
+def controls(process: FakeProcess) -> list[ControlsHeld]:
+    return process.got(ControlsHeld)
+
+
+def test_keys_that_are_held_are_what_the_joystick_does(window: PlayWindow, engine: Engine) -> None:
+    QTest.keyPress(window, Qt.Key.Key_Left)
+    QTest.keyPress(window, Qt.Key.Key_Space)
+    QTest.keyRelease(window, Qt.Key.Key_Left)
+    QTest.keyRelease(window, Qt.Key.Key_Space)
+    assert controls(engine["play"]) == [
+        ControlsHeld(left=True),
+        ControlsHeld(left=True, fire=True),
+        ControlsHeld(fire=True),
+        ControlsHeld(),
+    ]
+
+
+def test_a_game_for_which_no_child_can_be_made_says_so_and_can_be_tried_again(engine: Engine, qtbot: QtBot) -> None:
+    left = iter((OSError(errno.EMFILE, "Too many open files"), None))
+
+    def make(spec: JobSpec) -> FakeProcess:
+        if error := next(left):
+            raise error
+        return engine(spec)
+
+    playing = Playing(Config(task="breakout"), make)
+    playing.open()
+    assert playing.window is not None and "Too many open files" in playing.window.told.text()
+    playing.open()
+    qtbot.waitUntil(lambda: bool(engine.made) and engine["play"].started)
+    playing.close()
+
+
+def test_other_keys_do_nothing(window: PlayWindow, engine: Engine) -> None:
+    QTest.keyClick(window, Qt.Key.Key_A)
+    assert controls(engine["play"]) == [] and window.isVisible()
+
+
+def test_a_key_held_while_the_window_loses_the_focus_is_let_go(
+    window: PlayWindow, engine: Engine, qtbot: QtBot
+) -> None:
+    QTest.keyPress(window, Qt.Key.Key_Right)
+    other = QWidget()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    qtbot.waitUntil(lambda: controls(engine["play"])[-1:] == [ControlsHeld()])
+
+
+def test_the_score_is_shown_as_it_is_the_persons_own(
+    window: PlayWindow, engine: Engine, qtbot: QtBot, picture: Picture
+) -> None:
+    picture(window, "play-starting")
+    engine["play"].play(shown(42, 2))
+    qtbot.waitUntil(lambda: "Score 42" in window.score.text())
+    assert "Lives 2" in window.score.text()
+    assert window.told.text() == "← → move the paddle      Space serves the ball      Esc leaves"
+    image = window.screen_.grab().toImage()
+    ratio = image.height() / window.screen_.height()
+    assert image.pixelColor(image.width() // 2, round(50 / 210 * window.screen_.height() * ratio)).red() == 200
+    picture(window, "play")
+
+
+def test_esc_ends_the_game_and_its_process(playing: Playing, engine: Engine, qtbot: QtBot) -> None:
+    window = playing.window
+    assert window is not None
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert playing.window is None
+    qtbot.waitUntil(lambda: engine["play"].stopped)
+
+
+def test_it_can_be_played_again_at_once(playing: Playing, engine: Engine, qtbot: QtBot) -> None:
+    first = playing.window
+    assert first is not None
+    QTest.keyClick(first, Qt.Key.Key_Escape)
+    playing.open()
+    qtbot.waitUntil(lambda: len(engine.made) == 2 and engine["play"].started)
+    engine["play"].play(shown(7))
+    again = playing.window
+    assert again is not None
+    qtbot.waitUntil(lambda: "Score 7" in again.score.text())
+
+
+def test_a_game_that_cannot_be_played_says_why(
+    window: PlayWindow, engine: Engine, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("CRITICAL"):
+        engine["play"].play(Failed("play", "Breakout needs the file breakout.bin.", "", Lack.NOTHING))
+        qtbot.waitUntil(lambda: "breakout.bin" in window.told.text())
+
+
+def test_a_game_that_dies_is_told_of(
+    window: PlayWindow, engine: Engine, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("CRITICAL"):
+        engine["play"].die()
+        qtbot.waitUntil(lambda: "unexpectedly" in window.told.text())
+
+
+def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[..., Face], picture: Picture) -> None:
+    face = open_face(task="breakout")
+    assert face.window.play_button.isVisible() and "five minutes" in face.window.play_button.toolTip()
+    assert face.window.play_advice.isVisible() and "five minutes" in face.window.play_advice.text()
+    picture(face.window, "play-offered")
+    QTest.mouseClick(face.window.play_button, Qt.MouseButton.LeftButton)
+    opened = face.window.playing.window
+    assert opened is not None and opened.isVisible()
+
+
+def test_it_is_not_offered_for_robots_that_no_keys_could_steer(face: Face) -> None:
+    assert not face.window.play_button.isVisible() and not face.window.play_advice.isVisible()
+    face.press(Qt.Key.Key_F5)
+    assert face.window.playing.window is None
+    assert "nobody could steer the motors" in face.window.banner.text.text()
+
+
+def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
+    open_face: Callable[..., Face], qtbot: QtBot
+) -> None:
+    face = open_face(task="breakout")
+    face.offer(make_query())
+    face.press(Qt.Key.Key_F5)
+    opened = face.window.playing.window
+    assert opened is not None
+    qtbot.waitUntil(opened.isActiveWindow)
+    before = sorted(face.folder.rglob("*"))
+    QTest.keyClick(opened, Qt.Key.Key_Left)
+    QTest.keyClick(opened, Qt.Key.Key_Escape)
+    assert face.answers() == [] and sorted(face.folder.rglob("*")) == before
+    face.window.activateWindow()
+    qtbot.waitUntil(face.window.isActiveWindow)
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
+
+
+def test_closing_the_session_ends_the_game(open_face: Callable[..., Face]) -> None:
+    face = open_face(task="breakout")
+    face.window.carry_out(Command.PLAY)
+    process: Any = face.engine["play"]
+    face.close()
+    assert process.stopped and face.window.playing.window is None
+
+
+def test_a_game_that_is_opened_while_the_session_closes_ends_with_it(
+    open_face: Callable[..., Face], qtbot: QtBot
+) -> None:
+    face = open_face(task="breakout")
+    with qtbot.waitSignal(face.window.closed):
+        face.window.close()
+        face.press(Qt.Key.Key_F5)
+        assert face.controller.state == State.STOPPING and face.window.playing.window is not None
+    assert face.engine["play"].stopped and face.window.playing.window is None
+
+
+@pytest.mark.parametrize("task", ["pong", "qbert"])
+def test_what_the_keys_do_is_told_in_full(engine: Engine, qtbot: QtBot, picture: Picture, task: str) -> None:
+    playing = Playing(Config(task=task), engine)
+    playing.open()
+    window = playing.window
+    assert window is not None
+    engine["play"].play(shown())
+    qtbot.waitUntil(lambda: "Esc leaves" in window.told.text())
+    assert window.told.height() >= window.told.heightForWidth(window.told.width())
+    picture(window, f"play-{task}")
+    playing.close()
+
+
+def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
+    """In Breakout the red paddle goes where the arrow points."""
+    playing = Playing(Config(task="breakout"), JobProcess)
+    playing.open()
+    window = playing.window
+    assert window is not None
+    try:
+        qtbot.waitUntil(lambda: window.screen_.pixels is not None, timeout=60_000)
+        qtbot.waitUntil(window.isActiveWindow)
+        QTest.keyPress(window, Qt.Key.Key_Left)
+        qtbot.waitUntil(lambda: paddle(window) < 20, timeout=30_000)
+        QTest.keyRelease(window, Qt.Key.Key_Left)
+        QTest.keyPress(window, Qt.Key.Key_Right)
+        qtbot.waitUntil(lambda: paddle(window) > 120, timeout=30_000)
+        QTest.keyRelease(window, Qt.Key.Key_Right)
+    finally:
+        playing.close()
+
+
+def paddle(window: PlayWindow) -> float:
+    """Where the paddle's middle is, in pixels from the left."""
+    assert window.screen_.pixels is not None
+    red = (window.screen_.pixels[190:193, 8:152] == (200, 72, 72)).all(axis=(0, 2))
+    return float(np.flatnonzero(red).mean() + 8) if red.any() else np.nan

@@ -1,0 +1,148 @@
+"""The start window: cards, the list of sessions, and what is done with them, by key and by mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.style import theme
+from app.style.theme import Appearance
+from core.tasks import CATALOGUE
+from tests.app.clipping import clipped
+from tests.app.start_page import Page, make_session
+
+Picture = Callable[[QWidget, str], None]
+
+
+def test_every_task_has_a_card_whose_picture_moves(page: Page, qtbot: QtBot, picture: Picture) -> None:
+    page.show()
+    cards = page.window.grid.cards
+    assert list(cards) == list(CATALOGUE)
+    page.wait_for_pictures()
+    assert page.drawers.asked == list(CATALOGUE)
+    card = cards["hopper-backflip"]
+    assert card.accessibleName() == "Hopper: backflips"
+    assert card.accessibleDescription() == CATALOGUE["hopper-backflip"].instruction
+    seen: set[bytes] = set()
+
+    def moves() -> bool:
+        image = card.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+        seen.add(bytes(image.constBits()))
+        return len(seen) > 2
+
+    qtbot.waitUntil(moves)
+
+
+@pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
+def test_nothing_is_cut_off_on_a_small_screen(page: Page, qtbot: QtBot, look: Appearance, picture: Picture) -> None:
+    theme.choose(look)
+    try:
+        make_session(page.root, "a-session-with-a-name-so-long-that-no-list-could-ever-show-it-whole", labels=12)
+        page.show()
+        page.wait_for_pictures()
+        qtbot.waitUntil(lambda: page.clipped() == [])
+        picture(page.window, f"start-{look}")
+        page.window.tell_refusal(f"{page.root} is a folder with a very long name, of which there is much to say. " * 3)
+        qtbot.waitUntil(lambda: page.clipped() == [])
+        page.window.begin("reacher")
+        qtbot.waitUntil(lambda: clipped(page.window.form) == [])
+        picture(page.window, f"start-form-{look}")
+        assert (page.window.width(), page.window.height()) == (1280, 720)
+    finally:
+        theme.choose(Appearance.DARK)
+
+
+def test_until_its_picture_is_there_a_card_is_calm(make_page: Callable[..., Page], picture: Picture) -> None:
+    page = make_page(ignored=("hopper-backflip",)).show()
+    assert len(page.window.grid.missing()) == len(CATALOGUE)
+    assert not page.window.grid.moving
+    assert "being drawn" in page.window.grid.cards["ant"].accessibleDescription()
+    picture(page.window, "start-drawing")
+
+
+def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
+    make_page: Callable[..., Page], qtbot: QtBot, caplog: pytest.LogCaptureFixture, picture: Picture
+) -> None:
+    page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."}).show()
+    page.wait_for_pictures()
+    card = page.window.grid.cards["swimmer"]
+    assert card.problem == "swimmer can't be drawn: there is no OpenGL here."
+    assert card.problem in card.accessibleDescription() and card.problem in caplog.text
+    picture(page.window, "start-undrawable")
+    card.click()
+    assert page.window.form.draft.task == "swimmer"
+
+
+def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_the_cache(
+    page: Page, qtbot: QtBot
+) -> None:
+    page.show()
+    page.wait_for_pictures()
+    assert page.window.grid.moving
+    page.window.hide()
+    assert not page.window.grid.moving
+    assert all(card.preview is None for card in page.window.grid.cards.values())
+    page.window.show()
+    page.wait_for_pictures()
+    assert page.window.grid.moving
+    assert len(page.drawers.asked) == len(CATALOGUE)
+
+
+def test_nothing_moves_behind_the_form(page: Page, qtbot: QtBot) -> None:
+    page.show()
+    page.wait_for_pictures()
+    page.window.begin("reacher")
+    assert not page.window.grid.moving
+    qtbot.waitUntil(lambda: page.window.form.picture.moving)
+    page.press(Qt.Key.Key_Escape)
+    assert page.window.grid.moving and not page.window.form.picture.moving
+
+
+def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page, qtbot: QtBot) -> None:
+    page.show()
+    tasks, columns = list(CATALOGUE), page.window.grid._columns
+    assert columns > 2
+    qtbot.waitUntil(lambda: page.window.grid.cards[tasks[0]].hasFocus())
+
+    def focused() -> str:
+        return next((name for name, card in page.window.grid.cards.items() if card.hasFocus()), "")
+
+    for key, expected in (
+        (Qt.Key.Key_Left, 0),
+        (Qt.Key.Key_Right, 1),
+        (Qt.Key.Key_Down, 1 + columns),
+        (Qt.Key.Key_Up, 1),
+        (Qt.Key.Key_Up, 1),
+        (Qt.Key.Key_End, len(tasks) - 1),
+        (Qt.Key.Key_Right, len(tasks) - 1),
+        (Qt.Key.Key_Home, 0),
+        (Qt.Key.Key_Right, 1),
+    ):
+        page.press(key)
+        assert focused() == tasks[expected]
+    page.press(Qt.Key.Key_Tab)
+    assert focused() == ""
+    page.press(Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
+    assert focused() == tasks[1]
+    page.press(Qt.Key.Key_Return)
+    assert page.window.pages.currentWidget() is page.window.form
+    assert page.window.form.draft.task == tasks[1]
+    page.press(Qt.Key.Key_Escape)
+    assert focused() == tasks[1]
+
+
+def test_every_control_is_reached_by_tab(page: Page) -> None:
+    make_session(page.root, "s")
+    page.show()
+    seen = set()
+    for _ in range(12):
+        focus = QApplication.focusWidget()
+        seen.add(focus.text() if isinstance(focus, QPushButton) else type(focus).__name__)
+        page.press(Qt.Key.Key_Tab)
+    buttons = {"Open", "Duplicate", "Trash", "Show folder", "Import…", "Open folder…", "A &Gymnasium environment…"}
+    assert seen == buttons | {"TaskCard", "SessionList"}

@@ -1,0 +1,235 @@
+"""Why there is no pair, with a count-down where one can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app import settings
+from app.labelling.countdown import Estimate
+from app.labelling.starting import keep_start, usual_start
+from app.session.controller import State
+from app.windows import waiting_message
+from core.events import RolloutReported, Waited
+from tests.app.fakes import Face, make_query
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def told(face: Face) -> tuple[str, str]:
+    face.window.refresh()
+    return face.window.empty.headline.text(), face.window.empty.detail.text()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_an_estimate_is_the_median_of_what_was_measured(clock: Clock) -> None:
+    estimate = Estimate(9.0, clock)
+    assert estimate.left is None and estimate.expected == 9.0
+    for seconds in (4.0, 30.0, 6.0):
+        estimate.begin()
+        clock.now += seconds
+        assert estimate.end() == seconds
+    estimate.begin()
+    clock.now += 2.5
+    assert estimate.left == 3.5
+    clock.now += 4.0
+    assert estimate.left == -0.5
+
+
+def test_what_was_interrupted_is_not_measured(clock: Clock) -> None:
+    estimate = Estimate(None, clock)
+    estimate.begin()
+    clock.now += 100
+    estimate.drop()
+    assert estimate.end() is None and estimate.expected is None and not estimate.under_way
+
+
+def counting(face: Face, clock: Clock) -> None:
+    """The session as if it had just been started, with a clock of the test's own."""
+    face.controller.progress.first_pair = Estimate(8.0, clock)
+    face.controller.progress.first_pair.begin()
+
+
+def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock, picture: Any) -> None:
+    counting(face, clock)
+    clock.now += 2.0
+    assert told(face) == (
+        "Rollout is collecting the first segments: 6 s",
+        "Then their clips are drawn, and you choose.",
+    )
+    picture(face.window, "waiting")
+    clock.now += 5.5
+    assert told(face)[0] == "Rollout is collecting the first segments: 1 s"
+    clock.now += 1.0
+    assert told(face)[0] == "Rollout is collecting the first segments: longer than usual"
+
+
+def test_what_rollout_waits_for_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
+    counting(face, clock)
+    face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
+    qtbot.waitUntil(lambda: told(face)[0] == "Rollout waits for the policy: 8 s")
+
+
+def test_drawing_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
+    face.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
+    drawing = face.controller.progress.drawing = Estimate(3.0, clock)
+    face.engine.offer(make_query())
+    qtbot.waitUntil(lambda: face.labelling.pairs.drawing == 1)
+    assert drawing.under_way
+    clock.now += 1.2
+    assert told(face)[0] == "Drawing the next pair: 2 s"
+
+
+def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
+    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
+) -> None:
+    face = open_face()
+    counting(face, clock)
+    clock.now += 4.2
+    face.offer(make_query())
+    qtbot.waitUntil(lambda: face.query is not None)
+    assert usual_start("hopper-backflip") == 4.2
+    face.close()
+    assert open_face().controller.progress.first_pair.expected == 4.2
+
+
+def test_how_long_a_person_thought_is_not_kept_as_the_seconds_to_the_first_pair(
+    face: Face, qtbot: QtBot, clock: Clock
+) -> None:
+    face.offer(make_query(), make_query())
+    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    before = usual_start("hopper-backflip")
+    face.controller.progress.first_pair = Estimate(8.0, clock)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    face.window.pause_action.trigger()
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    clock.now += 100
+    with qtbot.waitSignal(face.labelling.answer_kept):
+        face.press(Qt.Key.Key_Left)
+    assert usual_start("hopper-backflip") == before
+    qtbot.waitUntil(lambda: face.labelling.pairs.shown is None)
+    face.engine.offer(make_query())
+    qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
+    assert usual_start("hopper-backflip") == before
+
+
+@pytest.mark.parametrize("damage", ["soon", "-3", "nan", "inf"])
+def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
+    settings.keep("start/gym:ALE Pong-v5", damage)
+    assert usual_start("gym:ALE/Pong-v5") == 10.0
+    keep_start("gym:ALE/Pong-v5", 7.0)
+    assert usual_start("gym:ALE/Pong-v5") == 7.0
+
+
+def test_a_start_through_which_the_computer_slept_is_not_kept() -> None:
+    keep_start("reacher", 7.0)
+    keep_start("reacher", 8 * 3600.0)
+    assert usual_start("reacher") == 7.0
+
+
+def test_later_pairs_are_counted_down_to_at_the_recent_pace(
+    face: Face, qtbot: QtBot, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.query is None)
+    assert told(face) == ("Rollout is collecting segments", "The next pair comes soon.")
+    progress = face.controller.progress
+    monkeypatch.setattr(progress, "_clock", clock)
+    progress._offers.clear()
+    for _ in range(3):
+        progress.offered()
+        clock.now += 6.0
+    clock.now -= 4.0
+    assert told(face) == ("Rollout is collecting segments: 4 s", "That is the recent pace.")
+
+
+def test_paused_stopped_and_failed_say_what_to_do(face: Face, qtbot: QtBot) -> None:
+    face.window.pause_action.trigger()
+    assert told(face)[0] == "Paused" and "Press Resume" in told(face)[1]
+    face.window.pause_action.trigger()
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: face.controller.state == State.FAILED)
+    assert told(face)[0] == "A stage has stopped"
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    assert told(face) == ("Stopped", "Everything is saved. Press Start to go on from here.")
+
+
+def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=1)
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.query is None)
+    assert told(face)[0] == "All planned answers are given: 1"
+    assert "policy goes on" in told(face)[1]
+
+
+def test_a_start_that_was_paused_measures_nothing(face: Face, clock: Clock, qtbot: QtBot) -> None:
+    counting(face, clock)
+    face.window.pause_action.trigger()
+    face.window.pause_action.trigger()
+    clock.now += 500
+    face.offer(make_query())
+    assert usual_start("hopper-backflip") == 10.0
+
+
+def test_the_reason_gives_way_when_rollout_is_at_work(face: Face, qtbot: QtBot) -> None:
+    face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
+    qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout waits"))
+    face.engine["rollout"].play(RolloutReported(1, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
+    qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout is collecting"))
+    assert waiting_message.explanation(face.controller) == told(face)
+
+
+def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
+    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
+) -> None:
+    face = open_face(rollout__explore=3000)
+    progress = face.controller.progress
+    progress._clock = clock
+    assert told(face)[0] == "It tries out whatever is new to it" and progress.due == 0
+    progress.reported(0)
+    clock.now += 2.0
+    progress.reported(1000)
+    assert told(face) == (
+        "It tries out whatever is new to it: 4 s",
+        "So there will be more to choose between than an untrained robot shows.",
+    )
+    progress.reported(3000)
+    assert "It tries out" not in told(face)[0] and progress.due > 0
+
+
+def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
+    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
+) -> None:
+    face = open_face(rollout__explore=3000)
+    counting(face, clock)
+    before = usual_start("hopper-backflip")
+    face.engine["rollout"].play(RolloutReported(1000, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
+    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
+    clock.now += 20
+    face.offer(make_query())
+    qtbot.waitUntil(lambda: face.query is not None)
+    assert usual_start("hopper-backflip") == before
+
+
+def test_with_answers_from_elsewhere_it_does_not_explore(open_face: Callable[..., Face]) -> None:
+    face = open_face(rollout__explore=3000)
+    face.controller.progress.counted(3)
+    assert "It tries out" not in told(face)[0]

@@ -1,0 +1,49 @@
+"""Where a file that was given up with its session is told of: on the start page, to which the person returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app import application
+from app.keys.commands import Command
+from app.session.controller import State
+from app.session.factory import parsed
+from core.config import Config
+from core.session.session import Session
+from tests.app.fakes import Engine
+
+
+def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
+    while True:
+        go_on()
+        QTest.qSleep(10)
+
+
+def test_the_start_page_tells_of_a_file_that_was_given_up(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
+    monkeypatch.setattr(application, "JobProcess", Engine())
+    monkeypatch.setattr(application, "sessions_folder", lambda: tmp_path / "sessions")
+    monkeypatch.setattr("app.start_page.previews.cache_folder", lambda: tmp_path / "cache")
+    opened = application.Program(parsed([]))
+    opened.show_start()
+    opened._on_opened(Session.create(tmp_path / "sessions" / "s", Config(teacher="human")))
+    assert opened.open is not None and opened.start is not None
+    controller, window = opened.open.controller, opened.open.window
+    qtbot.waitUntil(lambda: controller.state == State.RUNNING)
+    controller.errands.patience.setInterval(1)
+    controller.errands.export(tmp_path / "mine.somersault")
+    with qtbot.waitSignal(window.closed):
+        window.carry_out(Command.START_PAGE)
+    told = "mine.somersault was not written, as the session was closed meanwhile: ask for it once more."
+    qtbot.waitUntil(lambda: opened.start.banner.isVisible())
+    assert opened.start.banner.text() == told and told in caplog.text
+    opened.close_down()
+    opened.start.deleteLater()
+    opened.deleteLater()

@@ -1,0 +1,153 @@
+"""An exception in each worker beside the stages', at each event that its child may send; and that none is forgotten."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.session.controller import State
+from app.start_page.previews import Previews
+from app.windows.playing import Playing
+from app.workers.job_worker import JobWorker
+from core import events as sent
+from core.config import Config
+from core.events import Event, Logged
+from tests.app.drawers import Drawers
+from tests.app.fakes import Engine, Face, make_query
+from tests.app.yielded import FILM, PLAY, PREVIEWS, events
+
+TO_CHILDREN = {
+    sent.PreferenceAdded,
+    sent.PreferenceWithdrawn,
+    sent.PreferenceChanged,
+    sent.JudgementRequested,
+    sent.AnswersReplayed,
+    sent.ClipsRequested,
+    sent.ReplayRequested,
+    sent.PreviewRequested,
+    sent.FilmRequested,
+    sent.StateRequested,
+    sent.Paused,
+    sent.ControlsHeld,
+}
+"""What the window sends and no child does: a fault in the sending of it is what test_faults.py injects."""
+
+
+def test_no_event_that_a_child_may_send_is_forgotten() -> None:
+    known = {kind for kind in Event.__subclasses__() if kind.__module__ == sent.__name__}
+    stages = {type(event) for _, event in events()}
+    assert stages | {type(event) for event in (*FILM, *PREVIEWS, *PLAY)} | {Logged} == known - TO_CHILDREN
+
+
+def fail_at(event: Event, worker: JobWorker | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker's thread raises when it comes to this event."""
+
+    def failing(passed: Event) -> bool:
+        if passed is event:
+            raise RuntimeError("as injected")
+        return True
+
+    assert worker is not None
+    monkeypatch.setattr(worker, "_relay", failing)
+
+
+def names(event: Event) -> str:
+    return type(event).__name__
+
+
+@pytest.mark.parametrize("event", FILM, ids=names)
+def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, event: Event
+) -> None:
+    films = face.controller.films
+    films.make(tmp_path / "x.mp4")
+    fail_at(event, films._worker, monkeypatch)
+    (tmp_path / "x.mp4.part").write_bytes(b"half")
+    with qtbot.waitSignal(films.film_ended) as ended:
+        face.engine["film"].play(event)
+    assert ended.args == ["The film could not be made: RuntimeError: as injected."]
+    assert face.engine["film"].stopped and not (tmp_path / "x.mp4.part").exists()
+    assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
+    films.make(tmp_path / "again.mp4")
+    with qtbot.waitSignal(films.film_ended) as ended:
+        face.engine["film"].play(sent.FilmMade(str(tmp_path / "again.mp4"), ""))
+    assert ended.args == ["again.mp4 is written."]
+
+
+@pytest.fixture
+def drawn(tmp_path: Path) -> Iterator[tuple[Previews, Drawers]]:
+    drawers = Drawers(ignored=("a",))
+    previews = Previews(drawers, tmp_path / "cache")
+    yield previews, drawers
+    previews.close()
+
+
+@pytest.mark.parametrize("event", PREVIEWS, ids=names)
+def test_a_picture_whose_worker_fails_is_refused_and_the_next_is_drawn(
+    drawn: tuple[Previews, Drawers],
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    event: Event,
+) -> None:
+    previews, drawers = drawn
+    previews.request("a")
+    qtbot.waitUntil(lambda: drawers.asked == ["a"])
+    fail_at(event, previews._worker, monkeypatch)
+    with qtbot.waitSignal(previews.preview_refused) as refused:
+        drawers.made[0].play(event)
+    assert refused.args[0] == "a" and "can't be drawn" in refused.args[1] and "as injected" in caplog.text
+    with qtbot.waitSignal(previews.preview_ready) as ready:
+        previews.request("b")
+    assert ready.args[0] == "b" and drawers.made[0].stopped
+
+
+@pytest.mark.parametrize("event", PLAY, ids=names)
+def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, event: Event
+) -> None:
+    engine = Engine()
+    playing = Playing(Config(task="breakout"), engine)
+    playing.open()
+    window = playing.window
+    assert window is not None
+    fail_at(event, playing._worker, monkeypatch)
+    engine["play"].play(event)
+    qtbot.waitUntil(lambda: window.told.text() == "RuntimeError: as injected")
+    qtbot.waitUntil(lambda: engine["play"].stopped and playing._worker is None)
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    playing.open()
+    again = playing.window
+    assert again is not None and len(engine.made) == 2
+    engine["play"].play(event)
+    qtbot.waitUntil(lambda: "Score 7" in again.score.text())
+    playing.close()
+
+
+def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(face: Face, qtbot: QtBot) -> None:
+    first = make_query()
+    face.offer(first, make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+
+    def failing(record: logging.LogRecord) -> bool:
+        raise RuntimeError("as injected")
+
+    logger = logging.getLogger("core.jobs.reward")
+    logger.addFilter(failing)
+    try:
+        face.engine["reward"].play(Logged("reward", logging.WARNING, "the fit is slow"))
+        qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    finally:
+        logger.removeFilter(failing)
+    text = face.window.banner.text.text()
+    assert "as injected" in text and "The reward stage stopped" in text
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert [a.query.id for a in face.answers()] == [first.id]

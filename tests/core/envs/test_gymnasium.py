@@ -1,0 +1,388 @@
+"""Any Gymnasium environment as a task, on small ones made up here and on Gymnasium's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
+
+from core.config import Config, replaced
+from core.envs import make
+from core.envs.base import Film
+from core.envs.gymnasium import GymBatch
+from core.envs.renderer import renderer_for
+from core.errors import UserError
+from core.events import (
+    DemonstrationRecorded,
+    JobSpec,
+    QueryOffered,
+    ReplayRefused,
+    ReplayRequested,
+    RolloutReported,
+)
+from core.headless.run import HeadlessRun, evaluate, random_return
+from core.io.image_codec import ROW
+from core.jobs import build
+from core.rollout.actor import untrained_policy
+from core.session.session import Session
+from core.tasks import find
+from core.tasks.gymnasium import GymTask
+from tests.core.builders import tiny
+from tests.core.gym_toys import NUMBERS, Walk
+
+STEADY = Film(1, 10**6)
+"""The first environment, all the time."""
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    gymnasium.register("Walk-v0", Walk)
+    yield
+    del gymnasium.registry["Walk-v0"]
+
+
+def registered(**given: Any) -> None:
+    gymnasium.registry["Walk-v0"].kwargs = given
+
+
+@pytest.fixture
+def batch() -> Iterator[Callable[..., GymBatch]]:
+    made: list[GymBatch] = []
+
+    def build(
+        name: str = "gym:Walk-v0", count: int = 2, seed: int = 0, film: Film | None = None, **given: Any
+    ) -> GymBatch:
+        task = find(name)
+        assert isinstance(task, GymTask)
+        rng = np.random.default_rng(seed)
+        env = make(task, count, rng, film=film, **{"staggered": False, **given})
+        assert isinstance(env, GymBatch)
+        made.append(env)
+        return env
+
+    yield build
+    for env in made:
+        env.close()
+
+
+MakeBatch = Callable[..., GymBatch]
+
+
+def test_a_gym_task_is_described_without_looking_it_up() -> None:
+    task = find("gym:Nowhere-v9")
+    assert (task.name, task.title) == ("gym:Nowhere-v9", "Nowhere-v9")
+    assert task.instruction.endswith(".") and 1 <= task.segment_seconds <= 2
+    assert task.segment_steps < task.episode_steps
+
+
+def test_actions_are_scaled_to_the_bounds_and_clipped(batch: MakeBatch) -> None:
+    env = batch(count=3)
+    assert not env.discrete and env.sizes == (2, 2, 0)
+    rewards = env.step(np.array([[-1, 0], [0.5, 0], [7, 0]], np.float32)).true_rewards
+    assert rewards.tolist() == [-2, 1, 2]
+
+
+def test_a_discrete_action_is_the_largest_of_a_row(batch: MakeBatch) -> None:
+    registered(done=Discrete(3, start=5))
+    env = batch(count=3)
+    assert env.discrete and env.sizes[1] == 3
+    rewards = env.step(np.eye(3, dtype=np.float32)).true_rewards
+    assert rewards.tolist() == [5, 6, 7]
+
+
+def test_what_is_not_flat_is_laid_out_in_one_row_and_goes_on_after_a_resume(batch: MakeBatch) -> None:
+    table = Box(np.float32([[-1.0, 0.0], [0.0, 0.0]]), np.float32([[1.0, 10.0], [4.0, 2.0]]))
+    registered(seen=Box(-10, 10, (2, 1), np.float64), done=table)
+    env, again = batch(count=3), batch(count=3, seed=1)
+    assert env.sizes == (2, 4, 0) and env.observations.shape == (3, 2)
+    assert env._own(np.array([[-1, -1, 0.5, 1]], np.float32)).tolist() == [[[-1, 0], [3, 2]]]
+    rewards = env.step(np.array([[-1, 0, 0, 0], [0.5, 0, 0, 0], [7, 0, 0, 0]], np.float32)).true_rewards
+    assert rewards.tolist() == [-1, 0.5, 1]
+    again.set_state({key: np.array(array) for key, array in env.get_state().items()})
+    assert np.array_equal(again.observations, env.observations) and env.observations[:, 0].tolist() == [1, 1, 1]
+
+
+def forward(env: GymBatch, steps: int) -> list[Any]:
+    return [env.step(np.ones((env.count, env.sizes[1]), np.float32)) for _ in range(steps)]
+
+
+def test_what_the_environment_ends_is_held_still_and_starts_anew_within_the_episode(batch: MakeBatch) -> None:
+    registered(life=4)
+    env = batch(count=1)
+    rest = env.task.rest_steps
+    steps = forward(env, 4 + rest + 5)
+    ages = [int(step.observations[0, 0]) for step in steps]
+    assert ages == [1, 2, 3, 4, *[4] * (rest - 1), 0, 1, 2, 3, 4, 4]
+    rewards = [float(step.true_rewards[0]) for step in steps]
+    assert rewards == [2] * 4 + [0] * rest + [2] * 4 + [0]
+    assert not any(step.ended.any() for step in steps)
+
+
+def test_episodes_have_one_length_and_the_learner_sees_no_other_end(batch: MakeBatch) -> None:
+    registered(life=4)
+    env = batch(count=1)
+    length = env.task.episode_steps
+    steps = forward(env, 2 * length)
+    assert np.flatnonzero([step.ended[0] for step in steps]).tolist() == [length - 1, 2 * length - 1]
+    ((total, figures),) = steps[length - 1].finished
+    assert total == figures["return_per_episode"] == sum(float(step.true_rewards[0]) for step in steps[:length])
+    assert figures["attempts_per_episode"] == np.ceil(length / (4 + env.task.rest_steps))
+    assert steps[length - 1].observations[0, 0] == 0 < steps[length - 1].end_observations[0, 0]
+
+
+def test_the_environments_own_time_limit_does_not_count(batch: MakeBatch) -> None:
+    gymnasium.registry["Walk-v0"].max_episode_steps = 5
+    steps = forward(batch(count=1), 20)
+    assert [int(step.observations[0, 0]) for step in steps] == list(range(1, 21))
+
+
+def test_ends_are_spread_over_time_and_partial_episodes_not_reported(batch: MakeBatch) -> None:
+    env = batch(count=3, staggered=True)
+    steps = forward(env, env.task.episode_steps)
+    ends = np.stack([step.ended for step in steps])
+    assert sorted(np.flatnonzero(column)[0] for column in ends.T) == [99, 199, 299]
+    assert [len(step.finished) for step in steps if step.ended.any()] == [0, 0, 1]
+
+
+@pytest.mark.parametrize("fault", ["nan_at", "fortune_at"])
+def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: MakeBatch) -> None:
+    """A reward that single precision can't hold would be infinite to whoever learns from it."""
+    registered(**{fault: 3})
+    env = batch(count=1)
+    steps = forward(env, 4)
+    assert env.blow_ups == 1
+    assert [bool(step.blown[0]) for step in steps] == [False, False, True, False]
+    assert [bool(step.ended[0]) for step in steps] == [False, False, True, False]
+    assert all(np.isfinite(step.observations).all() and np.isfinite(step.true_rewards).all() for step in steps)
+    assert not any(step.finished for step in steps)
+
+
+def test_a_simulation_that_mujoco_starts_anew_in_silence_ends_its_episode(batch: MakeBatch) -> None:
+    env = batch("gym:HalfCheetah-v5", 3)
+    forward(env, 2)
+    before = env.observations
+    env._envs.envs[1].unwrapped.data.qvel[0] = np.nan  # type: ignore[attr-defined]
+    (step,) = forward(env, 1)
+    assert step.ended.tolist() == step.blown.tolist() == [False, True, False] and env.blow_ups == 1
+    assert np.array_equal(step.end_observations, before[1:2]) and step.true_rewards[1] == 0
+    assert step.finished == [] and np.isfinite(step.observations).all()
+    assert not any(step.blown.any() for step in forward(env, 5)) and env.blow_ups == 1
+
+
+def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBatch) -> None:
+    env = batch(count=3, film=STEADY)
+    assert env.sizes[2] == ROW and env.askable.tolist() == [True, False, False]
+    states = []
+    for _ in range(10):
+        states.append(env.states[0])
+        forward(env, 1)
+    assert not env.states[1:].any()
+    with renderer_for(env.task) as renderer:
+        frames = renderer.render(np.stack(states), 64, 40.0)
+    assert frames.pixels.shape == (20, 64, 64, 3)  # half a second
+    assert frames.pixels[::2, 32, 32, 0].tolist() == [10 * age for age in range(10)]
+    assert (frames.pixels[-1, 0] == 0).all() and (frames.pixels[-1, 32] > 0).all()  # as wide as it fits
+
+
+def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -> None:
+    env = batch(count=4, film=Film(2, 5, 4))
+    seen, pictured = [env.askable], [env.states[:, 0] > 0]
+    for _ in range(39):
+        forward(env, 1)
+        seen.append(env.askable)
+        pictured.append(env.states[:, 0] > 0)
+    stretches = np.stack(seen)[::5]
+    assert [np.flatnonzero(column).tolist() for column in stretches.T] == [[0, 4], [3, 7], [], []]
+    assert (np.repeat(stretches, 5, axis=0) == np.stack(seen)).all()
+    assert (np.stack(pictured) == np.stack(seen)).all()
+
+
+def test_a_picture_of_an_ended_attempt_shows_its_end(batch: MakeBatch) -> None:
+    registered(life=3)
+    env = batch(count=1, film=STEADY)
+    forward(env, 5)
+    with renderer_for(env.task) as renderer:
+        assert renderer.render(env.states, 32, 20.0).pixels[0, 16, 16, 0] == 30
+
+
+def test_where_no_picture_was_kept_a_clip_is_grey() -> None:
+    with renderer_for(find("gym:Walk-v0")) as renderer:
+        assert (renderer.render(np.zeros((2, 0), np.uint8), 8, 20.0).pixels == 128).all()
+
+
+def test_the_same_seed_gives_the_same_episodes(batch: MakeBatch) -> None:
+    one, same, other = (batch(seed=seed).observations[:, 1].tolist() for seed in (1, 1, 2))
+    assert one == same != other and one[0] != one[1]
+
+
+def lived(env: GymBatch, steps: int, seed: int) -> list[Any]:
+    """Acts at random; all that can be seen of it."""
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(steps):
+        step = env.step(rng.uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32))
+        seen += [step.observations, step.true_rewards, step.ended, step.end_observations, step.finished_rows]
+        seen += [np.array([total for total, _ in step.finished]), env.states, env.askable]
+    return seen
+
+
+@pytest.mark.parametrize("steps", [0, 3, 4, 7, 18, 19, 37, 299, 300, 301])
+@pytest.mark.parametrize("name", ["gym:Walk-v0", "gym:CartPole-v1"])
+def test_after_a_resume_it_goes_on_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
+    if name == "gym:Walk-v0":
+        registered(life=4)
+    film = Film(2, 5, 3) if name == "gym:Walk-v0" else None
+    env, again = (batch(name, 3, film=film, staggered=True) for _ in range(2))
+    lived(env, steps, 1)
+    again.set_state({key: np.array(array) for key, array in env.get_state().items()})
+    again._rng.bit_generator.state = env._rng.bit_generator.state
+    assert np.array_equal(again.observations, env.observations) and np.array_equal(again.states, env.states)
+    for mine, its in zip(lived(again, 400, 2), lived(env, 400, 2), strict=True):
+        assert np.array_equal(mine, its)
+
+
+def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from_the_first(batch: MakeBatch) -> None:
+    registered(moody=True)
+    env, again = batch(), batch()
+    first = env.observations[:, 1].tolist()
+    forward(env, 7)
+    again.set_state({name: np.array(array) for name, array in env.get_state().items()})
+    assert again.observations[:, 0].tolist() == [0, 0] and again.observations[:, 1].tolist() != first
+    steps = forward(again, again.task.episode_steps)
+    assert np.flatnonzero([step.ended.all() for step in steps]).tolist() == [again.task.episode_steps - 8]
+    assert not any(step.finished for step in steps)  # it was not seen whole
+
+
+def spoiled(state: dict[str, np.ndarray], name: str, value: Any) -> dict[str, np.ndarray]:
+    return {**{key: np.array(array) for key, array in state.items()}, name: np.array(value)}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tape_lengths", [4, 400]),
+        ("tape_lengths", [-1, 4]),
+        ("tape_lengths", [1, 1, 1]),
+        ("tape_seeds", [-1, 4]),
+        ("tape_actions", np.zeros((2, 7, 2))),
+        ("tape_actions", np.zeros((2, 7, 3), np.float32)),
+        ("tape_actions", np.zeros((2, 6, 2), np.float32)),
+    ],
+)
+def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, name: str, value: Any) -> None:
+    env = batch()
+    forward(env, 7)
+    with pytest.raises(ValueError, match="does not fit"):
+        batch().set_state(spoiled(env.get_state(), name, value))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"seen": Dict({"a": NUMBERS})}, "Dict"),
+        ({"seen": Discrete(4)}, "Discrete"),
+        ({"seen": Box(0, 255, (84, 84, 3), np.uint8)}, r"\(84, 84, 3\)"),
+        ({"done": MultiDiscrete([2, 2])}, "MultiDiscrete"),
+        ({"done": Box(-np.inf, np.inf, (2,))}, "bounded"),
+        ({"bogus": 1}, "bogus"),
+        ({"fails_at": 0}, "the wheels came off"),
+    ],
+)
+def test_what_cannot_be_taught_is_told_in_one_sentence(batch: MakeBatch, given: dict[str, Any], words: str) -> None:
+    registered(**given)
+    with pytest.raises(UserError, match=words) as told:
+        forward(batch(), 1)
+    assert "gym:Walk-v0" in str(told.value) and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("env_id", ["Nowhere-v0", "", "no_such_module:Walk-v0"])
+def test_an_environment_that_is_not_there_is_told_of(batch: MakeBatch, env_id: str) -> None:
+    with pytest.raises(UserError, match="can't be made"):
+        batch(f"gym:{env_id}")
+
+
+def test_an_atari_game_is_told_to_be_a_task_of_its_own(batch: MakeBatch) -> None:
+    with pytest.raises(UserError, match="^gym:ALE/Pong-v5 is an Atari game: .*such as pong"):
+        batch("gym:ALE/Pong-v5")
+
+
+def test_an_environment_without_pictures_is_told_of(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Walk, "render", lambda self: None)
+    with pytest.raises(UserError, match="no pictures"):
+        batch(film=STEADY)
+
+
+def taught(folder: Path, config: Config) -> tuple[list[Any], Any]:
+    session = Session.create(folder, config)
+    events: list[Any] = []
+    run = HeadlessRun(session, events.append)
+    outcome = run.run()
+    run.close()
+    session.close()
+    return events, outcome
+
+
+@pytest.mark.parametrize("name", ["gym:CartPole-v1", "gym:Pendulum-v1"])
+def test_gymnasiums_own_are_taught_from_start_to_end(tmp_path: Path, name: str) -> None:
+    config = tiny(task=name, labels=8, steps=8 * 32 * 24)
+    events, outcome = taught(tmp_path / "s", config)
+    assert outcome.labels == 8 and outcome.env_steps == config.steps
+    assert np.isfinite(outcome.true_return) and np.isfinite(random_return(config))
+    queries = [event.query for event in events if isinstance(event, QueryOffered)]
+    assert len(queries) == 8 and all(query.left.states.shape == (30, 0) for query in queries)
+    assert [event for event in events if isinstance(event, RolloutReported)][-1].episodes > 0
+
+
+def test_blow_ups_are_counted_to_the_end(tmp_path: Path) -> None:
+    registered(nan_at=3)  # each of its 8 environments, every 3 steps
+    config = tiny(task="gym:Walk-v0", teacher="none", steps=8 * 32 * 2, rollout__demonstrate_every=1)
+    events, outcome = taught(tmp_path / "s", config)
+    assert [event.blow_ups for event in events if isinstance(event, RolloutReported)] == [80, 168]
+    assert outcome.blow_ups == 168
+    assert not any(isinstance(event, DemonstrationRecorded) for event in events)
+
+
+def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
+    registered(nan_at=3)
+    config = tiny(task="gym:Walk-v0")
+    clips = build(JobSpec("clips", config.to_dict()))
+    clips.receive(ReplayRequested(7, untrained_policy(config).to_arrays(), 32, 20.0))
+    told = next(event for event in clips.run() if event is not None)
+    assert told == ReplayRefused(7, "The simulation failed under this policy: look at another one.")
+
+
+def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(tmp_path: Path) -> None:
+    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 40, rollout__filmed=2)
+    events, _ = taught(tmp_path / "s", config)
+    segments = [s for e in events if isinstance(e, QueryOffered) for s in (e.query.left, e.query.right)]
+    assert len(segments) == 8 and all(segment.states[:, 0].all() for segment in segments)
+    session = Session.open(tmp_path / "s")
+    assert evaluate(session, 2, filmed=True)["states"].shape == (300, ROW)
+    longer = Session(session.folder, replaced(config, steps=8 * 32 * 44), session._lock)
+    run = HeadlessRun(longer, lambda event: None)
+    assert run.run().env_steps == 8 * 32 * 44
+    run.close()
+    session.close()
+
+
+def test_what_was_taught_without_pictures_goes_on_with_them(tmp_path: Path) -> None:
+    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 8)
+    taught(tmp_path / "s", config)
+    session = Session.open(tmp_path / "s")
+    watched = Session(session.folder, replaced(config, labels=6, steps=8 * 32 * 40, rollout__filmed=2), session._lock)
+    events: list[Any] = []
+    run = HeadlessRun(watched, events.append)
+    run.run()
+    run.close()
+    session.close()
+    asked = [event.query for event in events if isinstance(event, QueryOffered)]
+    assert asked and all(query.left.states.shape == (30, ROW) for query in asked)
+
+
+def test_a_long_row_of_numbers_is_no_picture(batch: MakeBatch) -> None:
+    registered(seen=Box(0, 1, (5000,), np.float64))
+    assert batch(count=1).sizes[0] == 5000

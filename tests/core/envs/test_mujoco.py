@@ -1,0 +1,240 @@
+"""The batched physics, against Gymnasium and against MuJoCo itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+from core.envs.mujoco import MujocoBatch, Step, threads_for
+from core.rollout.collector import Collected, Crew, collect
+from core.rollout.segments import SegmentCutter
+from core.tasks import find
+from core.tasks.base import RobotTask
+
+HOPPER = find("hopper-backflip")
+assert isinstance(HOPPER, RobotTask)
+SHORT = dataclasses.replace(HOPPER, episode_steps=12)
+MakeBatch = Callable[..., MujocoBatch]
+
+
+@pytest.fixture
+def batch() -> Iterator[MakeBatch]:
+    made: list[MujocoBatch] = []
+
+    def make(task: RobotTask = HOPPER, environments: int = 4, seed: int = 0, **given: Any) -> MujocoBatch:
+        made.append(MujocoBatch(task, environments, np.random.default_rng(seed), **{"threads": 1, **given}))
+        return made[-1]
+
+    yield make
+    for env in made:
+        env.close()
+
+
+def random_actions(count: int, steps: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1.2, 1.2, (steps, count, 3)).astype(np.float32)
+
+
+def copied(arrays: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
+    both, actions = batch(environments=2, staggered=False), random_actions(2, 30)
+    alone = batch(environments=1, staggered=False)
+    state = {name: array[1:] if array.ndim else array for name, array in copied(both.get_state()).items()}
+    alone.set_state(state)
+    for action in actions:
+        both.step(action)
+        alone.step(action[1:])
+    assert (both.states[1] == alone.states[0]).all()
+
+
+@pytest.mark.parametrize(("environments", "cores", "threads"), [(1, 2, 1), (16, 2, 1), (32, 2, 2), (128, 16, 8)])
+def test_a_thread_is_not_woken_for_a_small_share(
+    monkeypatch: pytest.MonkeyPatch, environments: int, cores: int, threads: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert threads_for(environments) == threads
+
+
+def test_any_number_of_threads_gives_the_same(batch: MakeBatch) -> None:
+    envs = [batch(environments=6, threads=threads) for threads in (1, 2, 3)]
+    for action in random_actions(6, 40):
+        steps = [env.step(action) for env in envs]
+    assert all((env.states == envs[0].states).all() for env in envs)
+    assert all((step.true_rewards == steps[0].true_rewards).all() for step in steps)
+
+
+def test_actions_are_clipped_as_the_motors_do(batch: MakeBatch) -> None:
+    wild, mild = batch(seed=3), batch(seed=3)
+    reward_wild = wild.step(np.full((4, 3), 50, np.float32)).true_rewards
+    reward_mild = mild.step(np.ones((4, 3), np.float32)).true_rewards
+    assert (wild.states == mild.states).all() and (reward_wild == reward_mild).all()
+
+
+def ends_of(env: MujocoBatch, steps: int) -> tuple[np.ndarray, list[Step]]:
+    taken = [env.step(action) for action in random_actions(env.count, steps)]
+    return np.stack([step.ended for step in taken]), taken
+
+
+def test_episodes_have_one_length_whatever_the_robot_does(batch: MakeBatch) -> None:
+    ends, _ = ends_of(batch(SHORT, staggered=False), 40)
+    assert [np.flatnonzero(column).tolist() for column in ends.T] == [[11, 23, 35]] * 4
+
+
+def test_ends_are_spread_over_time(batch: MakeBatch) -> None:
+    ends, taken = ends_of(batch(SHORT, environments=4), 24)
+    assert sorted(np.flatnonzero(column)[0] for column in ends.T) == [2, 5, 8, 11]
+    assert all(np.diff(np.flatnonzero(column)).tolist() == [12] for column in ends.T)
+    assert [len(step.finished) for step in taken] == [int(t in (11, 14, 17, 20, 23)) for t in range(24)]
+
+
+def test_only_whole_episodes_are_reported_with_the_sum_of_their_rewards(batch: MakeBatch) -> None:
+    env = batch(SHORT, environments=3)
+    ends, taken = ends_of(env, 26)
+    rewards = np.stack([step.true_rewards for step in taken])
+    expected = []
+    for row, column in enumerate(ends.T):
+        edges = np.flatnonzero(column)
+        starts = [0] if edges[0] == 11 else []  # one environment starts at age 0
+        whole = [*starts, *(edges[:-1] + 1)]
+        expected += [float(rewards[start : start + 12, row].sum(dtype=np.float64)) for start in whole]
+    reported = [total for step in taken for total, _ in step.finished]
+    assert sorted(reported) == pytest.approx(sorted(expected), rel=1e-5)
+
+
+def test_what_was_seen_at_an_end_is_kept_and_what_follows_is_a_fresh_start(batch: MakeBatch) -> None:
+    env, twin = batch(SHORT, staggered=False), batch(dataclasses.replace(SHORT, episode_steps=99), staggered=False)
+    for action in random_actions(4, 12):
+        step, longer = env.step(action), twin.step(action)
+    assert (step.end_observations == longer.observations).all()
+    assert np.abs(step.observations[:, 0] - 1.25).max() <= 0.005  # upright again, but for the noise
+    assert (env.observations == step.observations).all()
+
+
+def test_resets_differ_by_a_little_noise(batch: MakeBatch) -> None:
+    positions = batch(environments=50).states[:, 1:7]
+    assert np.abs(positions - positions.mean(0)).max() <= 2 * HOPPER.reset_noise
+    assert len(np.unique(positions[:, 3])) == 50
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e15])
+def test_a_blown_up_robot_is_reset_counted_and_reported_nowhere(batch: MakeBatch, threads: int, broken: float) -> None:
+    env = batch(SHORT, environments=3, staggered=False, threads=threads)
+    actions = random_actions(3, 24)
+    steps = [env.step(action) for action in actions[:5]]
+    env.states[1, 4] = broken
+    steps += [env.step(action) for action in actions[5:]]
+    assert env.blow_ups == 1
+    assert [int(np.flatnonzero([s.ended[n] for s in steps])[0]) for n in range(3)] == [11, 5, 11]
+    assert [len(s.finished) for s in steps] == [2 * (t in (11, 23)) + (t == 17) for t in range(24)]
+    assert all(np.isfinite(s.observations).all() and np.isfinite(s.true_rewards).all() for s in steps)
+    assert np.isfinite([total for s in steps for total, _ in s.finished]).all()
+    assert np.abs(steps[5].observations[1, 0] - 1.25) <= 0.005
+    assert np.argwhere([s.blown for s in steps]).tolist() == [[5, 1]]
+    assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
+
+
+def rolled_out(env: MujocoBatch, steps: int, break_at: int) -> Collected:
+    """Random actions; at one step environment 1's state turns into no number."""
+    count = iter(range(steps))
+
+    def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if next(count) == break_at:
+            env.states = env.states.copy()
+            env.states[1] = np.nan
+        return np.zeros((env.count, 3), np.float32), np.zeros(env.count, np.float32)
+
+    cutter = SegmentCutter(env, 5, np.zeros(env.count, np.int64))
+    *_, collected = collect([Crew(env, act, cutter)], steps, 0)
+    assert collected is not None
+    return collected
+
+
+@pytest.mark.parametrize("break_at", [5, 7, 9])
+def test_nothing_of_a_blow_up_reaches_a_segment_or_the_policy(batch: MakeBatch, break_at: int) -> None:
+    collected = rolled_out(batch(HOPPER, environments=2, staggered=False), 20, break_at)
+    assert len(collected.segments) == 4 + 3  # one of environment 1 was dropped
+    for one in collected.segments:
+        assert one.true_rewards is not None
+        assert all(np.isfinite(a).all() for a in (one.observations, one.actions, one.states, one.true_rewards))
+    for array in (collected.observations, collected.true_rewards, collected.end_observations):
+        assert np.isfinite(array).all()
+
+
+def test_a_restored_batch_goes_on_exactly(batch: MakeBatch) -> None:
+    first, second = batch(SHORT, seed=1), batch(SHORT, seed=2)
+    actions = random_actions(4, 40)
+    for action in actions[:17]:
+        first.step(action)
+    state, rng = copied(first.get_state()), first._rng.bit_generator.state
+    second.set_state(state)
+    second._rng.bit_generator.state = rng
+    assert (first.observations == second.observations).all()
+    for action in actions[17:]:
+        one, other = first.step(action), second.step(action)
+        assert (one.observations == other.observations).all() and (one.true_rewards == other.true_rewards).all()
+        assert (one.ended == other.ended).all() and one.finished == other.finished
+    assert (first.states == second.states).all()
+
+
+def lowest_points(model: mujoco.MjModel, state: np.ndarray) -> list[float]:
+    """Height of both ends of the foot above the floor, from the shape of its capsule."""
+    data = mujoco.MjData(model)
+    mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    mujoco.mj_forward(model, data)
+    foot = data.geom("foot_geom")
+    radius, half = model.geom("foot_geom").size[:2]
+    axis = foot.xmat.reshape(3, 3)[:, 2]
+    return [float(foot.xpos[2] + end * half * axis[2] - radius) for end in (1, -1)]
+
+
+def test_the_foot_is_where_the_kinematics_put_it(batch: MakeBatch) -> None:
+    env = batch(environments=2, staggered=False)
+    lowest = []
+    for action in random_actions(2, 60):
+        env.step(action)
+        sensed_at = env.stepper._trail[:, -2]  # sensors tell of the start of the last physics step
+        expected = [lowest_points(env.model, state) for state in sensed_at]
+        assert env.heights == pytest.approx(np.array(expected), abs=1e-9)
+        lowest.append(np.min(expected))
+    assert min(lowest) < 0.01 < 0.05 < max(lowest)  # it stood and it hopped
+
+
+def test_a_standing_robots_foot_touches_the_floor(batch: MakeBatch) -> None:
+    env = batch(staggered=False)
+    for _ in range(4):
+        env.step(np.zeros((4, 3), np.float32))
+    assert env.heights.shape == (4, 2)
+    assert (np.abs(env.heights.min(axis=1)) < 0.01).all()
+
+
+def test_observations_are_what_the_networks_take(batch: MakeBatch) -> None:
+    env = batch()
+    assert env.sizes == (12, 3, 13)
+    assert env.observations.dtype == np.float32 and env.observations.shape == (4, 12)
+    step = env.step(np.zeros((4, 3), np.float32))
+    assert step.true_rewards.dtype == np.float32 and step.true_rewards.shape == (4,)
+
+
+def test_a_task_without_true_reward_gives_none(batch: MakeBatch) -> None:
+    env = batch(dataclasses.replace(HOPPER, true_reward=None))
+    assert np.isnan(env.step(np.zeros((4, 3), np.float32)).true_rewards).all()
+
+
+def test_the_true_reward_is_that_of_the_observation_before_and_the_clipped_action(batch: MakeBatch) -> None:
+    env = batch(staggered=False)
+    for action in random_actions(4, 10):
+        before = HOPPER.standard_observe(env.states[:, 1:7], env.states[:, 7:13], np.zeros((4, 0)))
+        rewards = env.step(action).true_rewards
+    o, a = before, np.clip(action, -1, 1)
+    bracket = 1 + 0.3 * o[:, 0] + 0.1 * (a * o[:, 8:11]).sum(1) - 0.05 * o[:, 5]
+    assert rewards == pytest.approx(-o[:, 7] * bracket, rel=1e-5)

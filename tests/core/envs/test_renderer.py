@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import av
+import cv2
+import mujoco
+import numpy as np
+import pytest
+
+from core.envs import renderer as clips
+from core.envs.mujoco import MujocoBatch
+from core.envs.renderer import ClipRenderer
+from core.envs.robot_models import load_model
+from core.errors import UserError
+from core.io.video_writer import write_strip, write_video
+from core.tasks import find
+from core.tasks.base import RobotTask
+from core.types import Frames
+
+HOPPER = find("hopper-backflip")
+assert isinstance(HOPPER, RobotTask)
+AT_40_HZ = dataclasses.replace(HOPPER, timestep=0.0025, frame_skip=10)
+SIZE = 64
+
+
+@pytest.fixture
+def renderer() -> Iterator[ClipRenderer]:
+    with ClipRenderer(AT_40_HZ) as made:
+        yield made
+
+
+def moving(steps: int, fall: float = 0.0) -> np.ndarray:
+    """States (steps, 13) of a robot that turns by a tenth of a radian a step, and sinks by `fall`."""
+    model = load_model(AT_40_HZ)
+    states = np.zeros((steps, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    states[:, 1 : 1 + model.nq] = model.qpos0
+    states[:, 3] -= 0.1 * np.arange(steps)
+    states[:, 2] -= fall * np.arange(steps)
+    return states
+
+
+@pytest.mark.parametrize(
+    ("steps", "fps", "frames"), [(60, 30.0, 45), (60, 40.0, 60), (4, 40.0, 4), (40, 60.0, 60), (1, 40.0, 1)]
+)
+def test_a_clip_plays_in_real_time(renderer: ClipRenderer, steps: int, fps: float, frames: int) -> None:
+    clip = renderer.render(moving(steps), 16, fps)
+    assert clip.pixels.shape == (frames, 16, 16, 3)
+    assert clip.pixels.dtype == np.uint8 and clip.fps == fps
+
+
+def test_any_size_in_any_order(renderer: ClipRenderer) -> None:
+    for size in (32, 600, 48):
+        assert renderer.render(moving(1), size, 40.0).pixels.shape == (1, size, size, 3)
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> float:
+    return float(np.abs(one.astype(int) - other.astype(int)).mean())
+
+
+def test_the_robot_is_to_be_seen_and_its_pose_told(renderer: ClipRenderer) -> None:
+    standing, lying = moving(2), moving(2)
+    lying[:, 3] -= 1.5
+    upright, tilted = (renderer.render(states, SIZE, 40.0).pixels[0] for states in (standing, lying))
+    assert upright.std() > 10
+    assert difference(upright, tilted) > 1
+
+
+def test_the_camera_follows_the_robot(renderer: ClipRenderer) -> None:
+    here, far = moving(1), moving(1)
+    far[:, 1] += 5.3  # outside a camera that stands still
+    above_the_horizon = slice(SIZE // 4, SIZE // 2)
+    robot, followed = (renderer.render(s, SIZE, 40.0).pixels[0][above_the_horizon] for s in (here, far))
+    assert (
+        difference(robot, followed) < 0.5 < difference(robot, np.broadcast_to(robot[:, :1], robot.shape))
+    )  # there is more than sky
+
+
+def test_the_same_states_give_the_same_picture(renderer: ClipRenderer) -> None:
+    first = renderer.render(moving(3), SIZE, 40.0).pixels
+    renderer.render(moving(9, fall=0.05), SIZE, 40.0)
+    assert np.array_equal(renderer.render(moving(3), SIZE, 40.0).pixels, first)
+
+
+def test_between_two_states_the_pose_is_between_them(renderer: ClipRenderer) -> None:
+    coarse = renderer.render(moving(3), SIZE, 80.0).pixels
+    states = moving(5)
+    states[:, 3] /= 2  # the same turn at half the speed: every other state lies between two of the above
+    fine = renderer.render(states, SIZE, 40.0).pixels
+    assert np.array_equal(coarse[:5], fine)
+    assert difference(coarse[0], coarse[1]) > 0
+
+
+def test_a_rollouts_own_states_are_what_is_drawn(renderer: ClipRenderer) -> None:
+    env = MujocoBatch(AT_40_HZ, 1, np.random.default_rng(0), threads=1)
+    states = []
+    for _ in range(6):
+        states.append(env.states[0])
+        env.step(np.ones((1, 3), np.float32))
+    env.close()
+    frames = renderer.render(np.stack(states), SIZE, 40.0).pixels
+    assert len({frame.tobytes() for frame in frames}) == 6
+
+
+def test_pictures_are_drawn_only_as_they_are_asked_for(renderer: ClipRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
+    states, posed = moving(60), list[float]()
+    whole = renderer.render(states, SIZE, 30.0).pixels
+    pose = renderer._pose
+    monkeypatch.setattr(renderer, "_pose", lambda states, time: (posed.append(time), pose(states, time)))
+    one, other = renderer.pictures(states, SIZE, 30.0), renderer.pictures(states[::-1], SIZE, 30.0)
+    assert np.array_equal(next(one), whole[0]) and len(posed) == 1
+    next(other)  # two films of one renderer, as where before and after go in step
+    assert np.array_equal(next(one), whole[1]) and len(posed) == 3
+
+
+def test_pictures_taken_before_are_unpacked_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    unpacked: list[int] = []
+    monkeypatch.setattr(clips, "decoded", lambda row: unpacked.append(int(row[0])))
+    with clips.renderer_for(find("pong")) as show:
+        shown = show.pictures(np.arange(300, dtype=np.uint16)[:, None], SIZE, 30.0)
+        for _ in range(5):
+            assert next(shown).shape == (SIZE, SIZE, 3)
+        assert unpacked == [0, 1, 2]  # 15 steps a second, each shown twice
+
+
+def test_drawing_goes_on_after_closing(renderer: ClipRenderer) -> None:
+    first = renderer.render(moving(1), SIZE, 40.0).pixels
+    renderer.close()
+    renderer.close()
+    assert np.array_equal(renderer.render(moving(1), SIZE, 40.0).pixels, first)
+
+
+def test_a_video_has_every_frame_in_order_at_its_speed(tmp_path: Path) -> None:
+    shades = np.linspace(20, 230, 22).astype(np.uint8)
+    pixels = np.broadcast_to(shades[:, None, None, None], (22, 96, 128, 3)).copy()
+    write_video(tmp_path / "clip.mp4", Frames(pixels, 30.0))
+    with av.open(str(tmp_path / "clip.mp4")) as container:
+        stream = container.streams.video[0]
+        read = [frame.to_ndarray(format="rgb24") for frame in container.decode(stream)]
+        assert float(stream.average_rate or 0) == pytest.approx(30)
+    assert [image.shape for image in read] == [(96, 128, 3)] * 22
+    assert [float(image.mean()) for image in read] == pytest.approx(shades.tolist(), abs=8)
+
+
+def test_a_clip_becomes_a_video(renderer: ClipRenderer, tmp_path: Path) -> None:
+    clip = renderer.render(moving(8), SIZE, 40.0)
+    write_video(tmp_path / "clip.mp4", clip)
+    with av.open(str(tmp_path / "clip.mp4")) as container:
+        read = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
+    assert read.shape == clip.pixels.shape
+    assert difference(read, clip.pixels) < 8 < difference(np.zeros_like(read), clip.pixels)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_video_for_which_the_disk_has_no_room_is_told_of_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "clip.mp4.part").symlink_to("/dev/full")
+    noise = np.random.default_rng(0).integers(0, 255, (40, 64, 64, 3), np.uint8)
+    with pytest.raises(UserError, match="clip.mp4 can't be written .*No space left"):
+        write_video(tmp_path / "clip.mp4", Frames(noise, 30.0))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["clip.gif", "clip", "nowhere/clip.mp4"])
+def test_a_place_that_takes_no_video_is_told_in_one_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError) as refused:
+        write_video(tmp_path / name, Frames(np.zeros((2, 64, 64, 3), np.uint8), 30.0))
+    assert name in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_film_strip_shows_the_first_and_the_last_frame_side_by_side(tmp_path: Path) -> None:
+    pixels = np.zeros((10, 8, 8, 3), np.uint8)
+    pixels[0, ..., 0], pixels[9, ..., 2] = 200, 100  # the first is red, the last blue
+    write_strip(tmp_path / "strip.png", Frames(pixels, 30.0), 4)
+    strip = cv2.imread(str(tmp_path / "strip.png"))[..., ::-1]
+    assert strip.shape == (8, 32, 3)
+    assert (strip[:, :8] == (200, 0, 0)).all() and (strip[:, 24:] == (0, 0, 100)).all()
+
+
+@pytest.mark.parametrize("name", ["strip.gif", "nowhere/strip.png"])
+def test_a_strip_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match="strip"):
+        write_strip(tmp_path / name, Frames(np.zeros((2, 8, 8, 3), np.uint8), 30.0), 2)

@@ -1,0 +1,347 @@
+"""The headless command line, as a person or a script calls it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.__main__ import _parser, main
+from core.config import Config, OracleConfig, replaced
+from core.events import PreferenceAdded, RolloutReported
+from core.headless.commands import _new_session, _Progress
+from core.preferences.store import PreferenceStore
+from core.session.archive import export_session
+from core.session.preference_export import export_preferences
+from core.session.session import Session, read_config
+from core.tasks import CATALOGUE, find
+from tests.core.builders import preference, tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = [
+    "rollout.environments=8",
+    "rollout.steps=32",
+    "rollout.threads=1",
+    "reward.hidden=16",
+    "reward.epochs_first=3",
+    "reward.epochs=1",
+    "policy.hidden=16",
+    "policy.epochs=1",
+    "policy.minibatch=128",
+]
+SETTINGS = [part for setting in SMALL for part in ("--set", setting)]
+STEPS = 8 * 32 * 12
+SHORT = ["--labels", "8", "--steps", str(STEPS), *SETTINGS]
+
+
+def command(*words: str | Path) -> list[str]:
+    return [sys.executable, "-m", "core", *map(str, words)]
+
+
+def core(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command(*words), capture_output=True, text=True, timeout=120, env=environment)
+
+
+def last_object(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def test_a_session_goes_out_as_one_file_and_comes_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Session.create(tmp_path / "s", tiny(seed=9)).close()
+    Session.open(tmp_path / "s").store().close()
+
+    def status(*words: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["core", *words])
+        return main()
+
+    assert status("export", "s", "one.somersault") == 0
+    assert status("import", "one.somersault", "back") == 0
+    again = Session.open(tmp_path / "back")
+    assert again.config.seed == 9
+    again.close()
+    capsys.readouterr()
+    for words in (("export", "s", "one.somersault"), ("import", "one.somersault", "back"), ("import", "no", "x")):
+        assert status(*words) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("target", ["x" * 248, "x" * 300, "file/out"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "s"],
+        ["preferences", "export", "s"],
+        ["import", "packed"],
+        ["preferences", "import", "answers"],
+        ["teach", "hopper-backflip", "--session"],
+    ],
+    ids=" ".join,
+)
+def test_where_nothing_can_be_written_a_command_says_so_in_one_sentence(
+    words: list[str], target: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = Session.create(Path("s"), tiny())
+    session.store().close()
+    export_session(session, Path("packed"))
+    export_preferences(session, Path("answers"))
+    session.close()
+    Path("file").write_text("no folder")
+    if target == "x" * 248 and words[0] in ("preferences", "teach"):
+        target = "x" * 256  # nothing is added to these names
+    before = sorted(Path().rglob("*"))
+    monkeypatch.setattr(sys, "argv", ["core", *words, target])
+    assert main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("somersault: ") and ("shorter name" in line) == target.startswith("x")
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_tasks_are_listed_for_scripts_and_for_people() -> None:
+    entries: Any = json.loads(core("tasks", "--json").stdout)
+    assert "hopper-backflip" in [entry["name"] for entry in entries]
+    assert {"name", "title", "instruction", "segment_steps", "segment_seconds", "true_reward", "measure"} <= entries[
+        0
+    ].keys()
+    plain = core("tasks")
+    assert plain.returncode == 0 and "hopper-backflip" in plain.stdout and plain.stderr == ""
+
+
+DOCUMENTED = {
+    "task": "hopper-backflip",
+    "teacher": "oracle",
+    "algorithm": "ppo",
+    "seed": 3,
+    "labels": 8,
+    "env_steps": STEPS,
+    "blow_ups": 0,
+}
+MEASURED = ("wall_seconds", "steps_per_second", "true_return", "random_return")
+
+
+def test_a_run_is_taught_filmed_evaluated_and_told_of() -> None:
+    done = core("teach", "hopper-backflip", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT)
+    result = last_object(done)
+    assert {name: result[name] for name in DOCUMENTED} == DOCUMENTED
+    assert all(isinstance(result[name], float) and result[name] == result[name] for name in MEASURED)
+    assert result["steps_per_second"] > 0 and "backflips_per_episode" in result["measure"]
+    assert len(done.stdout.splitlines()) == 1 and "Traceback" not in done.stderr
+    assert Path("v.mp4").stat().st_size > 1000
+    evaluated = last_object(core("evaluate", "s", "--episodes", "2", "--json"))
+    assert (evaluated["task"], evaluated["episodes"]) == ("hopper-backflip", 2)
+    assert "backflips_per_episode" in evaluated["measure"]
+
+
+@pytest.mark.parametrize(("blow_ups", "told"), [(0, "r 0.80]"), (2, "r 0.80, blow-ups 2]")])
+def test_the_progress_tells_of_blow_ups_where_there_are_some(
+    blow_ups: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _Progress(tiny(task="pendulum")) as progress:
+        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, blow_ups))
+    assert told in capsys.readouterr().err
+
+
+def test_the_progress_counts_on_from_the_labels_of_a_resumed_session(capsys: pytest.CaptureFixture[str]) -> None:
+    with _Progress(tiny(task="pendulum"), labels=5) as progress:
+        progress.show(PreferenceAdded(preference(6)))
+        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, 0))
+    assert "labels 6," in capsys.readouterr().err
+
+
+def answers(folder: Path) -> int:
+    store = PreferenceStore(folder / "preferences.sqlite")
+    try:
+        return store.count()
+    finally:
+        store.close()
+
+
+def killed_after(answered: int, *words: str) -> None:
+    """Teaches into folder s until so many answers are on disk, then kills."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    child = subprocess.Popen(command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and child.poll() is None:
+        if Path("s/preferences.sqlite").exists() and answers(Path("s")) >= answered:
+            break
+        time.sleep(0.02)
+    child.kill()
+    assert child.wait() == -signal.SIGKILL
+
+
+def test_a_killed_run_goes_on_with_every_label() -> None:
+    long = ["--labels", "60", "--steps", str(8 * 32 * 10_000), *SETTINGS]
+    killed_after(3, "teach", "hopper-backflip", "--session", "s", *long)
+    kept = answers(Path("s"))
+    assert kept >= 3
+    config = Path("s/config.json")
+    shorter = {**json.loads(config.read_text()), "steps": STEPS, "labels": max(8, kept)}
+    config.write_text(json.dumps(shorter))
+    result = last_object(core("teach", "--resume", "s", "--json"))
+    assert result["labels"] >= kept and result["env_steps"] >= STEPS
+    assert answers(Path("s")) == result["labels"]
+
+
+def test_a_setting_overrides_what_the_task_or_another_flag_says() -> None:
+    extra = ["--seed", "3", "--set", "seed=9", "--teacher", "none", *SETTINGS]
+    result = last_object(core("teach", "hopper-backflip", "--session", "s", "--steps", "256", "--json", *extra))
+    assert (result["seed"], result["teacher"], result["labels"]) == (9, "none", 0)
+    assert result["env_steps"] == 256
+
+
+TEACH = ["teach", "hopper-backflip", "--session", "s"]
+
+
+def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
+    """Of the session that these words would begin."""
+    monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
+    session = _new_session(_parser().parse_args())
+    session.close()
+    assert read_config(Path("s")) == session.config
+    return session.config
+
+
+@pytest.mark.parametrize("text", ["0.9", ".9", "9e-1"])
+def test_a_number_may_be_written_as_people_do(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert configured(["--set", f"policy.discount={text}"], monkeypatch).policy.discount == 0.9
+
+
+ABLATED = [
+    ("--random-queries", {"query__selection": "random"}),
+    ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
+    ("--no-online-queries", {"query__first_share": 1.0, "rollout__explore": 0}),
+    ("--no-regularization", {"reward__l2": 0.0}),
+    ("--no-segments", {"query__segment_steps": 1}),
+    ("--target", {"reward__target": "returns"}),
+]
+
+
+@pytest.mark.parametrize(("flag", "changes"), ABLATED)
+def test_each_ablation_is_one_flag_that_the_session_records(
+    flag: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = replaced(Config(task="hopper-backflip"), **find("hopper-backflip").presets)
+    assert configured([flag], monkeypatch) == replaced(plain, **changes) != plain
+
+
+def test_ablations_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = configured(["--no-ensemble", "--no-segments"], monkeypatch)
+    assert (config.reward.members, config.query.segment_steps) == (1, 1)
+
+
+def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = "--oracle-mistakes .1 --oracle-skip .2 --oracle-equal .3 --oracle-beta 4 --oracle-myopia .9"
+    assert configured(flags.split(), monkeypatch).oracle == OracleConfig(0.1, 0.2, 0.3, 4.0, 0.9)
+
+
+@pytest.mark.parametrize("words", [[], ["--target"], ["--teacher", "none"]])
+def test_a_task_without_a_true_reward_has_no_oracle(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = find("hopper-backflip")
+    monkeypatch.setitem(CATALOGUE, task.name, dataclasses.replace(task, true_reward=None))
+    monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
+    assert main() == 2
+    assert "no true reward" in capsys.readouterr().err and not Path("s").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["teach", "hopper-frontflip", "--session", "s"], "hopper-backflip"),
+        (["teach", "--session", "s"], "hopper-backflip"),
+        ([*TEACH, "--labels", "-5"], "labels"),
+        ([*TEACH, "--labels", "0"], "--teacher none"),
+        ([*TEACH, "--steps", "0"], "steps"),
+        ([*TEACH, "--set", "nonsense"], "NAME=VALUE"),
+        ([*TEACH, "--set", "nothing=1"], "nothing"),
+        ([*TEACH, "--set", "nothing.members=1"], "nothing.members"),
+        ([*TEACH, "--set", "rollout.environments=2.5"], "environments"),
+        ([*TEACH, "--set", "policy.discount=null"], "discount"),
+        ([*TEACH, "--set", "reward.members=1", "--set", "query.selection=disagreement"], "selection=random"),
+        ([*TEACH, "--no-ensemble", "--set", "query.selection=recency"], "selection=random"),
+        ([*TEACH, "--no-ensemble", "--set", "reward.bonus=8"], "reward.bonus=0"),
+        ([*TEACH, "--target", "--oracle-skip", "0.1"], "target=returns"),
+        ([*TEACH, "--teacher", "none", "--target"], "--teacher none"),
+        ([*TEACH, "--teacher", "none", "--oracle-beta", "1"], "--teacher none"),
+        ([*TEACH, "--oracle-mistakes", "2"], "mistakes"),
+        ([*TEACH, "--set", "query.segment_steps=321"], "segment_steps"),
+        ([*TEACH, "--set", "reward.observed=13"], "hopper-backflip has 12 numbers to see"),
+        ([*TEACH, "--video", "film.gif"], ".mp4"),
+        (["teach", "--resume", "nowhere"], "nowhere"),
+        (["teach", "--resume", "foreign"], "foreign"),
+        (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
+        (["teach", "--resume", "s", "--video", "film.gif"], ".mp4"),
+        (["teach", "--resume", "s", "--labels", "5"], "--resume DIR alone"),
+        (["teach", "--resume", "s", "--target"], "--resume DIR alone"),
+        (["teach", "--resume", "s", "--oracle-skip", "0"], "--resume DIR alone"),
+        (["evaluate", "nowhere"], "nowhere"),
+        (["evaluate", "nowhere", "--episodes", "0"], "episode"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("foreign").mkdir()
+    Path("foreign/thesis.tex").write_text("x")
+    monkeypatch.setattr(sys, "argv", ["core", *words])
+    assert main() == 2
+    printed = capsys.readouterr()
+    (line,) = printed.err.splitlines()
+    assert line.startswith("somersault: ") and told in line and printed.out == ""
+    assert not Path("s").exists()  # nothing was begun
+    assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["teach", "hopper-frontflip"],
+        [*TEACH, "--labels", "-1"],
+        [*TEACH, "--labels", "abc"],
+        ["evaluate", "nowhere"],
+        ["juggle"],
+    ],
+)
+def test_as_a_process_it_says_no_more_than_that(words: list[str]) -> None:
+    done = core(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_oracle_does_not_go_on_with_what_a_person_taught(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Session.create(Path("s"), tiny(teacher="human")).close()
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
+    assert main() == 2
+    assert "python -m app --session s" in capsys.readouterr().err
+
+
+def test_a_second_program_on_the_same_session_is_refused() -> None:
+    session = Session.create(Path("s"), tiny())
+    try:
+        done = core("teach", "--resume", "s")
+    finally:
+        session.close()
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "open in another Somersault" in line
+
+
+def test_help_needs_no_torch() -> None:
+    code = "import sys, core.__main__ as m; m._parser(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+    assert core("teach", "--help").returncode == 0

@@ -1,0 +1,153 @@
+"""A whole session on pictures: bytes from the environment to the networks, packed wherever they are kept."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.api import LearnedReward, environment, policy
+from core.config import Config
+from core.events import BatchCollected, Event, PreferenceAdded, QueryOffered, RewardFitted
+from core.headless.run import HeadlessRun, evaluate
+from core.io.segment_codec import PackedSegment
+from core.jobs.rollout_state import kept_segments
+from core.session.archive import export_session, import_session
+from core.session.checkpoint import load_newest
+from core.session.preference_export import export_preferences, import_preferences
+from core.session.session import Session
+from core.system.child_process import decode, encode
+from core.types import Segment
+from tests.core.picture_toys import SHAPE, block_config
+
+pytestmark = pytest.mark.usefixtures("block_task")
+SIZE = int(np.prod(SHAPE))
+
+
+def run(folder: Path, config: Config | None, cycles: int = 0) -> list[Event]:
+    """Carries the session out, or goes on with it; cycles: stops after so many. Returns its events."""
+    session = Session.create(folder, config) if config else Session.open(folder)
+    events: list[Event] = []
+    with closing(HeadlessRun(session, events.append, threads=1)) as headless:
+        for _ in range(cycles):
+            headless.cycle()
+        if cycles:
+            headless.save()
+        else:
+            headless.run()
+    session.close()
+    return events
+
+
+def batches(events: list[Event]) -> list[BatchCollected]:
+    return [event for event in events if isinstance(event, BatchCollected)]
+
+
+def segments_of(events: list[Event]) -> list[Segment]:
+    offered = [event.query for event in events if isinstance(event, QueryOffered)]
+    return [segment for query in offered for segment in (query.left, query.right)]
+
+
+def assert_same(one: Segment, other: Segment) -> None:
+    assert isinstance(one, PackedSegment) and isinstance(other, PackedSegment)
+    assert np.array_equal(one.observations, other.observations) and np.array_equal(one.actions, other.actions)
+    assert np.array_equal(one.states, other.states) and one.env_steps == other.env_steps
+
+
+def test_observations_are_bytes_at_every_stage(tmp_path: Path) -> None:
+    events = run(tmp_path / "s", block_config())
+    (first, *_) = batches(events)
+    crossed = decode(encode(first))
+    assert isinstance(crossed, BatchCollected)
+    for batch in (first, crossed):
+        of = (batch.observations, batch.end_observations, batch.last_observations)
+        assert {array.dtype for array in of} == {np.dtype(np.uint8)}
+        assert batch.observations.shape == (16, 8, SIZE)
+    assert set(np.unique(first.observations)) == {0, 200}
+    segments = segments_of(events)
+    assert len(segments) == 2 * 16 and all(isinstance(segment, PackedSegment) for segment in segments)
+    assert {segment.observations.dtype for segment in segments} == {np.dtype(np.uint8)}
+    assert any(isinstance(event, RewardFitted) for event in events)
+
+
+def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", block_config())
+    first = run(tmp_path / "parts", block_config(), cycles=5)
+    rest = run(tmp_path / "parts", None)
+    answers = [e for e in whole if isinstance(e, PreferenceAdded)]
+    again = [e for e in first + rest if isinstance(e, PreferenceAdded)]
+    assert len(answers) == len(again) == 16
+    ends = [load_newest(tmp_path / name / "checkpoints") for name in ("whole", "parts")]
+    assert ends[0] and ends[1]
+    for job, state in ends[0][1].items():
+        other = ends[1][1][job].arrays
+        assert state.arrays.keys() == other.keys()
+        for name, array in state.arrays.items():
+            assert np.array_equal(array, other[name]), f"{job} {name}"
+
+
+def test_the_pool_is_saved_packed_and_comes_back(tmp_path: Path) -> None:
+    run(tmp_path / "s", block_config(query__pool=40))
+    loaded = load_newest(tmp_path / "s" / "checkpoints")
+    assert loaded
+    segments = kept_segments(loaded[1]["rollout"])
+    assert len(segments) == 40
+    assert all(isinstance(segment, PackedSegment) for segment in segments)
+    size = sum(a.nbytes for n, a in loaded[1]["rollout"].arrays.items() if n.startswith("pool_"))
+    assert size < sum(segment.observations.nbytes for segment in segments) / 20
+
+
+def test_answers_leave_the_program_packed_and_come_back_the_same(tmp_path: Path) -> None:
+    offered = segments_of(run(tmp_path / "s", block_config(rollout__filmed=8)))
+    session = Session.open(tmp_path / "s")
+    try:
+        export_preferences(session, tmp_path / "answers")
+        export_session(session, tmp_path / "s.somersault")
+    finally:
+        session.close()
+    import_preferences(tmp_path / "answers", tmp_path / "second")
+    import_session(tmp_path / "s.somersault", tmp_path / "third")
+    for name in ("s", "second", "third"):
+        session = Session.open(tmp_path / name)
+        with closing(session.store()) as store:
+            found = store.all()
+        session.close()
+        kept = [segment for each in found for segment in (each.query.left, each.query.right)]
+        assert kept[0].states.shape == (5, 3 * 52 * 52)
+        for one, other in zip(offered, kept, strict=True):
+            assert_same(one, other)
+    assert (tmp_path / "answers" / "segments.safetensors").stat().st_size < 100_000
+
+
+def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path) -> None:
+    run(tmp_path / "s", block_config())
+    act, env = policy(tmp_path / "s"), LearnedReward(environment(tmp_path / "s"), tmp_path / "s")
+    observation, _ = env.reset(seed=1)
+    assert observation.dtype == np.uint8 and env.observation_space.contains(observation)
+    seen, reward, terminated, truncated, info = env.step(act(observation))
+    assert seen.dtype == np.uint8 and np.isfinite(reward) and not terminated and not truncated
+    assert info["true_reward"] in range(6)
+    session = Session.open(tmp_path / "s")
+    assert 0 <= evaluate(session, 2)["measure"]["place"] <= 5
+    session.close()
+
+
+def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) -> None:
+    """A.2; a small batch has too few rewards to normalise by."""
+    events = run(tmp_path / "s", block_config(teacher="none", steps=8 * 16 * 2))
+    assert [set(np.unique(batch.rewards)) for batch in batches(events)] == [{0.0, 1.0}] * 2
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
+def test_a_block_is_taught_to_go_to_the_right_by_answers(algorithm: str, tmp_path: Path) -> None:
+    numbers = {"policy__algorithm": algorithm, "policy__learning_rate": 1e-3, "reward__epochs_first": 10}
+    steps = {"ppo": 16, "a2c": 8}[algorithm]
+    config = block_config(
+        labels=40, steps=8 * 16 * 24, rollout__steps=steps, reward__minibatch=8, reward__interval=256, **numbers
+    )
+    run(tmp_path / "s", config)
+    session = Session.open(tmp_path / "s")
+    assert evaluate(session, 8)["measure"]["place"] > 4
+    session.close()

@@ -1,0 +1,188 @@
+"""What is on disk after a power cut, and where nothing is written: in the place of a session's folder that is gone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import UserError
+from core.events import JobState
+from core.io import files
+from core.session import library
+from core.session.archive import export_session, import_session
+from core.session.session import Session
+from core.types import Choice
+from tests.core.builders import query, tiny
+
+STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
+
+
+class Tape:
+    """What was synced, by number of its file, and what was synced before each renaming."""
+
+    def __init__(self) -> None:
+        self.synced: list[int] = []
+        self.before: dict[str, set[int]] = {}
+
+
+@pytest.fixture
+def tape(monkeypatch: pytest.MonkeyPatch) -> Tape:
+    if sys.platform == "win32":
+        pytest.skip("Windows can't sync a folder, and needs not")
+    made, fsync, replace = Tape(), os.fsync, os.replace
+
+    def spy(handle: int) -> None:
+        made.synced.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    def renamed(source: Path, target: Path) -> None:
+        made.before[Path(target).name] = set(made.synced)
+        replace(source, target)
+
+    monkeypatch.setattr("os.fsync", spy)
+    monkeypatch.setattr("os.replace", renamed)
+    return made
+
+
+def inode(path: Path) -> int:
+    return path.stat().st_ino
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    """A session with an answer and a checkpoint; closed."""
+    made = Session.create(tmp_path / "s", tiny(query__segment_steps=5))
+    with closing(made.store()) as store:
+        store.add(query(1), Choice.LEFT, "human")
+    made.save(1, STATES)
+    made.close()
+    return made.folder
+
+
+def test_a_new_session_is_on_disk_with_every_folder_that_it_is_in(tmp_path: Path, tape: Tape) -> None:
+    Session.create(tmp_path / "new" / "deep" / "s", tiny()).close()
+    folders = [tmp_path, tmp_path / "new", tmp_path / "new" / "deep", tmp_path / "new" / "deep" / "s"]
+    assert {inode(path) for path in folders} <= set(tape.synced)
+
+
+def test_a_folder_of_checkpoints_is_on_disk_before_the_first(tmp_path: Path, tape: Tape) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    tape.synced.clear()
+    session.save(1, STATES)
+    session.close()
+    assert inode(session.folder) in tape.before["00000001.safetensors"]
+    assert inode(session.folder / "checkpoints") == tape.synced[-1]
+
+
+def copied(session: Path) -> Path:
+    library.duplicate(session, session.with_name("other"))
+    return session.with_name("other")
+
+
+def imported(session: Path) -> Path:
+    source = session.with_name("shared.somersault")
+    opened = Session.open(session)
+    export_session(opened, source)
+    opened.close()
+    import_session(source, session.with_name("other"))
+    return session.with_name("other")
+
+
+@pytest.mark.parametrize("make", [copied, imported])
+def test_a_copy_is_on_disk_before_it_has_its_name(session: Path, tape: Tape, make: Callable[[Path], Path]) -> None:
+    made = make(session)
+    inside = {inode(path) for path in (*made.rglob("*"), made) if path.name != "lock"}
+    assert len(inside) >= 5 and inside <= tape.before["other"]
+    assert tape.synced[-1] == inode(made.parent)
+
+
+def test_no_folder_is_made_by_writing_into_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="check that the folder is still there"):
+        files.write_atomically(tmp_path / "gone" / "file", b"x")
+    with pytest.raises(UserError, match="check that the folder is still there"):
+        files.make_inside(tmp_path / "gone" / "inside")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ghost", [False, True])
+def test_a_session_that_was_moved_away_while_open_gets_no_ghost(tmp_path: Path, ghost: bool) -> None:
+    """ghost: another program has made an empty folder in its place."""
+    session = Session.create(tmp_path / "s", tiny())
+    session.save(1, STATES)
+    session.folder.rename(tmp_path / "away")
+    if ghost:
+        session.folder.mkdir()
+    for write in (lambda: session.save(2, STATES), lambda: session.reconfigure(labels=13)):
+        with pytest.raises(UserError, match="is gone: bring the session's folder back"):
+            write()
+    assert not list(tmp_path.glob("s/*")) and session.folder.exists() == ghost
+    if ghost:
+        session.folder.rmdir()
+    (tmp_path / "away").rename(session.folder)
+    session.save(2, STATES)
+    loaded = session.load()
+    assert loaded and loaded[0] == 2 and session.config.labels == tiny().labels
+    session.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets nobody delete what is open")
+def test_a_session_that_a_copy_of_itself_replaced_must_be_opened_again(session: Path) -> None:
+    mine = Session.open(session)
+    with closing(mine.store()) as store:
+        shutil.copytree(session, session.with_name("copy"))
+        shutil.rmtree(session)
+        with pytest.raises(UserError, match="is gone: bring the session's folder back"):
+            store.add(query(2), Choice.RIGHT, "human")
+        shutil.copytree(session.with_name("copy"), session)
+        with pytest.raises(UserError, match=r"was replaced by another copy: close the session and open it again\.$"):
+            store.add(query(2), Choice.RIGHT, "human")
+    mine.close()
+    again = Session.open(session)
+    with closing(again.store()) as store:
+        assert store.add(query(2), Choice.RIGHT, "human").id == 2
+        assert [kept.choice for kept in store.all()] == [Choice.LEFT, Choice.RIGHT]
+    again.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets nobody delete what is open")
+@pytest.mark.parametrize("taken", [False, True])
+def test_whoever_loses_the_lock_writes_nothing_more(session: Path, taken: bool) -> None:
+    """taken: another program has made the lock anew, and owns the session."""
+    mine = Session.open(session)
+    store = mine.store()
+    (session / "lock").unlink()
+    other = Session.open(session) if taken else None
+    for write in (
+        lambda: mine.save(2, STATES),
+        lambda: mine.reconfigure(labels=13),
+        lambda: store.add(query(2), Choice.RIGHT, "human"),
+    ):
+        with pytest.raises(UserError, match="lock was deleted or replaced") as told:
+            write()
+        assert "\n" not in str(told.value)
+    assert [kept.choice for kept in store.all()] == [Choice.LEFT]
+    store.close()
+    mine.close()
+    owner = other or Session.open(session)
+    owner.save(2, STATES)
+    owner.reconfigure(labels=13)
+    loaded = owner.load()
+    assert loaded and loaded[0] == 2 and owner.config.labels == 13
+    owner.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no way to refuse a link")
+def test_a_half_file_that_is_a_link_is_not_written_to_what_it_points_at(tmp_path: Path) -> None:
+    (tmp_path / "letter").write_text("Dear Jane")
+    (tmp_path / "config.json.part").symlink_to("letter")
+    with pytest.raises(UserError, match=r"config.json can't be written \(.*\): look for a link in its folder"):
+        files.write_atomically(tmp_path / "config.json", b"x")
+    files.write_atomically(tmp_path / "config.json", b"x")
+    assert (tmp_path / "letter").read_text() == "Dear Jane" and (tmp_path / "config.json").read_bytes() == b"x"

@@ -1,0 +1,226 @@
+"""Segments of pictures are kept small, and come back bit for bit."""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import closing
+from pathlib import Path
+
+import ale_py
+import cv2
+import numpy as np
+import pytest
+from ale_py import roms
+
+from core.config import Config, replaced
+from core.errors import UserError
+from core.events import QueryOffered
+from core.io.segment_codec import (
+    Deferred,
+    Packed,
+    PackedSegment,
+    from_arrays,
+    packed,
+    packed_segment,
+    reel_of,
+    state_size,
+    to_arrays,
+)
+from core.preferences.store import PreferenceStore
+from core.session.archive import export_session, import_session
+from core.session.preference_export import export_preferences, import_preferences
+from core.session.session import Session
+from core.system.child_process import decode, encode
+from core.types import Choice, Query, Segment
+
+STACK = 4
+GAMES = ("beam_rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space_invaders")
+STEPS = 25
+LABELS, STORE_BYTES = 5500, 4 << 30
+
+
+def stacked(pictures: np.ndarray) -> np.ndarray:
+    """(k + 3, h, w) -> (k, 4 * h * w), as an environment hands them out."""
+    return np.stack([pictures[t : t + 4] for t in range(len(pictures) - 3)]).reshape(len(pictures) - 3, -1)
+
+
+def noise(count: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (count, 84, 84), np.uint8)
+
+
+def kept_of(pictures: np.ndarray, actions: np.ndarray, states: np.ndarray) -> PackedSegment:
+    """A segment of these (k + 3, h, w) pictures, packed."""
+    plain = Segment(1, stacked(pictures), actions, states, None, 7)
+    return packed_segment(plain, reel_of(pictures, STACK))
+
+
+def played(game: str) -> tuple[Segment, np.ndarray]:
+    """Random play: 25 steps as the networks see them, with the screens in colour as states."""
+    emulator, rng = ale_py.ALEInterface(), np.random.default_rng(0)
+    emulator.setInt("random_seed", 1)
+    emulator.loadROM(roms.get_rom_path(game))
+    actions = emulator.getMinimalActionSet()
+    screens = []
+    for step in range(60 + STEPS + 3):
+        action, pair = actions[rng.integers(len(actions))], []
+        for _ in range(4):
+            emulator.act(action)
+            pair = [*pair[-1:], emulator.getScreenRGB()]
+        if step >= 60:
+            screens.append(np.maximum(*pair))
+    grey = [cv2.resize(cv2.cvtColor(s, cv2.COLOR_RGB2GRAY), (84, 84), interpolation=cv2.INTER_AREA) for s in screens]
+    states = np.stack(screens[3:]).reshape(STEPS, -1)
+    one_hot = np.eye(len(actions), dtype=np.float32)[rng.integers(len(actions), size=STEPS)]
+    seen = np.stack(grey)
+    return Segment(1, stacked(seen), one_hot, states, rng.random(STEPS, np.float32), 100), seen
+
+
+def assert_same(one: Segment, other: Segment) -> None:
+    assert (one.id, one.env_steps, one.length) == (other.id, other.env_steps, other.length)
+    for name in ("observations", "actions", "states", "true_rewards"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def game(request: pytest.FixtureRequest) -> tuple[Segment, np.ndarray]:
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    return played(request.param)
+
+
+def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: tuple[Segment, np.ndarray]) -> None:
+    segment, pictures = game
+    kept = packed_segment(segment, reel_of(pictures, STACK))
+    assert_same(kept, segment)
+    assert kept.reel.pictures.shape == (STEPS + 3, 84, 84)  # each once
+    size = sum(array.nbytes for array in to_arrays(kept).values())
+    assert size < 64_000
+    assert 2 * LABELS * size < STORE_BYTES / 4
+
+
+def test_a_store_of_answers_about_a_game_gives_back_its_segments(
+    game: tuple[Segment, np.ndarray], tmp_path: Path
+) -> None:
+    segment, pictures = game
+    kept = packed_segment(segment, reel_of(pictures, STACK))
+    with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
+        for number in range(8):
+            store.add(Query(number, kept, kept, 0.5), Choice.LEFT, "oracle")
+        (found, *_) = store.all()
+        store.copy_to(tmp_path / "copy.sqlite")
+    restored = found.query.left
+    assert isinstance(restored, PackedSegment)
+    assert np.array_equal(restored.observations, segment.observations)
+    assert np.array_equal(restored.states, segment.states)
+    assert LABELS / 8 * (tmp_path / "copy.sqlite").stat().st_size < STORE_BYTES / 4
+
+
+def test_between_processes_a_segment_stays_packed() -> None:
+    kept = kept_of(noise(8), np.eye(5, dtype=np.float32), np.zeros((5, 0)))
+    event = decode(encode(QueryOffered(Query(1, kept, kept, 0.5))))
+    assert isinstance(event, QueryOffered) and isinstance(event.query.left, PackedSegment)
+    assert np.array_equal(event.query.left.observations, stacked(noise(8)))
+    assert event.query.left.true_rewards is None and event.query.left.env_steps == 7
+
+
+def test_pictures_that_go_nowhere_are_not_packed_but_those_of_a_long_segment_are_at_once() -> None:
+    few, many = reel_of(noise(28), STACK).pictures, reel_of(noise(60), STACK).pictures
+    assert isinstance(few, Deferred) and not isinstance(many, Deferred)
+    assert "payload" not in vars(few)
+    assert np.array_equal(Packed(few.payload, few.shape).array(), noise(28)) and np.array_equal(few.array(), noise(28))
+    again = pickle.loads(pickle.dumps(few))
+    assert type(again) is Packed and np.array_equal(again.array(), noise(28))
+
+
+def test_differences_that_do_not_fit_a_byte_come_back() -> None:
+    rows = np.array([[0, 255], [255, 0], [1, 254]], np.uint8)
+    assert np.array_equal(packed(rows).array(), rows)
+
+
+def test_states_that_are_no_pictures_stay_as_they_are() -> None:
+    numbers = np.random.default_rng(0).standard_normal((5, 7))
+    kept = kept_of(noise(8), np.eye(5, dtype=np.float32), numbers)
+    assert kept.states is numbers and state_size(kept) == 7
+    assert np.array_equal(from_arrays(1, 7, to_arrays(kept)).states, numbers)
+
+
+def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
+    kept = kept_of(noise(8), np.eye(5, 6, dtype=np.float32), np.zeros((5, 9), np.uint8))
+    return {**to_arrays(kept), name: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stacks", np.zeros((4, 4), np.int32)),
+        ("stacks", np.full((5, 4), 8, np.int32)),
+        ("stacks", np.full((5, 4), -1, np.int32)),
+        ("stacks", np.zeros(5, np.int32)),
+        ("stacks", np.zeros((5, 4), np.float32)),
+        ("pictures_shape", np.array([8, 32_000, 32_000])),
+        ("pictures_shape", np.array([8, 84])),
+        ("pictures", np.zeros(100, np.float32)),
+        ("states_packed", np.zeros(4, np.float64)),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_refused(name: str, value: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="whole|bytes"):
+        from_arrays(1, 7, damaged(name, value))
+
+
+@pytest.mark.parametrize("shape", [(28, 84, 85), (27, 84, 84), (-1, 84, 84), (1 << 20, 1 << 20, 1)])
+def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tuple[int, ...]) -> None:
+    payload = packed(noise(28)).payload
+    with pytest.raises(ValueError, match="size|believable"):
+        Packed(payload, shape).array()
+
+
+def test_a_bomb_is_refused_by_its_claim_and_by_what_it_unpacks_to() -> None:
+    megabytes = packed(np.zeros((33, 1024, 1024), np.uint8)).payload  # 1,000 times as large as this
+    for shape, told in (((33, 1024, 1024), "believable"), ((1, 84, 84), "size")):
+        with pytest.raises(ValueError, match=told):
+            Packed(megabytes, shape).array()
+
+
+def test_the_longest_segment_of_a_game_is_still_believed() -> None:
+    still = Packed(packed(np.zeros((1003, 84, 84), np.uint8)).payload, (1003, 84, 84))
+    stacks = np.arange(1000, dtype=np.int32)[:, None] + np.arange(4, dtype=np.int32)
+    arrays = {"actions": np.zeros((1000, 6), np.float32), "states": np.zeros((1000, 0), np.uint8), "stacks": stacks}
+    arrays |= {"pictures": still.payload, "pictures_shape": np.array(still.shape)}
+    assert from_arrays(1, 7, arrays).observations.shape == (1000, 4 * 84 * 84)
+
+
+@pytest.mark.parametrize("steps", [1190, 20_000])
+def test_a_reel_whose_stacks_would_fill_the_memory_is_refused(steps: int) -> None:
+    arrays = damaged("stacks", np.zeros((steps, 4), np.int32)) | {"actions": np.zeros((steps, 5), np.float32)}
+    with pytest.raises(ValueError, match="whole"):
+        from_arrays(1, 7, arrays)
+
+
+def test_a_damaged_payload_is_told() -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        Packed(np.full(50, 7, np.uint8), (5, 2)).array()
+
+
+def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:
+    kept = from_arrays(1, 7, damaged("pictures", np.full(50, 7, np.uint8)))
+    session = Session.create(tmp_path / "s", replaced(Config(task="pong"), query__segment_steps=5))
+    with closing(session.store()) as store:
+        store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
+    export_session(session, tmp_path / "shared")
+    export_preferences(session, tmp_path / "answers")
+    session.close()
+    with pytest.raises(UserError, match="not imported: a packed array is damaged"):
+        import_session(tmp_path / "shared", tmp_path / "back")
+    with pytest.raises(UserError, match="a packed array is damaged"):
+        import_preferences(tmp_path / "answers", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+def test_the_store_tells_of_a_damaged_segment_in_a_sentence(tmp_path: Path) -> None:
+    kept = from_arrays(1, 7, damaged("stacks", np.zeros((5, 4), np.int32)))
+    with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
+        store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
+        store._db.execute("UPDATE segments SET arrays = zeroblob(100)")
+        with pytest.raises(UserError, match="can't be read"):
+            store.all()

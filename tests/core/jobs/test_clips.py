@@ -1,0 +1,70 @@
+"""Demonstrations, and policies of the past that act again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.events import (
+    ClipsRendered,
+    ClipsRequested,
+    DemonstrationRecorded,
+    ReplayRefused,
+    ReplayRendered,
+    ReplayRequested,
+)
+from core.rollout.actor import Actor, untrained_policy
+from core.tasks import find
+from tests.core.builders import segment
+from tests.core.played import Played, of, published, rewarded
+
+
+def test_a_demonstration_is_one_episode_without_noise() -> None:
+    rollout = Played("rollout", rollout__demonstrate_every=1)
+    said = rollout.turn(published(rollout, 0), rewarded(rollout))
+    (shown,) = of(DemonstrationRecorded, said)[-1:]
+    actor = Actor(rollout.config, None)
+    expected, _ = actor(shown.segment.observations)
+    assert shown.segment.actions == pytest.approx(np.clip(expected, -1, 1), abs=1e-5)
+    assert shown.predicted.shape == (shown.segment.length,)
+
+
+def test_a_demonstration_tells_the_measure_of_its_episode() -> None:
+    rollout = Played("rollout", rollout__demonstrate_every=1)
+    (shown,) = of(DemonstrationRecorded, rollout.turn(published(rollout, 0), rewarded(rollout)))[-1:]
+    assert shown.segment.length == find(rollout.config.task).episode_steps - 1
+    assert shown.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+
+
+def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:
+    weights = untrained_policy(clips.config).to_arrays()
+    return of(ReplayRendered, clips.turn(ReplayRequested(token, weights, 32, 10.0)))
+
+
+def test_a_policy_of_the_past_acts_and_is_drawn() -> None:
+    clips = Played("clips")
+    (before,) = replayed(clips)
+    assert before.token == 7 and before.clip.pixels.shape == (80, 32, 32, 3) and before.clip.fps == 10.0
+    assert before.predicted.shape == (0,)  # no reward has been fitted
+    assert before.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+    clips.job.receive(rewarded(Played("rollout")))
+    (after,) = replayed(clips)
+    assert after.predicted.shape == (319,) and after.predicted.std() == pytest.approx(1, abs=1e-3)
+    assert (after.clip.pixels == before.clip.pixels).all()  # it starts the same each time
+
+
+def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come_first() -> None:
+    clips = Played("clips")
+    weights = untrained_policy(clips.config).to_arrays()
+    pair = tuple(segment(number) for number in (1, 2))
+    drawn = clips.turn(
+        ReplayRequested(1, weights, 16, 5.0), ReplayRequested(2, weights, 16, 5.0), ClipsRequested(3, pair, 16, 30.0)
+    )
+    assert [(type(event), event.token) for event in drawn[:2]] == [(ClipsRendered, 3), (ReplayRendered, 2)]
+
+
+def test_weights_of_another_session_are_refused_and_pairs_still_drawn() -> None:
+    clips = Played("clips")
+    (refused,) = of(ReplayRefused, clips.turn(ReplayRequested(1, {"weights": np.zeros(3, np.float32)}, 16, 5.0)))
+    assert refused.token == 1 and "not one of this session's" in refused.reason
+    assert len(of(ClipsRendered, clips.turn(ClipsRequested(2, (segment(1),), 16, 30.0)))) == 1

@@ -1,0 +1,95 @@
+"""Before anything is asked the policy may seek what is new to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.config import Config, replaced
+from core.errors import UserError
+from core.events import BatchCollected, PreferenceAdded, QueryOffered
+from core.preferences.queries import labels_due, scheduled
+from core.rollout.exploration import novelty
+from core.session.session import Session
+from tests.core.builders import preference, tiny
+from tests.core.played import Played, of, published, rewarded
+
+BATCH = 8 * 32
+
+
+def test_what_lies_apart_from_the_rest_is_the_newest() -> None:
+    seen = np.random.default_rng(0).standard_normal((10, 60, 4)).astype(np.float32)
+    seen[3, 7] = 8.0
+    told = novelty(seen)
+    assert told.shape == (10, 60) and told.dtype == np.float32
+    assert np.unravel_index(told.argmax(), told.shape) == (3, 7) and told.min() > 0
+
+
+def test_it_is_the_distance_to_the_fifth_nearest_in_standard_deviations() -> None:
+    seen = np.arange(12, dtype=np.float32).reshape(3, 4, 1) * 1000
+    deviation = np.arange(12).std()
+    expected = [max(sorted(abs(row - other) for other in range(12))[:5]) / deviation for row in range(12)]
+    assert novelty(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_where_all_is_the_same_nothing_is_new(rows: int) -> None:
+    assert not novelty(np.full((1, rows, 3), 7.0, np.float32)).any()
+
+
+def test_the_schedule_begins_when_it_has_explored() -> None:
+    config = tiny(labels=100, steps=20_000, rollout__explore=3000)
+    assert [scheduled(steps, config) for steps in (0, 3000)] == [25, 25]
+    for steps in (3001, 5000, 8000):
+        assert scheduled(steps, config) == labels_due(steps - 3000, 100, 17_000, config.query)
+    assert scheduled(19_999, config) >= 99 and scheduled(20_000, config) == 100
+
+
+def test_a_short_session_explores_for_a_quarter_of_it() -> None:
+    config = tiny(labels=100, steps=2000, rollout__explore=3000)
+    assert config.explored_steps == 500 and tiny(steps=12_000, rollout__explore=3000).explored_steps == 3000
+    assert [scheduled(steps, config) for steps in (500, 2000)] == [25, 100]
+    in_window = tiny(steps=10**9, query__horizon=2000, rollout__explore=3000)
+    assert in_window.explored_steps == 500
+
+
+def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> None:
+    rollout = Played("rollout", rollout__explore=2 * BATCH, labels=12, steps=100 * BATCH)
+    for version in range(2):
+        said = rollout.turn(published(rollout, version))
+        (batch,) = of(BatchCollected, said)
+        new = novelty(batch.observations)
+        assert batch.rewards == pytest.approx((new - new.mean()) / new.std(), abs=1e-4)
+        assert not of(QueryOffered, said) or batch.env_steps == 2 * BATCH
+    asked = of(QueryOffered, said + rollout.turn(published(rollout, 2)))
+    assert len(asked) == 3 and not of(BatchCollected, rollout.turn())  # a quarter; now it waits for the answers
+    assert of(BatchCollected, rollout.turn(rewarded(rollout)))
+
+
+def test_a_person_too_is_asked_only_afterwards() -> None:
+    rollout = Played("rollout", rollout__explore=BATCH, teacher="human")
+    assert of(QueryOffered, rollout.turn()) == []
+    assert len(of(QueryOffered, rollout.turn(published(rollout, 0)))) == rollout.config.query.ready
+
+
+@pytest.mark.parametrize("answers", ["one", "a reward"])
+def test_answers_that_it_begins_with_end_it(answers: str) -> None:
+    rollout = Played("rollout", rollout__explore=100 * BATCH, steps=1000 * BATCH, teacher="human")
+    assert not of(QueryOffered, rollout.turn(published(rollout, 0)))
+    news = PreferenceAdded(preference(1)) if answers == "one" else rewarded(rollout)
+    assert of(QueryOffered, rollout.turn(news, published(rollout, 1)) + rollout.turn(published(rollout, 2)))
+
+
+def test_nobody_explores_who_has_the_true_reward() -> None:
+    rollout, plain = (Played("rollout", teacher="none", rollout__explore=steps) for steps in (5 * BATCH, 0))
+    (one,), (other,) = (of(BatchCollected, played.turn(published(played, 0))) for played in (rollout, plain))
+    assert np.array_equal(one.rewards, other.rewards)
+
+
+def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    config = replaced(Config(task="pong"), **{"rollout.explore": 1000, "rollout.environments": 2})
+    with pytest.raises(UserError, match=r"^pong is seen in pictures.*rollout.explore=0"):
+        Session.create(tmp_path / "s", config)
+    assert not (tmp_path / "s").exists()

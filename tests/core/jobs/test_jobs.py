@@ -1,0 +1,165 @@
+"""The jobs by themselves: what they wait for, and what they say when."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.envs.base import Step
+from core.errors import NotFiniteError, UserError
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    Event,
+    JobState,
+    PolicyPublished,
+    PreferenceAdded,
+    RolloutReported,
+    Waited,
+)
+from core.jobs.rollout import RolloutJob
+from core.reward.ensemble import normalised
+from core.rollout.actor import Actor
+from tests.core.builders import preference, tiny
+from tests.core.played import Played, of, published, rewarded
+
+
+def test_the_rollout_waits_for_a_policy() -> None:
+    assert [type(event) for event in Played("rollout").turn()] == [Waited]
+
+
+@pytest.mark.parametrize("lag", [0, 1, 2])
+def test_the_rollout_runs_so_many_batches_ahead_of_the_policy(lag: int) -> None:
+    rollout = Played("rollout", policy__lag=lag)
+    first = rollout.turn(published(rollout, 0), rewarded(rollout))
+    assert len(of(BatchCollected, first)) == lag + 1
+    assert of(BatchCollected, rollout.turn()) == []
+    assert len(of(BatchCollected, rollout.turn(published(rollout, 1)))) == 1
+
+
+def test_after_a_restart_of_the_policy_the_rollout_waits_for_no_lost_batch() -> None:
+    rollout = Played("rollout")
+    rollout.turn(published(rollout, 0), rewarded(rollout))
+    for version in (1, 2, 3):
+        rollout.turn(published(rollout, version))
+    assert len(of(BatchCollected, rollout.turn(published(rollout, 1)))) == 1  # started again from a checkpoint
+    assert of(BatchCollected, rollout.turn()) == []
+    assert len(of(BatchCollected, rollout.turn(published(rollout, 2)))) == 1
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "trpo", "a2c"])
+def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm: str) -> None:
+    rollout, policy = Played("rollout"), Played("policy", policy__algorithm=algorithm)
+    (batch,) = of(BatchCollected, rollout.turn(*of(PolicyPublished, policy.turn()), rewarded(rollout)))
+    (learned,) = of(PolicyPublished, policy.turn(batch))
+    assert learned.version == 1
+    assert all(np.isfinite(array).all() for array in learned.weights.values())
+    batch.log_probs[0, 0] = np.nan
+    said: list[Event] = []
+    with pytest.raises(NotFiniteError, match="policy"):
+        said += policy.turn(batch)
+    assert said == []
+    assert policy.job.get_state().values["version"] == 1
+
+
+def test_a_restarted_rollout_waits_for_the_policy_it_acted_by() -> None:
+    rollout = Played("rollout")
+    rollout.turn(published(rollout, 7), rewarded(rollout))
+    restarted = Played("rollout", rollout.job.get_state())
+    assert of(BatchCollected, restarted.turn()) == []
+    assert [b.policy_version for b in of(BatchCollected, restarted.turn(published(restarted, 7)))] == [7]
+
+
+def turn_after(answers: int, bonus: float) -> list[Event]:
+    """The rollout's first batch, once so many of four labels are given."""
+    rollout = Played("rollout", labels=4, reward__bonus=bonus, reward__members=3)
+    given = [PreferenceAdded(preference(number)) for number in range(answers)]
+    return rollout.turn(*given, published(rollout, 0), rewarded(rollout))
+
+
+def rewards_after(answers: int, bonus: float) -> np.ndarray:
+    return of(BatchCollected, turn_after(answers, bonus))[0].rewards
+
+
+@pytest.mark.parametrize("std", [1.0, 0.05])
+def test_the_predicted_reward_has_mean_zero_and_the_deviation_asked_for(std: float) -> None:
+    rollout = Played("rollout", reward__std=std)
+    (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
+    assert float(batch.rewards.mean()) == pytest.approx(0, abs=1e-6)
+    assert float(batch.rewards.std()) == pytest.approx(std, rel=1e-4)
+
+
+def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> None:
+    rollout = Played("rollout", policy__initial_std=3.0)
+    (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
+    assert np.abs(batch.actions).max() > 2
+    predict = rollout.job.ensemble.predict  # type: ignore[attr-defined]
+    carried_out, drawn = (predict(batch.observations, a) for a in (batch.actions.clip(-1, 1), batch.actions))
+    assert batch.rewards == pytest.approx(normalised(carried_out, 1.0), abs=1e-5)
+    assert np.abs(batch.rewards - normalised(drawn, 1.0)).max() > 0.1
+
+
+def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
+    plain = rewards_after(0, 0.0)
+    gains = [rewards_after(answers, 2.0) - plain for answers in (0, 2, 4)]
+    assert gains[0].min() >= 0 and gains[0].max() > 0.5
+    assert gains[1] == pytest.approx(gains[0] / 2, abs=1e-5)
+    assert gains[2] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) -> None:
+    rollout = Played("rollout", teacher="none", labels=0)
+    assert isinstance(rollout.job, RolloutJob)
+    env = rollout.job.gathering.env  # type: ignore[attr-defined]
+    step = env.step
+
+    def spoiled(actions: np.ndarray) -> Step:
+        taken = step(actions)
+        taken.true_rewards[0] = value
+        return taken
+
+    env.step = spoiled
+    with pytest.raises(NotFiniteError, match="rollout: the true reward"):
+        rollout.turn(published(rollout, 0))
+
+
+def test_the_reported_correlation_is_the_predictors_own() -> None:
+    plain, curious = (of(RolloutReported, turn_after(0, bonus))[0].correlation for bonus in (0.0, 50.0))
+    assert plain == curious != 0
+
+
+def test_actions_come_with_the_density_they_were_drawn_with() -> None:
+    config = tiny(policy__initial_std=0.5)
+    observations = np.random.default_rng(0).standard_normal((50, 12)).astype(np.float32)
+    noisy, still = Actor(config, np.random.default_rng(1)), Actor(config, None)
+    actions, log_probs = noisy(observations)
+    means, _ = still(observations)
+    densities = -0.5 * ((actions - means) / 0.5) ** 2 - np.log(0.5) - 0.5 * np.log(2 * np.pi)
+    assert log_probs == pytest.approx(densities.sum(1), abs=1e-4)
+    assert 0.3 < (actions - means).std() < 0.7
+
+
+@pytest.mark.parametrize("name", ["rollout", "reward", "policy"])
+@pytest.mark.parametrize("damage", ["another task's", "nothing in it", "no numbers"])
+def test_a_state_that_does_not_fit_is_told_in_one_sentence(name: str, damage: str) -> None:
+    kept = Played(name).job.get_state()
+    state = {
+        "another task's": JobState({n: np.zeros((2, 3, 5), np.float32) for n in kept.arrays}, kept.values),
+        "nothing in it": JobState({}, {}),
+        "no numbers": JobState(kept.arrays, dict.fromkeys(kept.values, "x")),
+    }[damage]
+    with pytest.raises(UserError, match="does not fit the .* stage"):
+        Played(name, state).turn(AnswersReplayed())
+
+
+def test_the_policy_says_of_which_steps_it_is() -> None:
+    policy = Played("policy")
+    (first,) = of(PolicyPublished, policy.turn())
+    assert first.env_steps == 0
+    policy.job._env_steps = 4096
+    resumed = Played("policy", policy.job.get_state())
+    assert of(PolicyPublished, resumed.turn())[0].env_steps == 4096
+    state = policy.job.get_state()
+    del state.values["env_steps"]  # as an older checkpoint
+    assert of(PolicyPublished, Played("policy", state).turn())[0].env_steps is None

@@ -1,0 +1,151 @@
+"""What the jobs make of answers that are looked at again: changed, repeated, judged by the predictors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from core.events import (
+    AnswersJudged,
+    AnswersReplayed,
+    Event,
+    JudgementRequested,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceChanged,
+    QueryOffered,
+    RewardFitted,
+    RewardPublished,
+    Waited,
+)
+from core.reward.ensemble import RewardEnsemble
+from core.session.session import deliver
+from core.types import Choice
+from tests.core.builders import preference, query, segment
+from tests.core.played import Played, of, published, trained_reward
+from tests.core.toy import new_fit, toy_preferences, train
+
+
+def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
+    rollout = Played("rollout")
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    answers = [preference(i, Choice.LEFT, o.query) for i, o in enumerate(offered)]
+    assert of(QueryOffered, rollout.turn(*map(PreferenceAdded, answers))) == []
+    told = PreferenceChanged(replace(answers[0], choice=Choice.TIE))
+    assert of(QueryOffered, rollout.turn(told)) == []
+    (more,) = of(QueryOffered, rollout.turn(PreferenceChanged(replace(answers[0], choice=Choice.CANT_TELL))))
+    rollout.turn(PreferenceAdded(preference(50, Choice.LEFT, more.query)))
+    again = [PreferenceChanged(replace(answers[0], choice=Choice.LEFT)), PreferenceChanged(answers[1])]
+    assert of(QueryOffered, rollout.turn(*again)) == []
+    assert rollout.job.usable == {*range(len(offered)), 50}  # type: ignore[attr-defined]
+
+
+def test_a_change_is_fitted_to_in_one_more_round() -> None:
+    reward = trained_reward()
+    said = reward.turn(PreferenceChanged(preference(3, Choice.RIGHT)))
+    assert [type(event) for event in said] == [RewardFitted, RewardPublished, Waited]
+    assert (said[0].generation, said[0].preferences) == (2, 5)  # type: ignore[attr-defined]
+    (fitted, *_) = reward.turn(PreferenceChanged(preference(3, Choice.CANT_TELL)))
+    assert (fitted.generation, fitted.preferences) == (3, 4)  # type: ignore[attr-defined]
+
+
+def test_a_reward_resumed_from_before_a_change_makes_a_round_for_it() -> None:
+    reward = trained_reward()
+    answers = [preference(number) for number in range(5)]
+    for changed, rounds in ((answers, 0), ([*answers[:4], replace(answers[4], choice=Choice.TIE)], 1)):
+        restored = Played("reward", reward.job.get_state(), labels=4)
+        said = restored.turn(*map(PreferenceAdded, changed), AnswersReplayed())
+        assert len(of(RewardFitted, said)) == rounds
+
+
+def test_no_job_hears_of_a_repeat() -> None:
+    class Ear:
+        def __init__(self) -> None:
+            self.heard: list[Event] = []
+
+        def send(self, event: Event) -> None:
+            self.heard.append(event)
+
+    ports = {name: Ear() for name in ("rollout", "reward", "policy")}
+    pair = query(1)
+    deliver(PreferenceAdded(preference(2, Choice.LEFT, replace(pair, repeats=1))), ports)
+    assert not any(port.heard for port in ports.values())
+    deliver(PreferenceAdded(preference(1, Choice.LEFT, pair)), ports)
+    assert [name for name, port in ports.items() if len(port.heard) == 1] == ["rollout", "reward"]
+
+
+def by_hand(ensemble: RewardEnsemble, scales: list[float]) -> None:
+    """Member m predicts scales[m] times the first observation, where that is above zero."""
+    network = ensemble.network
+    with torch.no_grad():
+        for parameter in network.parameters:
+            parameter.zero_()
+        for member, scale in enumerate(scales):
+            network.weights[0][member, 0, 0] = 1.0
+            network.weights[1][member, 0, 0] = 1.0
+            network.weights[2][member, 0, 0] = scale
+    ensemble.mean, ensemble.std = torch.zeros_like(ensemble.mean), torch.ones_like(ensemble.std)
+
+
+def test_the_chances_are_those_of_a_hand_made_ensemble() -> None:
+    fit = new_fit(members=3)
+    left, right = segment(1), segment(2)
+    left.observations[:, 0], right.observations[:, 0] = 0.8, 0.4  # sums 4 and 2, times the member's scale
+    train(fit, [preference(8, Choice.LEFT, query(1, left, right)), *toy_preferences(10, 1)], 0)
+    by_hand(fit.ensemble, [1.0, 0.0, -0.5])
+    (found,) = fit.chances([8, 99], fit.ensemble).items()
+    sigmoid = [1 / (1 + math.exp(-difference)) for difference in (2.0, 0.0, -1.0)]
+    assert found == (8, pytest.approx(sum(sigmoid) / 3, abs=1e-6))
+
+
+def judged(reward: Played, *news: Event) -> AnswersJudged:
+    (found,) = of(AnswersJudged, reward.turn(*news, JudgementRequested(77)))
+    assert found.token == 77
+    return found  # type: ignore[no-any-return]
+
+
+def test_before_the_first_snapshot_there_is_nothing_to_judge_by() -> None:
+    reward = Played("reward", labels=12)
+    found = judged(reward, AnswersReplayed(), PreferenceAdded(preference(1)))
+    assert (found.generation, len(found.ids), len(found.left)) == (0, 0, 0)
+
+
+def test_the_newest_snapshot_judges_all_that_is_fitted_to() -> None:
+    reward = trained_reward()
+    reward.turn(PolicyPublished(1, {}))
+    found = judged(reward, PreferenceChanged(preference(3, Choice.CANT_TELL)))
+    assert (found.generation, found.ids.tolist()) == (2, [0, 1, 2, 4])
+    after = judged(reward)
+    assert (after.generation, after.ids.tolist()) == (3, [0, 1, 2, 4])
+    fit = reward.job._fit  # type: ignore[attr-defined]
+    pairs = [preference(number).query for number in (0, 1, 2, 4)]
+    sums = [fit.ensemble.segment_sums([p.left, p.right]) for p in pairs]
+    expected = [np.mean(1 / (1 + np.exp(s[:, 1] - s[:, 0]))) for s in sums]
+    assert after.left == pytest.approx(np.array(expected), abs=1e-5)
+
+
+def test_what_moves_while_a_round_runs_does_not_judge() -> None:
+    reward = trained_reward(reward__epochs=50)
+    before = judged(reward)
+    reward.job.receive(PolicyPublished(1, {}))
+    events = reward.job.run()
+    for _ in range(20):
+        assert next(events) is None  # amid the round
+    reward.job.receive(JudgementRequested(77))
+    found = next(event for event in events if event is not None)
+    assert isinstance(found, AnswersJudged)
+    assert found.generation == 1 and found.left.tolist() == before.left.tolist()
+
+
+def test_a_resumed_reward_judges_by_the_snapshot_it_was_saved_with() -> None:
+    reward = trained_reward()
+    before = judged(reward)
+    restored = Played("reward", reward.job.get_state(), labels=4)
+    assert of(AnswersJudged, restored.turn(JudgementRequested(5))) == []  # the answers come from the store first
+    answers = [PreferenceAdded(preference(number)) for number in range(5)]
+    (found,) = of(AnswersJudged, restored.turn(*answers, AnswersReplayed()))
+    assert found.generation == 1 and found.left.tolist() == before.left.tolist()

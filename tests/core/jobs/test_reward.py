@@ -1,0 +1,176 @@
+"""The reward job by itself: when it fits, what it publishes, and how it goes on from what was saved."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.errors import NotFiniteError
+from core.events import (
+    AnswersReplayed,
+    Event,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceChanged,
+    PreferenceWithdrawn,
+    RewardFitted,
+    RewardPublished,
+    Waited,
+)
+from core.types import Choice
+from tests.core.builders import preference
+from tests.core.played import Played, of, trained_reward
+
+
+def test_the_first_fit_waits_for_the_untrained_policys_share() -> None:
+    reward = Played("reward", labels=12)  # a quarter of them
+    reward.turn(AnswersReplayed())
+    for number in range(2):
+        assert of(RewardFitted, reward.turn(PreferenceAdded(preference(number)))) == []
+    assert of(RewardFitted, reward.turn(PreferenceAdded(preference(2, Choice.CANT_TELL)))) == []
+    (fitted,) = of(RewardFitted, reward.turn(PreferenceAdded(preference(3))))
+    assert (fitted.generation, fitted.preferences) == (1, 3)
+
+
+def test_the_first_fit_is_a_long_one() -> None:
+    reward = Played("reward", labels=4, reward__epochs_first=200, reward__epochs=3)
+    reward.turn(AnswersReplayed())
+    epochs = []
+    for news in (PreferenceAdded(preference(1)), PreferenceAdded(preference(2))):
+        reward.job.receive(news)
+        events = itertools.takewhile(lambda event: not isinstance(event, Waited), reward.job.run())
+        epochs.append(sum(event is None for event in events))
+    # After the only gradient step of an epoch, and at its end; with two answers some are held out, and judged between.
+    assert epochs == [2 * 200, 3 * 3]
+
+
+def test_where_rounds_keep_a_pace_no_answer_starts_one_and_none_is_called_fitted() -> None:
+    reward = Played("reward", labels=4, reward__pace=1e9)
+    reward.turn(AnswersReplayed(), PreferenceAdded(preference(1)))
+    answers = [PreferenceAdded(preference(2)), PreferenceChanged(preference(2, Choice.TIE)), PreferenceWithdrawn(2)]
+    for news in answers:
+        said = reward.turn(news)
+        assert of(RewardPublished, said) == []
+        assert [wait.reason for wait in of(Waited, said)] == ["new answers wait for the next reward fit"]
+
+
+@pytest.mark.parametrize("breaths", [1, 3, None])
+def test_a_reward_saved_amid_its_first_round_makes_it_anew(breaths: int | None) -> None:
+    """Else all would wait for ever: no reward, no rollouts, no new policy. None: between the last two of its events."""
+    reward = Played("reward", labels=4)
+    for number in (1, 2):
+        reward.job.receive(PreferenceAdded(preference(number)))
+    reward.job.receive(AnswersReplayed())
+    events = reward.job.run()
+    if breaths is None:
+        while not isinstance(next(events), RewardFitted):
+            pass
+    else:
+        list(itertools.islice(events, breaths))
+    restored = Played("reward", reward.job.get_state(), labels=4)
+    answers = [PreferenceAdded(preference(number)) for number in (1, 2)]
+    said = restored.turn(*answers, AnswersReplayed(), PolicyPublished(0, {}))
+    assert len(of(RewardPublished, said)) == 1
+
+
+def test_fewer_latest_than_first_answers_are_enough_for_the_first_round() -> None:
+    reward = Played("reward", labels=40, reward__latest=3)
+    answers = [PreferenceAdded(preference(number)) for number in range(10)]
+    assert len(of(RewardPublished, reward.turn(AnswersReplayed(), *answers))) == 1
+
+
+def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
+    reward = Played("reward", labels=4, reward__interval=700, rollout__environments=16, rollout__steps=20)
+    reward.turn(AnswersReplayed())
+    for number in (1, 2, 3, 4):
+        reward.turn(PreferenceAdded(preference(number)))
+    rounds = [bool(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) for version in range(1, 7)]
+    assert rounds == [False, False, True, False, False, True]  # 700 steps are more than two batches of 320
+
+
+def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    reward = trained_reward()
+    fit = reward.job._fit  # type: ignore[attr-defined]
+    step, steps = fit.optimiser.step, []
+
+    def spoil() -> None:
+        step()
+        steps.append(1)
+        if len(steps) == 3:  # the last one of its epoch: no loss can show it any more
+            with torch.no_grad():
+                fit.ensemble.network.weights[0][0, 0, 0] = float("nan")
+
+    def validate(both: object) -> Iterator[Any]:
+        yield None
+        return torch.zeros(3), 0.5
+
+    monkeypatch.setattr(fit, "_validate", validate)
+    monkeypatch.setattr(fit.optimiser, "step", spoil)
+    for version in (1, 2):
+        assert len(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) == 1
+    reward.job.receive(PolicyPublished(3, {}))
+    with pytest.raises(NotFiniteError, match="reward fit: a weight"):
+        reward.turn()
+
+
+NEWS = [
+    PreferenceAdded(preference(9)),
+    PreferenceWithdrawn(3),
+    PreferenceChanged(preference(3, Choice.TIE)),
+    PreferenceChanged(preference(3, Choice.CANT_TELL)),
+    PolicyPublished(1, {}),
+]
+
+
+@pytest.mark.parametrize("news", NEWS)
+def test_each_piece_of_news_is_worth_one_more_round(news: Event) -> None:
+    reward = trained_reward()
+    assert of(RewardFitted, reward.turn()) == []
+    assert [fitted.generation for fitted in of(RewardFitted, reward.turn(news))] == [2]
+    assert of(RewardFitted, reward.turn()) == []
+
+
+def test_with_every_answer_taken_back_there_is_nothing_to_fit() -> None:
+    reward = trained_reward()
+    assert of(RewardFitted, reward.turn(*(PreferenceWithdrawn(number) for number in range(5)))) == []
+    (fitted,) = of(RewardFitted, reward.turn(PreferenceAdded(preference(6))))
+    assert fitted.preferences == 1
+
+
+def test_a_restored_reward_waits_for_its_answers_and_then_goes_on() -> None:
+    reward = trained_reward()
+    restored = Played("reward", reward.job.get_state(), labels=4)
+    assert of(RewardFitted, restored.turn(PolicyPublished(3, {}))) == []
+    answers = [PreferenceAdded(preference(number)) for number in range(5)]
+    expected = of(RewardPublished, reward.turn(PolicyPublished(3, {})))[0]
+    said = restored.turn(*answers, AnswersReplayed(), PolicyPublished(3, {}))
+    (got,) = of(RewardPublished, said)
+    assert got.generation == expected.generation == 2
+    assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
+
+
+def test_a_reward_that_has_not_been_given_every_answer_keeps_what_was_saved() -> None:
+    saved = trained_reward().job.get_state()
+    restored = Played("reward", saved, labels=4)
+    restored.turn(PreferenceAdded(preference(0)), PolicyPublished(3, {}))
+    again = restored.job.get_state()
+    assert again.values == saved.values and again.arrays.keys() == saved.arrays.keys()
+    assert all(np.array_equal(again.arrays[name], saved.arrays[name]) for name in saved.arrays)
+
+
+@pytest.mark.parametrize("latest", [0, 4])
+def test_a_reward_restored_after_withdrawals_goes_on_bit_for_bit(latest: int) -> None:
+    reward = trained_reward(reward__latest=latest)
+    reward.turn(PreferenceAdded(preference(7)), PreferenceWithdrawn(7), PreferenceWithdrawn(3))
+    standing = [PreferenceAdded(preference(number)) for number in (0, 1, 2, 4)]
+    restored = Played("reward", reward.job.get_state(), labels=4, reward__latest=latest)
+    restored.turn(*standing, AnswersReplayed())
+    for news in (PolicyPublished(3, {}), PreferenceAdded(preference(8)), PreferenceWithdrawn(1)):
+        expected, got = (of(RewardPublished, job.turn(news))[0] for job in (reward, restored))
+        assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
+        assert got.generation == expected.generation

@@ -1,0 +1,159 @@
+"""The convolutional policies, and what the optimisers do with pictures: nothing but look at them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.config import Config, replaced
+from core.errors import UserError
+from core.events import BatchCollected
+from core.jobs.policy_factory import OPTIMISERS
+from core.policy.cnn_actor_critic import PictureActorCritic
+from core.policy.on_policy import OnPolicyOptimiser
+from core.rollout.actor import untrained_policy
+from tests.core.picture_toys import SHAPE, block_config, drawn
+from tests.core.toys import ALGORITHMS, copied, improved, same
+
+COUNT = 192
+
+
+def network(vision: str = "small", pictures: tuple[int, int, int] = SHAPE, **kinds: Any) -> PictureActorCritic:
+    return PictureActorCritic(pictures, 3, vision, torch.Generator().manual_seed(0), **kinds)
+
+
+def optimiser(algorithm: str, seed: int = 0) -> OnPolicyOptimiser:
+    rate = 5e-4 if algorithm == "a2c" else 3e-3
+    numbers = {"algorithm": algorithm, "learning_rate": rate, "epochs": 4, "minibatch": 64, "entropy_bonus": 0.0}
+    config = replaced(Config(), **{f"policy__{name}": value for name, value in {**numbers, "target_kl": 1e9}.items()})
+    made = OPTIMISERS[algorithm](network(kind=torch.float32), config, np.random.default_rng(seed))
+    assert isinstance(made, OnPolicyOptimiser)
+    return made
+
+
+def seen(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random places of the block, and what is seen of each."""
+    places = np.random.default_rng(seed).integers(0, 6, COUNT)
+    return places, drawn(np.stack([places, places], axis=1)).reshape(COUNT, -1)
+
+
+def wanted(places: np.ndarray) -> np.ndarray:
+    """The one of three actions that pays where the block is."""
+    return places // 2
+
+
+def bandit(of: PictureActorCritic, seed: int) -> BatchCollected:
+    """Episodes of one step."""
+    places, observations = seen(seed)
+    with torch.no_grad():
+        parameters = of.parameters_of(of.normalise(torch.as_tensor(observations)))
+        actions, logs = (x.numpy() for x in of.sample(parameters, np.random.default_rng(seed)))
+    rewards = (actions.argmax(1) == wanted(places)).astype(np.float32)
+    ends = np.ones((1, COUNT), np.bool_)
+    return BatchCollected(
+        0, COUNT, observations[None], actions[None], logs[None], rewards[None], ends, observations, observations
+    )
+
+
+def right(of: PictureActorCritic) -> float:
+    """Share of fresh pictures on which the likeliest action is the one that pays."""
+    places, observations = seen(1000)
+    with torch.no_grad():
+        (logs,) = of.parameters_of(torch.as_tensor(observations))
+    return float((logs.argmax(1).numpy() == wanted(places)).mean())
+
+
+def of(made: OnPolicyOptimiser) -> PictureActorCritic:
+    assert isinstance(made.network, PictureActorCritic)
+    return made.network
+
+
+def test_the_small_network_is_that_of_2013() -> None:
+    filters = (8 * 8 * 4 + 1) * 16 + (4 * 4 * 16 + 1) * 32
+    heads = (256 + 1) * 3 + (256 + 1)
+    assert network(pictures=(4, 84, 84)).weights.numel() == filters + (9 * 9 * 32 + 1) * 256 + heads
+
+
+def test_nature_is_that_of_2015() -> None:
+    filters = (8 * 8 * 4 + 1) * 32 + (4 * 4 * 32 + 1) * 64 + (3 * 3 * 64 + 1) * 64
+    heads = (512 + 1) * 3 + (512 + 1)
+    assert network("nature", (4, 84, 84)).weights.numel() == filters + (7 * 7 * 64 + 1) * 512 + heads
+
+
+def test_only_the_values_own_layer_does_not_count_as_the_policys() -> None:
+    made = network()
+    assert made.weights.numel() - made.policy_size == 256 + 1
+
+
+def test_the_untrained_policy_prefers_nothing() -> None:
+    (logs,) = network().parameters_of(torch.as_tensor(seen(0)[1]))
+    assert logs.exp() == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_a_batch_in_parts_is_judged_as_each_part_alone() -> None:
+    made, pixels = network(kind=torch.float32), torch.as_tensor(np.concatenate([seen(i)[1] for i in range(4)]))
+    with torch.no_grad():
+        (logs,), values = made.judged(pixels)
+        (part,), some = made.judged(pixels[600:650])
+    assert (logs.shape, values.shape) == ((768, 3), (768,))
+    assert torch.allclose(logs[600:650], part, atol=1e-5) and torch.allclose(values[600:650], some, atol=1e-5)
+
+
+def test_half_precision_chooses_alike() -> None:
+    exact, half = network(kind=torch.float32), network(kind=torch.bfloat16)
+    half.load_arrays(exact.to_arrays())
+    pixels = torch.as_tensor(seen(0)[1])
+    assert torch.allclose(half.parameters_of(pixels)[0], exact.parameters_of(pixels)[0], atol=0.01)
+
+
+def test_pixels_reach_the_network_as_bytes_and_no_moments_are_taken_of_them() -> None:
+    made = optimiser("ppo")
+    batch = bandit(of(made), 0)
+    prepared = made._prepare(batch)
+    assert prepared.inputs.dtype == torch.uint8
+    assert np.array_equal(prepared.inputs.numpy(), batch.observations[0])
+    improved(made, batch)
+    assert made.network.mean.numel() == 0 and made.get_state()["moments"].shape == (3, 0)
+
+
+@pytest.mark.parametrize(("algorithm", "updates"), [("ppo", 6), ("a2c", 60), ("trpo", 12)])
+def test_every_algorithm_learns_what_to_do_where(algorithm: str, updates: int) -> None:
+    made = optimiser(algorithm)
+    assert right(of(made)) < 0.6
+    for seed in range(updates):
+        improved(made, bandit(of(made), seed))
+    assert right(of(made)) > 0.9
+
+
+def test_a2c_looks_at_each_picture_once_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, twice = optimiser("a2c"), optimiser("a2c")
+    monkeypatch.setattr(of(twice), "shares", False)
+    looked: list[int] = []
+    features = of(made)._features
+    monkeypatch.setattr(of(made), "_features", lambda pixels: (looked.append(len(pixels)), features(pixels))[1])
+    batch = bandit(of(twice), 0)
+    reports = [improved(each, batch)[0] for each in (made, twice)]
+    assert looked == [3 * COUNT]  # of the batch, of what came last, and of the ends
+    assert (reports[0].kl, reports[0].entropy) == pytest.approx((reports[1].kl, reports[1].entropy), abs=1e-5)
+    assert torch.allclose(made.network.weights, twice.network.weights, atol=1e-4)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_restored_optimiser_goes_on_exactly(algorithm: str) -> None:
+    made, restored = optimiser(algorithm), optimiser(algorithm, seed=3)
+    improved(made, bandit(of(made), 0))
+    state, rng = copied(made), made._rng.bit_generator.state
+    restored.set_state(state)
+    restored._rng.bit_generator.state = rng
+    for each in (made, restored):
+        improved(each, bandit(of(each), 1))
+    assert same(copied(made), copied(restored))
+
+
+def test_pictures_without_actions_to_choose_from_are_refused(block_task: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.core.picture_toys.BlockBatch.discrete", False)
+    with pytest.raises(UserError, match="no actions to choose from"):
+        untrained_policy(block_config())

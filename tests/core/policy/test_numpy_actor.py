@@ -1,0 +1,50 @@
+"""The policy in plain arrays does what its network does, by the network's own weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from core.policy.actor_critic import GaussianActorCritic
+from core.policy.numpy_actor import PlainPolicy
+
+_ROWS, _SEEN, _ACTIONS = 40, 7, 3
+
+
+def _network() -> GaussianActorCritic:
+    network = GaussianActorCritic(_SEEN, _ACTIONS, 16, 0.5, torch.Generator().manual_seed(0))
+    network.weights += 0.3 * torch.randn(network.weights.shape, generator=torch.Generator().manual_seed(1))
+    network.mean += 0.5
+    network.std *= 2.0
+    return network
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_it_acts_as_the_network_does(seed: int | None) -> None:
+    """With noise and without; rows far out are cut off as the network does."""
+    network = _network()
+    observations = np.random.default_rng(2).normal(0, 15, (_ROWS, _SEEN)).astype(np.float32)
+    ours = PlainPolicy(network)(observations, None if seed is None else np.random.default_rng(seed))
+    rng = None if seed is None else np.random.default_rng(seed)
+    its = network.sample(network.parameters_of(network.normalise(torch.as_tensor(observations))), rng)
+    for mine, wanted in zip(ours, its, strict=True):
+        assert mine.dtype == np.float32
+        np.testing.assert_allclose(mine, wanted.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_it_follows_the_network() -> None:
+    """Weights and moments that are loaded later count at once; what it is shown stays as it is."""
+    network, other = _network(), _network()
+    policy = PlainPolicy(network)
+    observations = np.random.default_rng(2).standard_normal((_ROWS, _SEEN)).astype(np.float32)
+    shown = observations.copy()
+    before, _ = policy(observations, None)
+    other.weights *= -1.0
+    other.mean += 1.0
+    network.load_arrays(other.to_arrays())
+    after, _ = policy(observations, None)
+    wanted, _ = PlainPolicy(other)(observations, None)
+    assert np.array_equal(after, wanted)
+    assert np.abs(after - before).max() > 0.01
+    assert np.array_equal(observations, shown)

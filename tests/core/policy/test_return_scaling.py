@@ -1,0 +1,106 @@
+"""The value function's unit, and whether it still fits: what all optimisers rest on when the reward changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.policy.return_scaling import ReturnScale
+from core.policy.value_calibration import Calibration, Correction
+
+DISCOUNT = 0.9
+
+
+def no_ends(rewards: np.ndarray) -> np.ndarray:
+    return np.zeros(rewards.shape, np.bool_)
+
+
+def white(seed: int, steps: int = 400, count: int = 50) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((steps, count)).astype(np.float32)
+
+
+def test_the_scale_of_independent_rewards_is_known() -> None:
+    scale = ReturnScale(DISCOUNT)
+    rewards = white(0)
+    scale.update(rewards, no_ends(rewards))
+    assert scale.value == pytest.approx(1 / np.sqrt(1 - DISCOUNT**2), rel=0.03)
+
+
+def test_sums_go_on_from_batch_to_batch_and_stop_at_an_episodes_end() -> None:
+    whole, parts = ReturnScale(DISCOUNT), ReturnScale(DISCOUNT)
+    rewards = np.array([[1], [2], [4]], np.float32)
+    whole.update(rewards, np.array([[False], [True], [False]]))
+    assert whole.get_state()["returns_running"].tolist() == [4]
+    for part in np.split(rewards, 3):
+        parts.update(part, no_ends(part))
+    assert parts.get_state()["returns_running"] == pytest.approx([4 + 0.9 * (2 + 0.9)])
+    assert parts.value == pytest.approx(np.std([1, 2.9, 6.61]), rel=1e-3)
+
+
+def test_a_constant_added_to_the_reward_is_no_scale() -> None:
+    scale = ReturnScale(0.5)
+    for seed in range(5):
+        rewards = white(seed) + 50
+        scale.update(rewards, no_ends(rewards))
+    assert scale.value == pytest.approx(1 / np.sqrt(1 - 0.25), rel=0.1)
+
+
+def test_a_new_scale_is_followed_within_a_few_batches() -> None:
+    scale = ReturnScale(DISCOUNT)
+    for seed in range(5):
+        scale.update(white(seed), no_ends(white(seed)))
+    before = scale.value
+    for seed in range(3):
+        scale.update(10 * white(seed), no_ends(white(seed)))
+    assert 9 < scale.value / before < 10.5
+
+
+def test_a_constant_reward_has_no_scale_of_its_own() -> None:
+    scale = ReturnScale(DISCOUNT)
+    scale.update(np.zeros((50, 8), np.float32), np.zeros((50, 8), np.bool_))
+    assert scale.value == 1
+
+
+def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(T, N) rewards, and the values and following values of the value function that fits them.
+
+    What is worth v now is worth 0.9 v plus noise a step later.
+    """
+    rng = np.random.default_rng(seed)
+    values = np.zeros((steps + 1, 64), np.float32)
+    values[0] = rng.standard_normal(64)
+    for t in range(steps):
+        values[t + 1] = 0.9 * values[t] + np.sqrt(1 - 0.81) * rng.standard_normal(64)
+    expected = values[:-1] * (1 - DISCOUNT * 0.9)
+    return expected, values[:-1], values[1:]
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(-1.0, 0.0), (5.0, 0.0), (0.2, 1.0), (-3.0, -0.5)])
+def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> None:
+    rewards, values, following = implied(0)
+    found = Calibration(DISCOUNT).judge(factor * rewards + offset, values, following)
+    assert found is not None
+    assert found.factor == pytest.approx(factor, rel=0.15)
+    assert found.offset == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.0, 1.6])
+def test_a_value_function_that_nearly_fits_is_left_alone(factor: float) -> None:
+    rewards, values, following = implied(0)
+    assert Calibration(DISCOUNT).judge(factor * rewards, values, following) is None
+
+
+def test_values_that_mean_nothing_are_made_small() -> None:
+    _, values, following = implied(0)
+    rewards, _, _ = implied(1)
+    found = Calibration(DISCOUNT).judge(rewards, values, following)
+    assert found is not None and abs(found.factor) < 0.25
+
+
+def test_small_batches_are_gathered_to_one_judgement() -> None:
+    rewards, values, following = implied(0)
+    calibration, found = Calibration(DISCOUNT), []
+    for t in range(0, 100, 5):
+        part = slice(t, t + 5)
+        found.append(calibration.judge(-rewards[part], values[part], following[part]))
+    assert [isinstance(correction, Correction) for correction in found] == [n == 12 for n in range(20)]

@@ -1,0 +1,177 @@
+"""The synthetic labeller: the paper's (3.1), and B-Pref's that err (Lee et al., 2021)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from core.config import Config, OracleConfig, replaced
+from core.errors import NotFiniteError, UserError
+from core.preferences import oracle
+from core.types import Answer, Choice, PoolReturns, Query
+from tests.core.builders import query, segment
+
+POOL = PoolReturns(worst=-10.0, mean=10.0)
+
+
+def asked(left: list[float], right: list[float], numbers: tuple[int, int] = (1, 2), id: int = 1) -> Query:
+    pair = segment(numbers[0], len(left), left), segment(numbers[1], len(right), right)
+    return Query(id, *pair, 0.5, POOL)
+
+
+def judged(left: list[float], right: list[float], numbers: tuple[int, int] = (1, 2), **options: Any) -> Choice:
+    return oracle.answer(asked(left, right, numbers), erring(**options)).choice
+
+
+def erring(seed: int = 0, **options: Any) -> Config:
+    return replaced(Config(), seed=seed, **{f"oracle__{name}": value for name, value in options.items()})
+
+
+def share(choice: Choice, left: list[float], right: list[float], **options: Any) -> float:
+    """How often it says so, of a thousand queries."""
+    config = erring(**options)
+    return sum(oracle.answer(asked(left, right, id=i), config).choice is choice for i in range(1000)) / 1000
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "choice"),
+    [
+        ([1, 1, 1], [0, 0, 2.9], Choice.LEFT),
+        ([0, 0, 0], [-5, 0, 5.5], Choice.RIGHT),
+        ([1, 2, 3], [3, 1, 2], Choice.TIE),
+        ([-1, -1, -1], [-3, 0, -1], Choice.LEFT),
+    ],
+)
+def test_the_larger_sum_of_true_reward_wins(left: list[float], right: list[float], choice: Choice) -> None:
+    assert judged(left, right) is choice
+
+
+def test_the_same_question_gets_the_same_answer() -> None:
+    assert {judged([0.1, 0.2, 0.3], [0.3, 0.2, 0.1000001]) for _ in range(20)} == {Choice.RIGHT}
+
+
+def test_nothing_but_the_true_reward_counts() -> None:
+    """Other observations, actions and states, the same rewards."""
+    answers = {judged([1, 0, 0], [0, 0.5, 0], (a, b)) for a in range(10) for b in range(20, 30)}
+    assert answers == {Choice.LEFT}
+
+
+def test_sides_swapped_choices_swap() -> None:
+    assert judged([1, 2, 3.5], [1, 2, 3]) is Choice.LEFT
+    assert judged([1, 2, 3], [1, 2, 3.5]) is Choice.RIGHT
+
+
+def test_rewards_that_are_no_numbers_are_not_judged() -> None:
+    with pytest.raises(NotFiniteError, match="the true reward"):
+        judged([math.inf, 1], [math.inf, 2])
+
+
+def test_without_a_true_reward_there_is_no_oracle() -> None:
+    with pytest.raises(UserError, match="human"):
+        oracle.answer(query(1, segment(1), segment(2)), Config())
+
+
+def test_one_in_so_many_choices_is_mistaken() -> None:
+    assert share(Choice.RIGHT, [1, 0], [0, 0], mistakes=0.2) == pytest.approx(0.2, abs=0.04)
+    assert share(Choice.LEFT, [1, 0], [0, 0], mistakes=1.0) == 0
+
+
+def test_a_tie_is_not_mistaken() -> None:
+    assert share(Choice.TIE, [1, 0], [0, 1], mistakes=0.5) == 1
+
+
+@pytest.mark.parametrize("difference", [-2.0, 0.5, 1.0])
+def test_beta_makes_it_choose_by_the_boltzmann_distribution(difference: float) -> None:
+    expected = 1 / (1 + math.exp(-1.5 * difference))
+    assert share(Choice.LEFT, [difference, 0], [0, 0], beta=1.5) == pytest.approx(expected, abs=0.05)
+
+
+def test_with_a_large_beta_it_hardly_errs_and_overflows_nowhere() -> None:
+    assert judged([1e30, 0], [0, 0], beta=1e30) is Choice.LEFT
+    assert share(Choice.RIGHT, [0, 0], [1, 0], beta=50) == 1
+
+
+def test_it_cannot_tell_where_both_returns_are_low() -> None:
+    """The limit is at -10 + .25 * 20 = -5."""
+    assert judged([-5.5, 0], [-9, 0], skip=0.25) is Choice.CANT_TELL
+    assert judged([-4.5, 0], [-9, 0], skip=0.25) is Choice.LEFT
+    assert judged([-9, 0], [-5, 0], skip=0.25) is Choice.RIGHT  # not below it
+    assert judged([-5.5, 0], [-9, 0]) is Choice.LEFT
+
+
+def test_returns_nearer_than_the_limit_are_a_tie() -> None:
+    """The limit is .1 * 20 = 2."""
+    assert judged([3, 0], [1.5, 0], equal=0.1) is Choice.TIE
+    assert judged([1.5, 0], [3, 0], equal=0.1) is Choice.TIE
+    assert judged([3.5, 0], [1.5, 0], equal=0.1) is Choice.LEFT
+    assert judged([3, 0], [1.5, 0]) is Choice.LEFT
+
+
+def test_where_the_worst_return_is_0_the_limits_are_shares_of_the_mean() -> None:
+    rewards: list[list[float]] = [[0, 0], [0.5, 0.5], [2, 3]]
+    pool = oracle.pool_returns([segment(i, 2, r) for i, r in enumerate(rewards)], OracleConfig(skip=0.1))
+    assert pool == PoolReturns(0.0, 2.0)
+
+
+@pytest.mark.parametrize("shift", [0.0, -1000.0, 1000.0])
+def test_the_limits_go_with_the_reward(shift: float) -> None:
+    """A constant added to each step, or another unit, changes no answer."""
+
+    def choices(scale: float) -> list[Choice]:
+        rewards = [[scale * (i * i % 7 + shift), scale * (i + shift)] for i in range(9)]
+        segments = [segment(i, 2, r) for i, r in enumerate(rewards)]
+        config = erring(skip=0.7, equal=0.3)
+        pool = oracle.pool_returns(segments, config.oracle)
+        pairs = [Query(1, a, b, 0.0, pool) for a in segments for b in segments]
+        return [oracle.answer(pair, config).choice for pair in pairs]
+
+    assert choices(1.0) == choices(8.0)
+    assert set(choices(1.0)) == set(Choice)
+
+
+def test_an_oracle_that_skips_all_it_may_still_judges_some() -> None:
+    segments = [segment(i, 2, [float(i), -3.0]) for i in range(6)]
+    config = erring(skip=1.0)
+    pool = oracle.pool_returns(segments, config.oracle)
+    pairs = [Query(1, a, b, 0.0, pool) for a in segments for b in segments if a is not b]
+    skipped = [oracle.answer(pair, config).choice is Choice.CANT_TELL for pair in pairs]
+    assert 0 < sum(skipped) < len(skipped) / 2
+
+
+def test_the_pool_is_only_looked_at_for_limits() -> None:
+    assert oracle.pool_returns([segment(1, 2, [1.0, 2.0])], OracleConfig(mistakes=0.5)) is None
+    assert oracle.pool_returns([segment(1)], OracleConfig(skip=0.5)) is None
+
+
+def test_a_myopic_one_looks_at_the_end() -> None:
+    early, late = [4.0, 0.0, 0.0], [0.0, 0.0, 1.5]
+    assert judged(early, late) is Choice.LEFT
+    assert judged(early, late, myopia=0.62) is Choice.LEFT  # 4 * .62^2 = 1.54
+    assert judged(early, late, myopia=0.61) is Choice.RIGHT  # 1.49
+    assert judged(early, [0.0, 5.0, 0.0], myopia=0.0) is Choice.TIE  # only the last step counts
+
+
+def test_limits_are_about_all_steps_for_a_myopic_one_too() -> None:
+    assert judged([9, 0, 0], [0, 0, 9], myopia=0.5, equal=0.1) is Choice.TIE
+    assert judged([-9, 0, 0], [-9, 1, 1], myopia=0.1, skip=0.25) is Choice.CANT_TELL
+
+
+def test_errors_depend_on_the_seed_and_the_query_alone() -> None:
+    def errors(seed: int) -> list[Choice]:
+        config = erring(seed, mistakes=0.5)
+        return [oracle.answer(asked([1, 0], [0, 0], id=i), config).choice for i in range(40)]
+
+    assert errors(1) == errors(1) != errors(2)
+    assert list(
+        reversed(
+            [oracle.answer(asked([1, 0], [0, 0], id=i), erring(1, mistakes=0.5)).choice for i in reversed(range(40))]
+        )
+    ) == errors(1)
+
+
+def test_returns_are_told_for_the_target_ablation_alone() -> None:
+    pair = asked([1, 0.5], [0, -2.0])
+    assert oracle.answer(pair, Config()) == Answer(Choice.LEFT, None)
+    assert oracle.answer(pair, replaced(Config(), reward__target="returns")) == Answer(Choice.LEFT, (1.5, -2.0))

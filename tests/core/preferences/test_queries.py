@@ -1,0 +1,274 @@
+"""Which pairs are asked, and how many by when (paper 2.2.4, A)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.config import Config, QueryConfig, replaced
+from core.preferences.queries import (
+    QuerySelector,
+    disagreement,
+    first_labels,
+    information,
+    labels_due,
+    predictions,
+    recency,
+    scheduled,
+)
+from core.types import Float32, Query, Segment
+from tests.core.builders import segment
+
+TOTAL = 10_000_000
+
+
+def schedule(**numbers: Any) -> QueryConfig:
+    return QueryConfig(**{"first_share": 0.25, "half_life": 2e6, **numbers})
+
+
+def test_a_quarter_of_the_labels_is_asked_of_the_untrained_policy() -> None:
+    assert labels_due(0, 700, TOTAL, schedule()) == 175
+    assert labels_due(0, 1400, TOTAL, schedule()) == 350
+    assert labels_due(0, 10, TOTAL, schedule()) == 3  # rounded up
+
+
+@pytest.mark.parametrize(("labels", "first"), [(5500, 500), (500, 500), (350, 350)])
+def test_or_a_number_of_them(labels: int, first: int) -> None:
+    config = schedule(first_labels=500)
+    assert first_labels(labels, config) == labels_due(0, labels, TOTAL, config) == first
+    assert labels_due(TOTAL, labels, TOTAL, config) == labels
+
+
+@pytest.mark.parametrize("quarter", [0, 1, 2, 3, 4])
+def test_the_annealed_rate_adds_up_exactly(quarter: int) -> None:
+    """With h = 1000, the integral of h / (T + h) up to T = 1000 * (2^n - 1) is 1000 * n * log(2)."""
+    due = labels_due(1000 * (2**quarter - 1), 800, 1000 * (2**4 - 1), schedule(half_life=1000))
+    assert due == 200 + quarter * 150
+
+
+def test_a_session_without_end_spreads_its_labels_over_its_horizon() -> None:
+    session = replaced(Config(), labels=700, steps=10**12, query__horizon=TOTAL)
+    assert [scheduled(t, session) for t in (0, 2_000_000, TOTAL, 10**12)] == [
+        labels_due(t, 700, TOTAL, schedule()) for t in (0, 2_000_000, TOTAL, TOTAL)
+    ]
+    short = replaced(session, steps=TOTAL // 2)
+    assert scheduled(TOTAL // 2, short) == 700 and short.planned_steps == TOTAL // 2
+    endless, plain = replaced(session, query__horizon=0), replaced(session, steps=TOTAL, query__horizon=0)
+    assert scheduled(TOTAL, endless) < 400 and scheduled(TOTAL, plain) == 700
+
+
+@pytest.mark.parametrize("steps", [100_000, 1_000_000, 2_000_000, 5_000_000, 9_000_000])
+def test_the_rest_follows_the_hyperbola(steps: int) -> None:
+    def integral(until: int) -> float:
+        middles = (np.arange(100_000) + 0.5) * until / 100_000
+        return float((2e6 / (middles + 2e6)).mean() * until)
+
+    expected = 175 + 525 * integral(steps) / integral(TOTAL)
+    assert labels_due(steps, 700, TOTAL, schedule()) == pytest.approx(expected, abs=1)
+
+
+def test_after_as_many_steps_as_the_half_life_labels_come_half_as_fast() -> None:
+    def rate(steps: int) -> int:
+        return labels_due(steps + 10_000, 10**8, TOTAL, schedule()) - labels_due(steps, 10**8, TOTAL, schedule())
+
+    assert rate(2_000_000) / rate(0) == pytest.approx(0.5, abs=0.005)
+    assert rate(6_000_000) / rate(0) == pytest.approx(0.25, abs=0.005)
+
+
+def test_all_are_asked_by_the_end_and_none_after_it() -> None:
+    for labels in (1, 2, 30, 100, 701):
+        assert labels_due(TOTAL, labels, TOTAL, schedule()) == labels
+        assert labels_due(2 * TOTAL, labels, TOTAL, schedule()) == labels
+
+
+def test_the_schedule_never_goes_back() -> None:
+    due = [labels_due(steps, 100, TOTAL, schedule()) for steps in range(0, TOTAL, 50_000)]
+    assert all(a <= b for a, b in itertools.pairwise(due))
+    assert set(due) == set(range(25, 100))  # one at a time
+
+
+def test_one_label_at_least_is_asked_of_the_untrained_policy() -> None:
+    """Without any there would be no reward, and nothing would ever begin."""
+    assert labels_due(0, 8, TOTAL, schedule(first_share=0.0)) == 1
+
+
+def test_no_labels_no_queries() -> None:
+    assert labels_due(TOTAL, 0, TOTAL, schedule()) == 0
+
+
+def test_disagreement_is_the_variance_of_the_predicted_preference() -> None:
+    left = np.array([[0.0, 50.0, 1.0], [0.0, -50.0, 3.0]], np.float32)
+    right = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 3.0]], np.float32)
+    assert disagreement(left, right) == pytest.approx([0.0, 0.25, 0.0])
+
+
+def test_members_that_differ_in_size_but_not_in_choice_agree() -> None:
+    """What counts is which segment is preferred: a large difference of surely equal answers is worth no question."""
+    sure = disagreement(np.array([[30.0], [90.0]], np.float32), np.zeros((2, 1), np.float32))
+    torn = disagreement(np.array([[-1.0], [1.0]], np.float32), np.zeros((2, 1), np.float32))
+    assert sure[0] < 1e-6 < 0.05 < torn[0]
+
+
+def logit(chance: float) -> float:
+    return math.log(chance / (1 - chance))
+
+
+def test_disagreement_by_hand() -> None:
+    left = np.array([[logit(0.9), logit(0.5)], [logit(0.6), logit(0.2)], [logit(0.3), logit(0.2)]], np.float32)
+    assert disagreement(left, np.zeros_like(left)) == pytest.approx([0.06, 0.02])
+
+
+def test_predictions_by_hand() -> None:
+    """Sums of log(3) and log(9) more are chances of 3 and 9 in favour."""
+    odds = {1: (3.0, 1.0), 2: (1.0, 9.0), 3: (1.0, 1.0)}
+
+    def sums(segments: list[Segment]) -> Float32:
+        return np.log(np.array([odds[s.id] for s in segments], np.float32)).T
+
+    pairs = [Query(1, segment(1), segment(2), 0.0), Query(2, segment(2), segment(3), 0.0)]
+    told = predictions(pairs, sums)
+    assert [tuple(round(p, 6) for p in members) for members in told] == [(0.75, 0.1), (0.5, 0.9)]
+    assert predictions([], sums) == []
+
+
+def test_information_by_hand() -> None:
+    """Two members: of opposite certainty, of one mind, and one that is sure where the other is in doubt."""
+    left = np.array([[60.0, logit(0.7), 60.0], [-60.0, logit(0.7), 0.0]], np.float32)
+    half, quarter = math.log(2), -0.25 * math.log(0.25) - 0.75 * math.log(0.75)
+    assert information(left, np.zeros_like(left), 0.0) == pytest.approx([half, 0.0, quarter - half / 2], abs=1e-9)
+
+
+def test_information_counts_with_the_labellers_errors() -> None:
+    left = np.array([[60.0], [-60.0]], np.float32)  # with 10% of errors, P is .95 and .05
+    noise = -0.95 * math.log(0.95) - 0.05 * math.log(0.05)
+    assert information(left, np.zeros_like(left), 0.1) == pytest.approx([math.log(2) - noise])
+
+
+def test_recency_by_hand() -> None:
+    cut = np.array([[1000, 1000], [1000, 800], [600, 800]], np.float64)
+    assert recency(cut, 1000, 100) == pytest.approx([1, 0.5, 0.125])
+
+
+def selector(seed: int = 0, **numbers: Any) -> QuerySelector:
+    return QuerySelector(schedule(**{"selection": "disagreement", **numbers}), 0.1, np.random.default_rng(seed))
+
+
+def hand_made(segments: list[Segment]) -> Float32:
+    """Against segment 0 one of three members breaks ranks, over 3 more than over 1; over 2 each is of its own mind."""
+    worth = {0: (0, 0, 0), 1: (-4, 4, 4), 2: (-1.5, 0, 1.5), 3: (-9, 9, 9)}
+    return np.array([worth[s.id] for s in segments], np.float32).T
+
+
+@pytest.mark.parametrize(
+    ("choosing", "asked"), [("disagreement", {0, 3}), ("mutual_information", {0, 3}), ("recency", {0, 1})]
+)
+def test_each_selection_asks_the_pair_it_values_most(choosing: str, asked: set[int]) -> None:
+    pool = [replace(segment(i), env_steps=0 if i == 3 else 1000) for i in range(4)]
+    for seed in range(5):
+        (best,) = selector(seed, selection=choosing, recency=200, candidates=100).select(pool, 1, hand_made)
+        assert {best.left.id, best.right.id} == asked
+
+
+def test_information_and_disagreement_may_choose_differently() -> None:
+    """Two members nearly sure, one of them less so, tell more by the answer than two in doubt that differ as much."""
+
+    def sums(segments: list[Segment]) -> Float32:
+        worth = {0: (0.0, 0.0), 1: (logit(0.999), logit(0.70)), 2: (logit(0.655), logit(0.345))}
+        return np.array([worth[s.id] for s in segments], np.float32).T
+
+    def asked(choosing: str) -> set[int]:
+        config = schedule(selection=choosing, candidates=100)
+        chooser = QuerySelector(config, 0.0, np.random.default_rng(0))
+        chooser.set_state({"offered": [(1, 2)], "next_id": 1})
+        (best,) = chooser.select([segment(i) for i in range(3)], 1, sums)
+        return {best.left.id, best.right.id}
+
+    assert asked("disagreement") == {0, 2}
+    assert asked("mutual_information") == {0, 1}
+
+
+def torn_over(*torn: int) -> Any:
+    """Two members that agree on all segments but these."""
+
+    def sums(segments: list[Segment]) -> Float32:
+        values = np.array([s.id * 20.0 if s.id in torn else 0.0 for s in segments], np.float32)
+        return np.stack([values, -values])
+
+    return sums
+
+
+def test_the_pair_that_members_disagree_on_is_asked() -> None:
+    pool = [segment(i) for i in range(1, 6)]  # 10 pairs; most or all are among 10 times 10 tries
+    for seed in range(10):
+        (best,) = selector(seed, candidates=10).select(pool, 1, torn_over(4))
+        assert 4 in (best.left.id, best.right.id)
+        assert best.disagreement == pytest.approx(0.25, abs=1e-3)
+
+
+def test_queries_come_with_the_most_disputed_first() -> None:
+    def sums(segments: list[Segment]) -> Float32:
+        values = np.array([0.02 * s.id**2 for s in segments], np.float32)
+        return np.stack([values, -values])
+
+    asked = selector(candidates=3).select([segment(i) for i in range(12)], 6, sums)
+    scores = [each.disagreement for each in asked]
+    assert scores == sorted(scores, reverse=True) and scores[0] > scores[-1]
+
+
+@pytest.mark.parametrize(("count", "candidates"), [(1, 10), (4, 10), (3, 5)])
+def test_so_many_candidates_for_each_query(count: int, candidates: int) -> None:
+    seen: list[int] = []
+
+    def sums(segments: list[Segment]) -> Float32:
+        seen.append(len(segments))
+        return np.zeros((2, len(segments)), np.float32)
+
+    asked = selector(candidates=candidates).select([segment(i) for i in range(100)], count, sums)
+    assert len(asked) == count
+    assert seen == [2 * count * candidates]
+
+
+def test_a_random_selection_never_asks_the_ensemble() -> None:
+    def sums(segments: list[Segment]) -> Float32:
+        raise AssertionError("random queries need no predictions")
+
+    asked = selector(selection="random").select([segment(i) for i in range(10)], 5, sums)
+    assert len(asked) == 5
+    assert all(np.isnan(each.disagreement) for each in asked)
+
+
+def test_before_the_first_fit_pairs_are_random() -> None:
+    pool = [segment(i) for i in range(8)]
+    lefts = {q.left.id for seed in range(40) for q in selector(seed).select(pool, 1, None)}
+    assert lefts == set(range(8))
+
+
+@pytest.mark.parametrize("selection", ["random", "disagreement", "mutual_information", "recency"])
+def test_no_pair_is_asked_twice_either_way_round_and_none_with_itself(selection: str) -> None:
+    chooser, pool = selector(selection=selection), [segment(i) for i in range(7)]
+    asked = [q for _ in range(60) for q in chooser.select(pool, 2, torn_over(3))]
+    pairs = {frozenset((q.left.id, q.right.id)) for q in asked}
+    assert len(pairs) == len(asked) == 21  # all there are
+    assert all(len(pair) == 2 for pair in pairs)
+    assert len({q.id for q in asked}) == 21
+
+
+def test_too_small_a_pool_gives_no_query() -> None:
+    assert selector().select([], 3, None) == []
+    assert selector().select([segment(1)], 3, None) == []
+
+
+def test_a_restored_selector_asks_no_pair_again_and_goes_on_numbering() -> None:
+    first, second = selector(), selector(seed=1)
+    pool = [segment(i) for i in range(4)]
+    asked = first.select(pool, 3, None)
+    second.set_state(first.get_state())
+    more = second.select(pool, 6, None)
+    pairs = [frozenset((q.left.id, q.right.id)) for q in asked + more]
+    assert len(set(pairs)) == 6 == len(pairs)
+    assert [q.id for q in asked + more] == [1, 2, 3, 4, 5, 6]

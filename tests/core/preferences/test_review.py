@@ -1,0 +1,104 @@
+"""Doubted answers and self-consistency, by exact numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from core.preferences.records import AnswerRow, Change
+from core.preferences.review import Consistency, comment, consistency, contradiction, doubted, expected
+from core.types import Choice
+
+L, R, T, N = Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL
+
+
+def row(key: int, choice: Choice | None = L, *, repeats: int | None = None, swapped: bool = False) -> AnswerRow:
+    first = repeats or key
+    sides = (2 * first, 2 * first + 1)
+    return AnswerRow(key, choice, "human", 0.0, False, repeats, sides[::-1] if swapped else sides)
+
+
+@pytest.mark.parametrize(
+    ("choice", "left", "expected"),
+    [(L, 0.1, 0.9), (L, 1.0, 0.0), (R, 0.1, 0.1), (R, 0.8, 0.8), (T, 0.5, 0.0), (T, 0.0, 1.0), (T, 0.8, 0.6)],
+)
+def test_how_much_a_prediction_contradicts_an_answer(choice: Choice, left: float, expected: float) -> None:
+    assert contradiction(choice, left) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("choice", [N, None])
+def test_what_claims_nothing_is_not_contradicted(choice: Choice | None) -> None:
+    assert contradiction(choice, 0.99) == 0
+
+
+def test_the_most_contradicted_comes_first_and_only_the_doubted_are_there() -> None:
+    answers = [row(1, L), row(2, R), row(3, T), row(4, T), row(5, L), row(6, N), row(7, L), row(8, R)]
+    gone = AnswerRow(9, L, "human", 0.0, withdrawn=True)
+    left = {1: 0.4, 2: 0.95, 3: 0.2, 4: 0.3, 5: 0.6, 6: 0.0, 8: 0.5, 9: 0.0}
+    found = doubted([*answers, gone], left)
+    assert [(r.id, round(much, 6)) for r, much in found] == [(2, 0.95), (1, 0.6), (3, 0.6)]
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "swapped", "counted"),
+    [
+        (L, L, False, (1, 1, 0)),
+        (L, R, False, (0, 1, 0)),
+        (L, R, True, (1, 1, 0)),  # the same clip
+        (L, L, True, (0, 1, 0)),
+        (T, T, True, (1, 1, 0)),
+        (T, L, False, (0, 1, 0)),
+        (R, T, True, (0, 1, 0)),
+        (N, N, False, (0, 0, 1)),
+        (N, L, False, (0, 0, 1)),
+        (T, N, True, (0, 0, 1)),
+    ],
+)
+def test_what_is_alike(first: Choice, again: Choice, swapped: bool, counted: tuple[int, int, int]) -> None:
+    answers = [row(1, first), row(2, R), row(3, again, repeats=1, swapped=swapped)]
+    assert consistency(answers) == Consistency(*counted)
+
+
+def test_a_change_made_after_the_repeat_makes_nobody_more_consistent() -> None:
+    repeat = row(30, L, repeats=1)
+    first = row(1, L)
+    since = AnswerRow(1, L, "human", 0.0, sides=first.sides, changes=(Change(R, "human", 0.0, 30),))
+    before = AnswerRow(1, L, "human", 0.0, sides=first.sides, changes=(Change(R, "human", 0.0, 29),))
+    assert consistency([since, repeat]) == Consistency(0, 1, 0)
+    assert consistency([before, repeat]) == Consistency(1, 1, 0)
+
+
+def test_what_was_taken_back_or_can_not_be_read_counts_not_at_all() -> None:
+    gone = AnswerRow(1, L, "human", 0.0, withdrawn=True)
+    assert consistency([gone, row(5, L, repeats=1)]) == Consistency(0, 0, 0)
+    assert consistency([row(1, None), row(5, L, repeats=1)]) == Consistency(0, 0, 0)
+    assert consistency([row(1), row(5, None, repeats=1)]) == Consistency(0, 0, 0)
+    assert consistency([row(5, L, repeats=1)]) == Consistency(0, 0, 0)
+
+
+def test_the_methods_ten_percent_would_be_905_in_a_thousand_alike() -> None:
+    assert expected(0.1) == pytest.approx(0.905)
+    assert expected(0.0) == 1.0
+    assert expected(1.0) == 0.5
+
+
+def test_the_share_and_its_interval() -> None:
+    found = Consistency(9, 10, 3)
+    assert found.share == 0.9
+    assert found.interval == pytest.approx((0.5958, 0.9821), abs=1e-4)  # Wilson's, by hand
+    assert math.isnan(Consistency(0, 0, 0).share) and Consistency(0, 0, 0).interval == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Consistency(0, 0, 2), "No pair has been answered twice yet"),
+        (Consistency(18, 20, 0), "that fits"),
+        (Consistency(30, 60, 0), "you disagree with yourself more often"),
+        (Consistency(100, 100, 0), "you are surer than that"),
+    ],
+)
+def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> None:
+    told = comment(found, 0.1)
+    assert words in told and "10% random answers, with which 90.5% would be alike" in told

@@ -1,0 +1,125 @@
+"""How the members' predictions become one reward (paper 2.2.3, A)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from core.config import RewardConfig
+from core.reward.ensemble import RewardEnsemble, normalised, spread
+from core.types import Float32
+from tests.core.builders import segment
+
+
+def test_by_hand() -> None:
+    raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
+    # centred: [-1 1 0 0] of std sqrt(1/2), and [0 -20 20 0] of std sqrt(200); the mean of the two scaled
+    # is [-1 0 1 0] / sqrt(2), of std 1/2
+    assert normalised(raw, 1.0) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2), abs=1e-6)
+    assert normalised(raw, 0.05) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2) * 0.05, abs=1e-7)
+
+
+@pytest.mark.parametrize("std", [1.0, 0.05])
+def test_mean_zero_and_exactly_the_deviation_asked_for(std: float) -> None:
+    raw = np.random.default_rng(0).normal(3, 7, (3, 20, 8)).astype(np.float32)
+    reward = normalised(raw, std)
+    assert reward.shape == (20, 8) and reward.dtype == np.float32
+    assert reward.mean() == pytest.approx(0, abs=1e-6)
+    assert reward.std() == pytest.approx(std, rel=1e-5)
+
+
+def test_members_are_scaled_before_they_are_averaged() -> None:
+    rng = np.random.default_rng(1)
+    raw = rng.standard_normal((3, 500)).astype(np.float32)
+    loud = raw * np.array([[1.0], [1000.0], [1e-3]], np.float32) + np.array([[5.0], [-900.0], [0.1]], np.float32)
+    assert normalised(loud, 1.0) == pytest.approx(normalised(raw, 1.0), abs=1e-3)
+    weights = [np.corrcoef(normalised(loud, 1.0), member)[0, 1] for member in loud]
+    assert np.ptp(weights) < 0.1  # no member drowns the others
+
+
+def test_a_constant_member_has_no_say() -> None:
+    varied = np.array([0.0, 1.0, 2.0, 5.0], np.float32)
+    reward = normalised(np.stack([varied, np.full(4, 7.0, np.float32)]), 1.0)
+    assert reward == pytest.approx(normalised(varied[None], 1.0), abs=1e-6)
+
+
+def test_when_all_are_constant_or_cancel_out_the_reward_is_zero() -> None:
+    assert (normalised(np.full((3, 6), 4.2, np.float32), 1.0) == 0).all()
+    varied = np.array([1.0, -2.0, 1.0], np.float32)
+    assert (normalised(np.stack([varied, -varied]), 1.0) == 0).all()
+
+
+def ensemble(seed: int, members: int = 3, **settings: Any) -> RewardEnsemble:
+    generator = torch.Generator().manual_seed(seed)
+    return RewardEnsemble(15, RewardConfig(members=members, hidden=8, **settings), generator)
+
+
+def test_members_start_apart() -> None:
+    one = segment(1)
+    predictions = ensemble(0).predict(one.observations, one.actions)
+    assert predictions.shape == (3, 5)
+    assert len(np.unique(predictions[:, 0])) == 3
+
+
+BENDS: dict[str, Callable[[Float32], Float32]] = {
+    "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+@pytest.mark.parametrize(("activation", "bend"), BENDS.items(), ids=BENDS)
+def test_each_member_is_the_two_layer_network_of_a_1(activation: str, bend: Callable[[Float32], Float32]) -> None:
+    made, one = ensemble(0, activation=activation), segment(1)
+    arrays = made.to_arrays()
+    x = np.concatenate([one.observations, one.actions], axis=1)
+    for layer in range(3):
+        x = x @ arrays[f"parameter_{layer}"][1] + arrays[f"parameter_{3 + layer}"][1]
+        x = bend(x) if layer < 2 else x
+    assert made.predict(one.observations, one.actions)[1] == pytest.approx(x[:, 0], abs=1e-6)
+    inputs = torch.as_tensor(np.concatenate([one.observations, one.actions], axis=1))
+    assert made.totals(inputs[None])[1, 0].item() == pytest.approx(x.sum(), abs=1e-5)  # as it is fitted
+
+
+def test_what_the_predictors_are_not_to_see_has_no_say() -> None:
+    generator = torch.Generator().manual_seed(0)
+    made, one = RewardEnsemble(4 + 3, RewardConfig(hidden=8, observed=4), generator), segment(1)
+    hidden, seen = one.observations.copy(), one.observations.copy()
+    hidden[:, 4:] = 99
+    seen[:, 3] = 99
+    predicted = made.predict(one.observations, one.actions)
+    assert (made.predict(hidden, one.actions) == predicted).all()
+    assert (made.predict(seen, one.actions) != predicted).all()
+
+
+def test_a_segment_is_worth_the_sum_over_its_steps() -> None:
+    made, segments = ensemble(0), [segment(1), segment(2)]
+    sums = made.segment_sums(segments)
+    assert sums.shape == (3, 2)
+    assert sums[:, 1] == pytest.approx(made.predict(segments[1].observations, segments[1].actions).sum(1), abs=1e-5)
+
+
+def test_a_snapshot_predicts_the_same_elsewhere_and_does_not_change_with_its_source() -> None:
+    source, copy, one = ensemble(0), ensemble(1), segment(1)
+    source.mean, source.std = torch.full((15,), 0.3), torch.full((15,), 2.0)
+    expected = source.predict(one.observations, one.actions)
+    snapshot = source.to_arrays()
+    with torch.no_grad():
+        for parameter in source.network.parameters:
+            parameter += 1
+    copy.load_arrays(snapshot)
+    assert (copy.predict(one.observations, one.actions) == expected).all()
+
+
+def test_the_spread_is_where_standardised_members_disagree() -> None:
+    raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
+    # standardised: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); of two values the deviation is half the difference
+    assert spread(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)
+    assert spread(raw * np.array([[1], [100]], np.float32)) == pytest.approx(spread(raw), abs=1e-6)
+
+
+def test_one_member_disagrees_with_nobody() -> None:
+    assert not spread(np.arange(6, dtype=np.float32).reshape(1, 6)).any()

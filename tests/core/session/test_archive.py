@@ -1,0 +1,340 @@
+"""A session as one file: what goes out comes back, and what was prepared to do harm does none."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import stat
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import UserError
+from core.events import JobState
+from core.metrics import Metrics
+from core.preferences import copies
+from core.preferences.store import PreferenceStore
+from core.session import archive, metrics_file
+from core.session.archive import export_session, import_session
+from core.session.diagnostics import collect
+from core.session.session import Session
+from core.types import Choice
+from tests.core.builders import query, tiny
+
+MEMBERS = [
+    "checkpoints/00000001.safetensors",
+    "checkpoints/00000002.safetensors",
+    "config.json",
+    "preferences.sqlite",
+    "somersault.json",
+]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """Four answers, the last taken back, and two checkpoints; open, and its answers still in the write-ahead log."""
+    made = Session.create(tmp_path / "s", tiny(seed=3, query__segment_steps=5))
+    store = made.store()
+    for number in range(4):
+        store.add(query(number), list(Choice)[number], "human")
+    store.withdraw_last()
+    for number in (1, 2):
+        made.save(number, {"policy": JobState({"x": np.full(5, number, np.float32)}, {"n": number})})
+    yield made
+    store.close()
+    made.close()
+
+
+@pytest.fixture
+def packed(session: Session, tmp_path: Path) -> Path:
+    export_session(session, tmp_path / "shared.somersault")
+    return tmp_path / "shared.somersault"
+
+
+def test_what_was_exported_comes_back_whole(session: Session, packed: Path, tmp_path: Path) -> None:
+    import_session(packed, tmp_path / "deep" / "back")
+    again = Session.open(tmp_path / "deep" / "back")
+    assert again.config == session.config
+    with closing(again.store()) as store, closing(session.store()) as original:
+        for mine, its in zip(store.all(), original.all(), strict=True):
+            assert (mine.id, mine.choice, mine.answered_at) == (its.id, its.choice, its.answered_at)
+            assert (mine.query.left.states == its.query.left.states).all()
+        assert store.add(query(9), Choice.TIE, "human").id == 5  # one was taken back, and its number is used
+    loaded = again.load()
+    assert loaded and loaded[0] == 2 and loaded[1]["policy"].values == {"n": 2}
+    again.close()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["deep", "s", "shared.somersault"]
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["back"]
+
+
+def test_changed_answers_and_repeats_come_back_too(session: Session, tmp_path: Path) -> None:
+    with closing(session.store()) as store:
+        first = store.change(2, Choice.TIE, "human").query
+        store.add(dataclasses.replace(first, repeats=2), Choice.TIE, "human")
+        rows = store.rows()
+    export_session(session, tmp_path / "shared.somersault")
+    import_session(tmp_path / "shared.somersault", tmp_path / "back")
+    again = Session.open(tmp_path / "back")
+    with closing(again.store()) as store:
+        assert store.rows() == rows
+        assert [c.choice for c in store.answers(2)[0].changes] == [Choice.RIGHT]
+    again.close()
+
+
+def test_the_file_holds_what_its_documentation_says(packed: Path) -> None:
+    with zipfile.ZipFile(packed) as opened:
+        assert sorted(opened.namelist()) == MEMBERS
+
+
+def test_what_gives_way_to_newer_checkpoints_during_an_export_is_left_out(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = PreferenceStore.copy_to
+
+    def taught_meanwhile(store: PreferenceStore, target: Path, go_on: Callable[[], None]) -> None:
+        copy(store, target, go_on)
+        session.save(3, {"policy": JobState({}, {"n": 3})})
+
+    monkeypatch.setattr(PreferenceStore, "copy_to", taught_meanwhile)
+    export_session(session, tmp_path / "shared.somersault")
+    import_session(tmp_path / "shared.somersault", tmp_path / "back")
+    assert [path.stem for path in sorted((tmp_path / "back" / "checkpoints").iterdir())] == ["00000002"]
+
+
+@pytest.mark.parametrize("seconds", [0, 1 << 33])
+def test_a_clock_that_zip_cannot_tell_keeps_nobody_from_sharing(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    for path in (session.folder / "config.json", session.folder / "checkpoints" / "00000002.safetensors"):
+        os.utime(path, (seconds, seconds))
+    monkeypatch.setattr(zipfile.time, "localtime", lambda *_: time.gmtime(seconds))
+    export_session(session, tmp_path / "shared")
+    import_session(tmp_path / "shared", tmp_path / "back")
+    collect(session.folder, tmp_path / "diagnostics.zip")
+    with zipfile.ZipFile(tmp_path / "diagnostics.zip") as opened:
+        assert opened.namelist() == ["config.json", "about.json"]
+
+
+def test_nothing_is_imported_over_something(packed: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    with pytest.raises(UserError, match="not an empty folder"):
+        import_session(packed, tmp_path / "mine")
+    import_session(packed, tmp_path / "empty")
+
+
+def remade(packed: Path, change: Callable[[zipfile.ZipFile, dict[str, bytes]], None]) -> None:
+    """Writes the file anew, with what `change` puts in it."""
+    with zipfile.ZipFile(packed) as opened:
+        content = {name: opened.read(name) for name in opened.namelist()}
+    with zipfile.ZipFile(packed, "w") as opened:
+        change(opened, content)
+        for name, data in content.items():
+            opened.writestr(name, data)
+
+
+def also(
+    name: str, data: bytes = b"x", mode: int = stat.S_IFREG
+) -> Callable[[zipfile.ZipFile, dict[str, bytes]], None]:
+    def change(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+        member = zipfile.ZipInfo(name)
+        member.external_attr = (mode | 0o644) << 16
+        content.pop(name, None)
+        opened.writestr(member, data)
+
+    return change
+
+
+def twice(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    with pytest.warns(UserWarning, match="Duplicate"):
+        opened.writestr("config.json", content["config.json"])
+        opened.writestr("config.json", b"{}")
+    del content["config.json"]
+
+
+def bomb(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    opened.writestr("checkpoints/00000003.safetensors", bytes(64 << 20), zipfile.ZIP_DEFLATED)
+
+
+def many(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    for number in range(40):
+        opened.writestr(f"checkpoints/{number:08d}.safetensors", b"x")
+    for name in MEMBERS[:2]:
+        del content[name]
+
+
+def very_many(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    for number in range(30_000):
+        opened.writestr(f"{number:08d}", b"")
+
+
+def rare_packing(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    opened.writestr("checkpoints/00000003.safetensors", b"x", zipfile.ZIP_LZMA)
+
+
+def newer(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    content["somersault.json"] = json.dumps({"format": 99}).encode()
+
+
+def without_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    del content["config.json"]
+
+
+def without_answers(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    content["preferences.sqlite"] = b""
+
+
+def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    values = json.loads(content["config.json"])
+    values["rollout"]["steps"] = 10**12
+    content["config.json"] = json.dumps(values).encode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        also("../escaped"),
+        also("checkpoints/../../escaped"),
+        also("/tmp/escaped"),
+        also("C:\\escaped"),
+        also("..\\escaped"),
+        also("checkpoints/00000001.safetensors/"),
+        also("preferences.sqlite-journal"),
+        also("checkpoints/00000001.safetensors", b"/etc/passwd", stat.S_IFLNK),
+        also("checkpoints/00000001.safetensors", b"", stat.S_IFCHR),
+        also("checkpoints/00000001.safetensors", b"", stat.S_IFIFO),
+        twice,
+        bomb,
+        many,
+        very_many,
+        rare_packing,
+        newer,
+        without_config,
+        without_answers,
+        hungry_config,
+    ],
+)
+def test_what_no_export_writes_is_refused_and_leaves_no_trace(
+    packed: Path, tmp_path: Path, change: Callable[[zipfile.ZipFile, dict[str, bytes]], None]
+) -> None:
+    remade(packed, change)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UserError) as told:
+        import_session(packed, tmp_path / "back")
+    text = str(told.value)
+    assert "\n" not in text and text.endswith(".") and str(packed) in text
+    assert sorted(tmp_path.rglob("*")) == before
+    assert not (tmp_path.parent / "escaped").exists() and not Path("/tmp/escaped").exists()
+
+
+def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(
+    packed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    remade(packed, also("checkpoints/00000002.safetensors", b"x" * 100))
+    import_session(packed, tmp_path / "back")
+    assert "damaged" in caplog.text
+
+
+def test_one_that_claims_more_than_it_holds_is_refused_before_any_of_it_is_read(packed: Path, tmp_path: Path) -> None:
+    content = bytearray(packed.read_bytes())
+    at = content.rindex(b"PK\1\2")
+    content[at + 24 : at + 28] = (0xFFFFFFF0).to_bytes(4, "little")
+    packed.write_bytes(content)
+    with pytest.raises(UserError):
+        import_session(packed, tmp_path / "back")
+
+
+def test_where_there_is_no_room_it_says_so(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10}))
+    with pytest.raises(UserError, match="make room"):
+        import_session(packed, tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+def test_where_nothing_can_be_written_export_says_so_and_leaves_nothing(session: Session, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="can't be written"):
+        export_session(session, tmp_path / "nowhere" / "shared")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s"]
+
+
+def test_the_curves_go_along(session: Session, tmp_path: Path) -> None:
+    metrics, again = Metrics(), Metrics()
+    metrics.append("loss", 1.5, 0.25)
+    metrics_file.keep(session.folder, metrics)
+    export_session(session, tmp_path / "shared")
+    import_session(tmp_path / "shared", tmp_path / "back")
+    metrics_file.restore(tmp_path / "back", again)
+    assert again.series()["loss"].points().tolist() == [[1.5, 0.25]]
+
+
+def test_damaged_curves_are_no_reason_to_refuse_a_session(
+    packed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    remade(packed, also("metrics.safetensors", b"x" * 100))
+    import_session(packed, tmp_path / "back")
+    metrics = Metrics()
+    metrics_file.restore(tmp_path / "back", metrics)
+    assert metrics.names() == () and "damaged" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps no such bits")
+def test_what_was_imported_belongs_to_the_person_alone_as_any_file(packed: Path, tmp_path: Path) -> None:
+    mask = os.umask(0o022)
+    try:
+        import_session(packed, tmp_path / "back")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "back" / "preferences.sqlite").stat().st_mode) == 0o644
+
+
+class Told(Exception):
+    """Raised by what says whether to go on."""
+
+
+def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_else(
+    session: Session, packed: Path, tmp_path: Path
+) -> None:
+    calls = list[int]()
+    export_session(session, packed, lambda: calls.append(1))
+    assert len(calls) > 10
+    before = packed.read_bytes()
+    for last in range(len(calls)):
+        left = iter([None] * last)
+
+        def go_on(left: Iterator[None] = left) -> None:
+            if next(left, Told) is Told:
+                raise Told
+
+        with pytest.raises(Told):
+            export_session(session, packed, go_on)
+        assert packed.read_bytes() == before
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["s", "shared.somersault"]
+    with closing(session.store()) as store:  # and no transaction is left open
+        store.add(query(9), Choice.LEFT, "human")
+
+
+def test_a_copy_has_the_answers_of_one_moment_however_many_are_given_meanwhile(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "_PAGES_AT_ONCE", 1)
+    with closing(session.store()) as store, closing(session.store()) as other:
+        store.copy_to(tmp_path / "copy", lambda: other.add(query(20), Choice.TIE, "human") and None)
+        assert len(other.all()) > 3
+    with closing(PreferenceStore(tmp_path / "copy")) as copied:
+        assert len(copied.all()) == 3
+
+
+def test_diagnostics_that_are_given_up_leave_nothing(session: Session, tmp_path: Path) -> None:
+    def go_on() -> None:
+        raise Told
+
+    with pytest.raises(Told):
+        collect(session.folder, tmp_path / "out.zip", go_on)
+    assert [p.name for p in tmp_path.iterdir()] == ["s"]

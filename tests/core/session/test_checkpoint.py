@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import UserError
+from core.events import JobState
+from core.io import tensor_file
+from core.io.files import write_atomically
+from core.seeding import generator, restored, saved
+from core.session import checkpoint
+from core.session.checkpoint import load_newest, save_checkpoint
+
+
+def states(number: int = 1) -> dict[str, JobState]:
+    arrays = {
+        "weights": np.full((2, 3), number, np.float32),
+        "transposed": np.arange(6.0).reshape(2, 3).T,
+        "none": np.zeros((0, 4), np.float32),
+        "alone": np.array(7, np.int64),
+        "flags": np.array([True, False]),
+    }
+    values = {"number": number, "rng": saved(generator(number, "x")), "gap": float("nan"), "list": [[1, 2], [3, 4]]}
+    return {"policy": JobState(arrays, values), "reward": JobState({}, {"owed": False})}
+
+
+def number_of(loaded: tuple[int, dict[str, JobState]] | None) -> int:
+    assert loaded is not None
+    number, jobs = loaded
+    assert jobs["policy"].values["number"] == number
+    return number
+
+
+def test_all_comes_back_as_it_was(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "c", 5, states(5))
+    loaded = load_newest(tmp_path / "c")
+    assert number_of(loaded) == 5 and loaded is not None
+    original, policy = states(5)["policy"], loaded[1]["policy"]
+    assert policy.arrays.keys() == original.arrays.keys()
+    for name, array in original.arrays.items():
+        assert np.array_equal(policy.arrays[name], array), name
+        assert (policy.arrays[name].dtype, policy.arrays[name].shape) == (array.dtype, array.shape)
+    assert policy.values["list"] == [[1, 2], [3, 4]] and np.isnan(policy.values["gap"])
+    assert loaded[1]["reward"] == JobState({}, {"owed": False})
+
+
+def test_a_random_generator_goes_on_where_it_was(tmp_path: Path) -> None:
+    rng = generator(3, "x")
+    rng.random(10)
+    save_checkpoint(tmp_path / "c", 1, {"job": JobState({}, {"rng": saved(rng)})})
+    loaded = load_newest(tmp_path / "c")
+    assert loaded is not None
+    other = generator(99, "y")
+    restored(other, loaded[1]["job"].values["rng"])
+    assert (other.random(5) == rng.random(5)).all()
+
+
+def test_without_any_there_is_none(tmp_path: Path) -> None:
+    assert load_newest(tmp_path / "c") is None
+
+
+def test_the_newest_two_are_kept(tmp_path: Path) -> None:
+    for number in (1, 2, 9, 10, 11):
+        save_checkpoint(tmp_path, number, states(number))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["00000010.safetensors", "00000011.safetensors"]
+    assert number_of(load_newest(tmp_path)) == 11
+
+
+def test_half_a_file_left_by_a_crash_is_ignored(tmp_path: Path) -> None:
+    path = save_checkpoint(tmp_path, 1, states(1))
+    (tmp_path / "00000002.safetensors.part").write_bytes(path.read_bytes()[:100])
+    assert number_of(load_newest(tmp_path)) == 1
+    save_checkpoint(tmp_path, 2, states(2))
+    assert number_of(load_newest(tmp_path)) == 2
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def foreign(path: Path) -> None:
+    from safetensors.numpy import save
+
+    path.write_bytes(save({"x": np.zeros(3)}))
+
+
+def flipped_bit(path: Path) -> None:
+    """In the last array: nothing but the digest can tell."""
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 16
+    path.write_bytes(content)
+
+
+def flipped_value(path: Path) -> None:
+    content = path.read_bytes()
+    assert content.count(b"[[1, 2]") == 1
+    path.write_bytes(content.replace(b"[[1, 2]", b"[[1, 3]"))
+
+
+def flipped_version(path: Path) -> None:
+    """One bit, from 2 to 3: the digest tells that this is no newer program's."""
+    content = path.read_bytes()
+    assert content.count(b'version\\": 2') == 1
+    path.write_bytes(content.replace(b'version\\": 2', b'version\\": 3'))
+
+
+def oversized_header(path: Path) -> None:
+    path.write_bytes((10**15).to_bytes(8, "little") + path.read_bytes()[8:])
+
+
+def long_header(path: Path) -> None:
+    """As long as it says, so long that parsing it would take gigabytes."""
+    with open(path, "wb") as file:
+        file.write((90 << 20).to_bytes(8, "little"))
+        file.truncate(8 + (90 << 20))
+
+
+def claiming(path: Path, size: int) -> None:
+    """An array of that size, which is there but takes no room on the disk."""
+    claim = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
+    header = json.dumps({"__metadata__": {"somersault": "{}", "digest": ""}, "policy/x": claim}).encode()
+    with open(path, "wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + size)
+
+
+def huge(path: Path) -> None:
+    claiming(path, 1500 << 20)
+
+
+def renamed(path: Path) -> None:
+    path.rename(path.with_name("00000009.safetensors"))
+
+
+def deep(path: Path) -> None:
+    from safetensors.numpy import save
+
+    path.write_bytes(save({}, metadata={"somersault": "[" * 100_000}))
+
+
+DAMAGES = [
+    *(cut_short, empty, foreign, flipped_bit, flipped_value, flipped_version),
+    *(oversized_header, long_header, huge, renamed, deep),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_one_gives_way_to_the_one_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None]
+) -> None:
+    save_checkpoint(tmp_path, 1, states(1))
+    damage(save_checkpoint(tmp_path, 2, states(2)))
+    told: list[str] = []
+    with caplog.at_level(logging.WARNING):
+        assert number_of(load_newest(tmp_path, told.append)) == 1
+    assert "is damaged" in caplog.text
+    assert len(told) == 1 and "00000001.safetensors" in told[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's most memory so")
+def test_what_is_read_takes_its_size_in_memory_but_once(tmp_path: Path) -> None:
+    claiming(tmp_path / "x", 200 << 20)
+    code = (
+        "import sys; from pathlib import Path; from core.io.tensor_file import read\n"
+        "def most(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) >> 10\n"
+        "before = most(); _, arrays, _ = read(Path(sys.argv[1]), 1 << 30); print(len(arrays), most() - before)"
+    )
+    root = Path(__file__).resolve().parents[2]
+    words = [sys.executable, "-c", code, str(tmp_path / "x")]
+    count, megabytes = subprocess.run(words, cwd=root, capture_output=True, check=True).stdout.split()
+    assert int(count) == 1 and 190 < int(megabytes) < 250
+
+
+def test_one_that_is_too_large_to_be_loaded_again_is_not_written(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, 1, states(1))
+    vast = np.broadcast_to(np.zeros((), np.uint8), (600 << 20,))  # takes no memory
+    with pytest.raises(UserError, match="600 MB"):
+        save_checkpoint(tmp_path, 2, {"policy": JobState({"x": vast}, {})})
+    assert number_of(load_newest(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_after_a_damaged_one_the_newest_two_are_whole_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    save_checkpoint(tmp_path, 1, states(1))
+    damage(save_checkpoint(tmp_path, 2, states(2)))
+    save_checkpoint(tmp_path, number_of(load_newest(tmp_path)) + 1, states(2))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["00000001.safetensors", "00000002.safetensors"]
+    assert number_of(load_newest(tmp_path)) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows can't sync a folder, and needs not")
+def test_the_folder_is_synced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without that, a power cut may undo the renaming."""
+    synced: list[bool] = []
+    fsync = os.fsync
+
+    def spy(handle: int) -> None:
+        synced.append(stat.S_ISDIR(os.fstat(handle).st_mode))
+        fsync(handle)
+
+    monkeypatch.setattr("core.io.files.os.fsync", spy)
+    write_atomically(tmp_path / "file", b"x")
+    assert synced == [False, True]
+
+
+def test_one_without_a_digest_from_before_there_was_any_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "_VERSION", 1)
+    monkeypatch.setattr(tensor_file, "_digest", lambda *_: "")
+    save_checkpoint(tmp_path, 3, states(3))
+    monkeypatch.undo()
+    assert number_of(load_newest(tmp_path)) == 3
+
+
+def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
+    for number in (1, 2):
+        empty(save_checkpoint(tmp_path, number, states(number)))
+    with pytest.raises(UserError, match="training starts anew with every answer"):
+        load_newest(tmp_path)
+
+
+def test_another_versions_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "_VERSION", 1000)
+    save_checkpoint(tmp_path, 1, states(1))
+    monkeypatch.undo()
+    with pytest.raises(UserError, match="version"):
+        load_newest(tmp_path)
+
+
+def test_it_holds_no_pickle(tmp_path: Path) -> None:
+    content = save_checkpoint(tmp_path, 1, states(1)).read_bytes()
+    header = int.from_bytes(content[:8], "little")
+    assert content[8:9] == b"{" and content[8 + header - 1 : 8 + header].strip() in (b"}", b"")
+    assert b"numpy" not in content and b"core.events" not in content
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def no_room(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("core.io.files.os.fsync", no_room)
+    with pytest.raises(UserError, match="No space left"):
+        write_atomically(path, b"new and longer")
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]  # nothing is left to take the room that is wanted
+
+
+def test_where_no_checkpoint_can_be_written_it_says_so(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("in the way")
+    with pytest.raises(UserError, match="can't be written"):
+        save_checkpoint(tmp_path / "c", 1, states())
+
+
+def test_the_window_loads_checkpoints_without_torch() -> None:
+    root = Path(__file__).resolve().parents[2]
+    code = "import sys, core.session.session; sys.exit('torch' in sys.modules or 'mujoco' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0

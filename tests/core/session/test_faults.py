@@ -1,0 +1,288 @@
+"""A write that fails, wherever it is: nothing kept is lost, one sentence says why, and it can be tried again."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing import shared_memory
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import Lack, NotFiniteError, UserError, lack, summary
+from core.events import Failed, JobState, RewardPublished
+from core.io import files
+from core.preferences.store import PreferenceStore
+from core.session import library
+from core.session.archive import export_session, import_session
+from core.session.checkpoint import load_newest, save_checkpoint
+from core.session.diagnostics import collect
+from core.session.preference_export import export_preferences
+from core.session.session import Session
+from core.system import child_process
+from core.system.child_process import Envelope, JobProcess, JobSpec, encode
+from core.types import Choice
+from tests.core.builders import query, tiny
+
+REASONS = [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES, errno.ENOENT]
+SQLITE = [
+    "SQLITE_FULL",
+    "SQLITE_READONLY",
+    "SQLITE_IOERR_WRITE",
+    "SQLITE_IOERR_FSYNC",
+    "SQLITE_BUSY",
+    "SQLITE_CANTOPEN",
+]
+STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
+
+
+def one_sentence(told: pytest.ExceptionInfo[UserError]) -> str:
+    text = str(told.value)
+    assert "\n" not in text and text.endswith(".")
+    return text
+
+
+@pytest.fixture(params=REASONS, ids=lambda number: errno.errorcode[number])
+def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets one call of the system fail from now on: open, fsync, replace or unlink."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(request.param, os.strerror(request.param))
+
+    def start(call: str) -> None:
+        monkeypatch.setattr("builtins.open" if call == "open" else f"os.{call}", fail)
+
+    return start
+
+
+CALLS = pytest.mark.parametrize("call", ["open", "fsync", "replace"])
+
+
+@CALLS
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    save_checkpoint(tmp_path / "c", 1, STATES)
+    failing(call)
+    with pytest.raises(UserError, match="can't be written") as told:
+        save_checkpoint(tmp_path / "c", 2, STATES)
+    one_sentence(told)
+    monkeypatch.undo()
+    loaded = load_newest(tmp_path / "c")
+    assert loaded and loaded[0] == 1
+    save_checkpoint(tmp_path / "c", 2, STATES)
+    loaded = load_newest(tmp_path / "c")
+    assert loaded and loaded[0] == 2
+
+
+@CALLS
+def test_a_session_that_cannot_be_made_can_be_made_later(
+    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    failing(call)
+    with pytest.raises(UserError) as told:
+        Session.create(tmp_path / "s", tiny())
+    one_sentence(told)
+    monkeypatch.undo()
+    Session.create(tmp_path / "s", tiny()).close()
+
+
+def test_a_lock_that_cannot_be_taken_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Session.create(tmp_path / "s", tiny()).close()
+
+    def read_only(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("core.session.session.FileLock.acquire", read_only)
+        with pytest.raises(UserError, match="Read-only") as told:
+            Session.open(tmp_path / "s")
+        one_sentence(told)
+    Session.open(tmp_path / "s").close()
+
+
+@CALLS
+def test_an_export_that_cannot_be_written_leaves_nothing_behind(
+    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    session.store().close()
+    with monkeypatch.context():
+        failing(call)
+        with pytest.raises(UserError) as told:
+            export_session(session, tmp_path / "out.somersault")
+    monkeypatch.undo()
+    one_sentence(told)
+    session.close()
+    assert [p.name for p in tmp_path.iterdir()] == ["s"]
+
+
+@CALLS
+def test_an_import_that_cannot_be_written_leaves_nothing_behind(
+    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    session.store().close()
+    export_session(session, tmp_path / "out.somersault")
+    session.close()
+    failing(call)
+    if call == "fsync":
+        monkeypatch.setattr(files, "sync_folder", lambda folder: os.fsync(0))
+    with pytest.raises(UserError) as told:
+        import_session(tmp_path / "out.somersault", tmp_path / "back")
+    monkeypatch.undo()
+    one_sentence(told)
+    assert not list(tmp_path.glob("back.*"))
+
+
+WRITERS: dict[str, Callable[[Session, Path], object]] = {
+    "export": lambda session, place: export_session(session, place / "out.somersault"),
+    "answers": lambda session, place: export_preferences(session, place / "answers"),
+    "diagnostics": lambda session, place: collect(session.folder, place / "out.zip"),
+    "import": lambda session, place: import_session(place / "packed", place / "back"),
+    "create": lambda session, place: Session.create(place / "new", tiny()),
+    "checkpoint": lambda session, place: session.save(1, STATES),
+    "copy": lambda session, place: library.duplicate(place / "other", place / "copy"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_where_what_is_half_written_cannot_be_deleted_either_one_sentence_says_why(
+    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    session.store().close()
+    export_session(session, tmp_path / "packed")
+    import_session(tmp_path / "packed", tmp_path / "other")
+    failing("replace")
+    failing("unlink")
+    with pytest.raises(UserError, match="can't be written") as told:
+        WRITERS[name](session, tmp_path)
+    monkeypatch.undo()
+    one_sentence(told)
+    session.close()
+
+
+class Failing:
+    """A connection whose nth statement fails, as SQLite says it."""
+
+    def __init__(self, db: sqlite3.Connection, statement: int, name: str) -> None:
+        self._db, self._left, self._name = db, statement, name
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        self._left -= 1
+        if self._left == 0:
+            error = sqlite3.OperationalError("as injected")
+            error.sqlite_errorname = self._name
+            raise error
+        return self._db.execute(sql, *values)
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._db.in_transaction
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+
+def statements_of(store: PreferenceStore, act: Callable[[], object]) -> int:
+    said: list[str] = []
+    store._db.set_trace_callback(said.append)
+    act()
+    store._db.set_trace_callback(None)
+    return len(said)
+
+
+@pytest.mark.parametrize("name", SQLITE)
+@pytest.mark.parametrize("what", ["add", "withdraw"])
+def test_wherever_an_answer_fails_none_is_lost_and_none_is_half_there(tmp_path: Path, name: str, what: str) -> None:
+    with closing(PreferenceStore(tmp_path / "preferences.sqlite")) as store:
+        store.add(query(1), Choice.LEFT, "human")
+        count = statements_of(store, lambda: store.add(query(2), Choice.TIE, "human"))
+        assert count >= 7  # begin, two segments, the row, what its checksum is over, the checksum, commit
+        kept = [p.id for p in store.all()]
+        for statement in range(1, count + 1):
+            whole, store._db = store._db, Failing(store._db, statement, name)  # type: ignore[assignment]
+            try:
+                with pytest.raises(UserError) as told:
+                    store.add(query(3), Choice.RIGHT, "human") if what == "add" else store.withdraw_last()
+                    raise UserError("It needed fewer statements.")
+            finally:
+                store._db = whole
+            assert "damaged" not in one_sentence(told)
+            assert [p.id for p in store.all()] == kept or what == "withdraw" and "fewer" in str(told.value)
+            kept = [p.id for p in store.all()] or [store.add(query(4), Choice.LEFT, "human").id]
+        assert store.add(query(9), Choice.RIGHT, "human").query.id == 9
+
+
+def test_without_room_in_the_shared_memory_sending_fails_and_leaves_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
+
+    def full(name: str, size: int) -> None:
+        names.append(name)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(child_process, "_reserve", full)
+    with pytest.raises(OSError, match="No space left"):
+        encode(RewardPublished(1, {"x": np.zeros(100_000)}))
+    with pytest.raises(FileNotFoundError):
+        shared_memory.SharedMemory(names[0])
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="only Linux keeps shared memory there")
+def test_more_shared_memory_than_there_is_is_refused_and_kills_nobody() -> None:
+    block = shared_memory.SharedMemory(create=True, size=4096)
+    try:
+        with pytest.raises(OSError, match="No space left|File too large|Cannot allocate"):
+            child_process._reserve(block.name, 1 << 50)
+    finally:
+        block.close()
+        block.unlink()
+
+
+def test_a_child_that_cannot_read_what_it_was_sent_fails_instead_of_waiting() -> None:
+    child = JobProcess(JobSpec("policy", tiny().to_dict()))
+    child.start()
+    try:
+        child._pipe.send(Envelope(b"no pickle", None, ()))
+        event = None
+        while not isinstance(event, Failed):
+            event = child.receive(60.0)
+        assert "UnpicklingError" in event.summary and "Traceback" in event.text
+    finally:
+        child.stop()
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), Lack.MEMORY),
+        (np._core._exceptions._ArrayMemoryError((10**9,), np.dtype(np.float64)), Lack.MEMORY),  # type: ignore[attr-defined]
+        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB."), Lack.GPU_MEMORY),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), Lack.GPU_MEMORY),
+        (RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"), Lack.GPU_MEMORY),
+        (RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), Lack.GPU_MEMORY),
+        (RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"), Lack.MEMORY),
+        (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), Lack.NOTHING),
+        (RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"), Lack.MEMORY),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), Lack.MEMORY),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), Lack.NOTHING),
+        (ValueError("out of memory"), Lack.NOTHING),
+        (OSError(errno.ENOSPC, "No space left on device"), Lack.NOTHING),
+    ],
+)
+def test_what_there_was_not_enough_of(error: Exception, expected: Lack) -> None:
+    assert lack(error) == expected
+
+
+def test_an_error_is_one_line_for_a_person() -> None:
+    assert summary(RuntimeError("one\n  two")) == "RuntimeError: one two"
+    assert summary(KeyError()) == "KeyError"
+    assert summary(MemoryError()) == "there was not enough memory"
+    assert summary(UserError("Do this.")) == "Do this."
+    assert summary(NotFiniteError("reward fit", "the loss")).startswith("reward fit: the loss")

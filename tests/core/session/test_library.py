@@ -1,0 +1,197 @@
+"""Sessions as they are listed, and copied, without being opened by the person."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.config import Config
+from core.errors import UserError
+from core.events import JobState
+from core.preferences.store import PreferenceStore
+from core.session import library, summary
+from core.session.session import JOBS, Session
+from core.session.summary import Summary
+from core.types import Choice
+from tests.core.builders import query
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Makes a session with so many answers, and a summary where `opened_at` is given."""
+
+    def made(name: str, answers: int = 0, opened_at: float | None = None) -> Path:
+        session = Session.create(tmp_path / "sessions" / name, Config(task="reacher", teacher="human", labels=40))
+        with closing(session.store()) as store:
+            for number in range(answers):
+                store.add(query(number), Choice.LEFT, "human")
+        if opened_at is not None:
+            told = Summary("reacher", "oracle", answers, 40, 500, "Distance", 0.5, opened_at)
+            summary.write(session.folder, told)
+        session.close()
+        return session.folder
+
+    return made
+
+
+def names(root: Path) -> list[str]:
+    return [entry.folder.name for entry in library.sessions(root)]
+
+
+def test_the_last_opened_comes_first(make: Make, tmp_path: Path) -> None:
+    for name, opened_at in (("old", 100.0), ("new", 300.0), ("middle", 200.0)):
+        make(name, opened_at=opened_at)
+    assert names(tmp_path / "sessions") == ["new", "middle", "old"]
+
+
+def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> None:
+    folder = make("plain", answers=3)
+    with closing(PreferenceStore(folder / "preferences.sqlite")) as store:
+        store.withdraw_last()
+    os.utime(folder, (5000, 5000))
+    found = library.entry(folder)
+    assert found.summary == Summary("reacher", "human", 2, 40, 0, "", None, found.changed_at)
+    assert (found.changed_at, found.problem) == (5000.0, "")
+
+
+def test_a_damaged_summary_does_not_damage_the_session(make: Make) -> None:
+    folder = make("s", answers=1, opened_at=1.0)
+    (folder / summary.NAME).write_bytes(b"\0\0")
+    found = library.entry(folder)
+    assert found.problem == "" and found.summary and found.summary.labels == 1
+
+
+def test_what_cannot_be_opened_is_listed_with_the_reason(make: Make, tmp_path: Path) -> None:
+    make("whole", opened_at=1.0)
+    broken, foreign = make("broken", answers=1), tmp_path / "sessions" / "foreign"
+    (broken / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
+    foreign.mkdir()
+    found = {entry.folder.name: entry.problem for entry in library.sessions(tmp_path / "sessions")}
+    assert found["whole"] == ""
+    assert "damaged" in found["broken"]
+    assert "no config.json" in found["foreign"]
+
+
+def test_answers_that_are_gone_are_noticed_even_with_a_summary(make: Make) -> None:
+    folder = make("s", opened_at=1.0)
+    session = Session.open(folder)
+    session.save(1, {name: JobState({"x": np.ones(2)}, {}) for name in JOBS})
+    session.close()
+    (folder / "preferences.sqlite").unlink()
+    assert "gone" in library.entry(folder).problem
+
+
+def test_a_session_that_another_program_has_open_is_listed(make: Make) -> None:
+    folder = make("s", answers=2)
+    session = Session.open(folder)
+    with closing(session.store()) as store:
+        store.add(query(9), Choice.TIE, "human")
+        found = library.entry(folder)
+    session.close()
+    assert found.summary and found.summary.labels == 3
+
+
+def test_a_store_that_is_just_being_made_has_no_answers_yet(make: Make) -> None:
+    store = make("s") / "preferences.sqlite"
+    store.unlink()
+    with closing(sqlite3.connect(store)) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        assert library.answers(store) == 0
+
+
+def test_listing_writes_nothing(make: Make) -> None:
+    folder = make("s", answers=1)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    library.entry(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_folder_that_is_not_there_yet_has_no_sessions(tmp_path: Path) -> None:
+    assert library.sessions(tmp_path / "none") == []
+
+
+def test_sessions_elsewhere_are_listed_as_long_as_they_are_there(make: Make, tmp_path: Path) -> None:
+    make("here", opened_at=1.0)
+    away = tmp_path / "away"
+    Session.create(away, Config()).close()
+    root = tmp_path / "sessions"
+    found = library.sessions(root, [away, tmp_path / "gone", root / "here"])
+    assert sorted(entry.folder.name for entry in found) == ["away", "here"]
+
+
+def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
+    folder = make("s", answers=2, opened_at=7.0)
+    (folder / summary.PICTURE).write_bytes(b"a picture")
+    (folder / "policies").mkdir()
+    beside = ("policies/000000001000.safetensors", "metrics.safetensors")
+    for name in beside:
+        (folder / name).write_bytes(name.encode())
+    session = Session.open(folder)
+    session.save(4, {name: JobState({"x": np.full(1000, 2.0)}, {"n": 4}) for name in JOBS})
+    session.close()
+    told: list[float] = []
+    copy = folder.parent / "copy"
+    library.duplicate(folder, copy, told.append)
+    assert told == sorted(told) and told[-1] == 1.0
+    assert (copy / summary.PICTURE).read_bytes() == b"a picture"
+    assert [(copy / name).read_bytes() for name in beside] == [name.encode() for name in beside]
+    assert (copy / "config.json").read_bytes() == (folder / "config.json").read_bytes()
+    assert library.entry(copy).summary == library.entry(folder).summary
+    again = Session.open(copy)
+    with closing(again.store()) as store:
+        store.add(query(8), Choice.TIE, "human")
+        assert store.count() == 3
+    loaded = again.load()
+    assert loaded and loaded[0] == 4 and loaded[1]["policy"].arrays["x"].tolist() == [2.0] * 1000
+    again.close()
+    assert library.answers(folder / "preferences.sqlite") == 2
+
+
+def test_a_session_that_is_open_is_not_copied(make: Make) -> None:
+    session = Session.open(make("s"))
+    with pytest.raises(UserError, match="open in another Somersault"):
+        library.duplicate(session.folder, session.folder.parent / "copy")
+    session.close()
+    assert names(session.folder.parent) == ["s"]
+
+
+def test_a_copy_that_fails_leaves_no_trace_and_the_session_free(make: Make) -> None:
+    folder = make("s", answers=1)
+
+    def full(share: float) -> None:
+        raise OSError(28, "No space left on device")
+
+    session = Session.open(folder)
+    session.save(1, {name: JobState({"x": np.ones(2)}, {}) for name in JOBS})
+    session.close()
+    with pytest.raises(UserError, match="make room"):
+        library.duplicate(folder, folder.parent / "copy", full)
+    assert [path.name for path in folder.parent.iterdir()] == ["s"]
+    library.require_free(folder)
+
+
+def test_a_copy_replaces_nothing(make: Make) -> None:
+    folder, other = make("s"), make("other", answers=1)
+    with pytest.raises(UserError, match="there already"):
+        library.duplicate(folder, other)
+    assert library.answers(other / "preferences.sqlite") == 1
+
+
+def test_a_session_opened_in_one_thread_can_be_closed_in_another(make: Make) -> None:
+    folder, opened = make("s"), list[Session]()
+    thread = threading.Thread(target=lambda: opened.append(Session.open(folder)))
+    thread.start()
+    thread.join()
+    with pytest.raises(UserError, match="open in another Somersault"):
+        library.require_free(folder)
+    opened[0].close()
+    library.require_free(folder)

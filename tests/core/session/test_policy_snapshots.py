@@ -1,0 +1,196 @@
+"""Policies of the past: which are kept, that they are safe, and what is told of damaged ones."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import UserError
+from core.session.archive import export_session, import_session
+from core.session.policy_snapshots import KEPT, Moment, Snapshots, snapshots_of, thinned
+from core.session.session import Session
+from tests.core.builders import tiny
+from tests.core.session.test_checkpoint import (
+    cut_short,
+    deep,
+    empty,
+    flipped_bit,
+    foreign,
+    long_header,
+    oversized_header,
+)
+
+
+def moment(steps: int, labels: int = 3, seconds: float = 60.0, measure: float = 0.5) -> Moment:
+    return Moment(steps, labels, seconds, measure)
+
+
+def weights(number: int) -> dict[str, np.ndarray]:
+    return {"weights": np.full(50, number, np.float32), "mean": np.zeros(3, np.float32)}
+
+
+def filled(session: Path, *steps: int) -> Snapshots:
+    made = Snapshots(session)
+    for number in steps:
+        made.add(moment(number), weights(number), always=True)
+    return made
+
+
+def test_what_was_known_and_the_weights_come_back(tmp_path: Path) -> None:
+    made = Snapshots(tmp_path)
+    assert made.add(moment(0, 0, 0.0, math.nan), weights(0)) and made.add(moment(1200, 12, 181.5, 0.4), weights(7))
+    again = Snapshots(tmp_path)
+    assert again.moments()[1] == Moment(1200, 12, 181.5, 0.4)
+    assert math.isnan(again.moments()[0].measure)
+    known, loaded = again.load(1200)
+    assert known == Moment(1200, 12, 181.5, 0.4)
+    assert loaded.keys() == weights(7).keys() and all((loaded[name] == a).all() for name, a in weights(7).items())
+    assert [path.name for path in again.paths()] == ["000000000000.safetensors", "000000001200.safetensors"]
+    assert again.seconds() == 181.5 and Snapshots(tmp_path / "new").seconds() == 0.0
+
+
+def test_one_is_due_after_so_many_steps_and_later_after_a_thirtieth_of_all(tmp_path: Path) -> None:
+    made = Snapshots(tmp_path, least=10)
+    kept = [steps for steps in range(0, 1001) if made.add(moment(steps), weights(0))]
+    assert kept[:4] == [0, 10, 20, 30] and kept[30:34] == [300, 310, 321, 332]
+    assert made.next_due() == kept[-1] + math.ceil(kept[-1] / 30)
+    assert made.kept() == [0, *range(20, 121, 20), *kept[13:]]  # 60 of the 66
+
+
+@pytest.mark.parametrize(
+    ("steps", "limit", "left"),
+    [
+        ([0, 1, 2], 3, [0, 1, 2]),
+        ([0, 1, 2, 3], 3, [0, 2, 3]),
+        ([0, 1, 2, 3, 4, 5], 4, [0, 2, 4, 5]),
+        ([0, 10, 11, 30], 3, [0, 11, 30]),
+        ([0, 5, 9, 100], 2, [0, 100]),
+        ([0, 5, 9, 100], 0, [0, 100]),
+        ([7], 5, [7]),
+    ],
+)
+def test_the_least_missed_goes(steps: list[int], limit: int, left: list[int]) -> None:
+    assert thinned(steps, limit) == left
+
+
+def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path) -> None:
+    made = Snapshots(tmp_path, limit=9)
+    for steps in range(0, 2000, 20):
+        made.add(moment(steps), weights(0), always=True)
+    kept = made.kept()
+    assert len(kept) == 9 and kept[0] == 0 and kept[-1] == 1980
+    gaps = np.diff(kept)
+    assert gaps[:-1].max() <= 2 * gaps[:-1].min()
+    assert Snapshots(tmp_path)._limit == KEPT == 60
+
+
+def test_of_large_policies_fewer_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.session.policy_snapshots._BYTES", 100)
+    kept = filled(tmp_path, *range(0, 300, 10)).kept()
+    assert len(kept) == 8 and (kept[0], kept[-1]) == (0, 290)
+
+
+def test_a_session_taken_back_forgets_what_came_after(tmp_path: Path) -> None:
+    made = filled(tmp_path, 0, 100, 200, 300)
+    assert not Snapshots(tmp_path, least=50).add(moment(220), weights(1))
+    assert made.kept() == [0, 100, 200]
+    assert Snapshots(tmp_path, least=50).add(moment(250), weights(2))
+    assert made.kept() == [0, 100, 200, 250]
+
+
+def test_a_session_resumed_where_it_stood_loses_nothing(tmp_path: Path) -> None:
+    made = filled(tmp_path, 0, 100, 200)
+    assert not made.add(moment(200), weights(9))
+    assert made.load(200)[1]["weights"][0] == 200
+
+
+def lying(path: Path) -> None:
+    path.rename(path.with_name("000000000150.safetensors"))
+
+
+@pytest.mark.parametrize("damage", [cut_short, empty, foreign, flipped_bit, oversized_header, long_header, deep, lying])
+def test_a_damaged_one_is_left_out_with_a_sentence(
+    tmp_path: Path, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    made = filled(tmp_path, 0, 100, 200)
+    damage(made.paths()[1])
+    told: list[str] = []
+    with caplog.at_level(logging.WARNING):
+        assert [known.env_steps for known in made.moments(told.append)] == [0, 200]
+    assert "is damaged" in caplog.text
+    assert told == [
+        "One earlier policy is damaged and can't be shown again; the session itself is not touched by that."
+    ]
+    with pytest.raises(UserError, match="choose another one"):
+        made.load(made.kept()[1])
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, "many", None, 10**30])
+def test_a_whole_one_that_says_what_none_would_is_left_out(
+    tmp_path: Path, value: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = filled(tmp_path, 0)
+    made.add(Moment(100, value, 1.0, 0.0), weights(1), always=True)  # type: ignore[arg-type]
+    assert [known.env_steps for known in made.moments()] == [0]
+    assert made.seconds() == 60.0
+
+
+def test_where_none_can_be_written_it_says_so_and_keeps_what_there_is(tmp_path: Path) -> None:
+    (tmp_path / "policies").write_text("in the way")
+    with pytest.raises(UserError, match="can't be written"):
+        filled(tmp_path, 0)
+
+
+def test_half_a_file_left_by_a_crash_is_no_snapshot(tmp_path: Path) -> None:
+    made = filled(tmp_path, 0)
+    (tmp_path / "policies" / "000000000100.safetensors.part").write_bytes(b"half")
+    (tmp_path / "policies" / "notes.safetensors").write_bytes(b"mine")
+    assert made.kept() == [0]
+
+
+def test_the_steps_between_two_follow_the_sessions_length(tmp_path: Path) -> None:
+    assert snapshots_of(tmp_path, tiny(steps=2_000_000))._least == 10_000
+    endless = tiny(steps=10**12, query__horizon=400_000)
+    assert snapshots_of(tmp_path, endless)._least == 2000
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    session = Session.create(tmp_path / "s", tiny())
+    session.store().close()
+    filled(session.folder, *range(0, 6000, 100))
+    export_session(session, tmp_path / "shared.somersault")
+    session.close()
+    return tmp_path / "shared.somersault"
+
+
+def test_a_session_as_one_file_carries_them(packed: Path, tmp_path: Path) -> None:
+    import_session(packed, tmp_path / "back")
+    again = Snapshots(tmp_path / "back")
+    assert again.kept() == list(range(0, 6000, 100))
+    assert again.load(5900)[1]["weights"][0] == 5900
+
+
+def test_a_file_with_more_than_any_session_keeps_is_refused(packed: Path, tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr("policies/000000009999.safetensors", b"x")
+    with pytest.raises(UserError, match="too many"):
+        import_session(packed, tmp_path / "back")
+
+
+def test_a_damaged_one_in_a_file_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    session.store().close()
+    flipped_bit(filled(session.folder, 0, 100).paths()[1])
+    export_session(session, tmp_path / "shared.somersault")
+    session.close()
+    import_session(tmp_path / "shared.somersault", tmp_path / "back")
+    assert "is damaged" in caplog.text
+    assert [known.env_steps for known in Snapshots(tmp_path / "back").moments()] == [0]

@@ -1,0 +1,191 @@
+"""A session is a folder that one program at a time may have."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.config import Config
+from core.errors import UserError
+from core.events import (
+    AnswersReplayed,
+    BatchCollected,
+    ClipsRequested,
+    Event,
+    PolicyPublished,
+    PreferenceAdded,
+    PreferenceChanged,
+    PreferenceWithdrawn,
+    QueryOffered,
+    RewardPublished,
+    RolloutReported,
+    Waited,
+)
+from core.session.session import Session, deliver, read_config
+from core.types import Choice
+from tests.core.builders import preference, query, tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
+    text = str(refused.value)
+    assert "\n" not in text and text.endswith((".", "?"))
+    return text
+
+
+def test_what_was_made_can_be_opened_again_with_its_numbers_and_answers(tmp_path: Path) -> None:
+    config = tiny(seed=5)
+    session = Session.create(tmp_path / "deep" / "s", config)
+    session.store().add(query(1), Choice.TIE, "human")
+    session.close()
+    again = Session.open(tmp_path / "deep" / "s")
+    assert again.config == config
+    assert [p.choice for p in again.store().all()] == [Choice.TIE]
+    assert again.load() is None
+    again.close()
+
+
+def test_a_session_is_never_made_over_another(tmp_path: Path) -> None:
+    Session.create(tmp_path / "s", tiny()).close()
+    with pytest.raises(UserError, match="--resume"):
+        Session.create(tmp_path / "s", tiny())
+
+
+def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(UserError, match="not an empty folder"):
+        Session.create(tmp_path, tiny())
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("x")
+    for folder in (tmp_path / "s", tmp_path / "s" / "below"):
+        with pytest.raises(UserError) as refused:
+            Session.create(folder, tiny())
+        one_sentence(refused)
+
+
+@pytest.mark.parametrize("content", [None, "", "not json", "[1, 2]", '{"nothing": 1}', '{"seed": -1}', "\xff\xfe"])
+def test_what_is_no_session_is_refused(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "config.json").write_text(content, encoding="latin-1")
+    with pytest.raises(UserError) as refused:
+        Session.open(tmp_path)
+    one_sentence(refused)
+
+
+def test_a_missing_folder_is_refused_and_not_made(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a session"):
+        Session.open(tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_an_unknown_key_is_named(tmp_path: Path) -> None:
+    values = Config().to_dict()
+    values["reward"]["colour"] = "red"
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    with pytest.raises(UserError, match="colour"):
+        read_config(tmp_path)
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from core.session import Session
+session = Session.open(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_second_program_is_told_in_one_sentence_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    Session.create(folder, tiny()).close()
+    command = [sys.executable, "-c", HOLDER, str(folder)]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+    assert holder.stdin and holder.stdout
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(UserError) as refused:
+        Session.open(folder)
+    assert "open in another Somersault" in one_sentence(refused)
+    holder.kill()
+    holder.wait()
+    holder.stdin.close()
+    holder.stdout.close()
+    Session.open(folder).close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
+    Session.create(tmp_path / "s", tiny()).close()
+    for path in (tmp_path / "s" / "lock", tmp_path / "s"):
+        path.chmod(0o500)
+    with pytest.raises(UserError) as refused:
+        Session.open(tmp_path / "s")
+    one_sentence(refused)
+    with pytest.raises(UserError) as refused:
+        Session.create(tmp_path / "s" / "below", tiny())
+    one_sentence(refused)
+
+
+class Listening:
+    def __init__(self) -> None:
+        self.heard: list[Event] = []
+
+    def send(self, event: Event) -> None:
+        self.heard.append(event)
+
+
+def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy", "clips", "snapshots")) -> set[str]:
+    ports = {name: Listening() for name in jobs}
+    deliver(event, ports)
+    assert all([type(heard) for heard in port.heard] in ([], [type(event)]) for port in ports.values())
+    return {name for name, port in ports.items() if port.heard}
+
+
+@pytest.mark.parametrize(
+    ("event", "jobs"),
+    [
+        (PolicyPublished(1, {}), {"rollout", "reward", "snapshots"}),
+        (RewardPublished(1, {}), {"rollout", "clips"}),
+        (PreferenceAdded(preference(1)), {"reward", "rollout"}),
+        (PreferenceWithdrawn(1), {"reward", "rollout"}),
+        (AnswersReplayed(), {"reward", "rollout"}),
+        (ClipsRequested(1, (), 8, 30.0), {"clips"}),
+        (QueryOffered(query(1)), set()),
+        (Waited("rollout", "why"), set()),
+    ],
+)
+def test_each_fact_reaches_those_whom_it_concerns(event: Event, jobs: set[str]) -> None:
+    assert hearers(event) == jobs
+
+
+@pytest.mark.parametrize("kind", [PreferenceAdded, PreferenceChanged])
+def test_the_rollout_counts_answers_and_is_sent_no_segments(kind: type[PreferenceAdded | PreferenceChanged]) -> None:
+    ports = {"rollout": Listening(), "reward": Listening()}
+    given = kind(preference(7, Choice.TIE, query(3)))
+    deliver(given, ports)
+    assert ports["reward"].heard == [given]
+    (heard,) = ports["rollout"].heard
+    assert isinstance(heard, kind)
+    counted = heard.preference
+    assert (counted.id, counted.query.id, counted.choice) == (7, 3, Choice.TIE)
+    assert counted.query.left.length == counted.query.right.length == 0
+
+
+def test_jobs_that_do_not_run_here_are_passed_over() -> None:
+    assert hearers(PolicyPublished(1, {}), ("policy", "reward")) == {"reward"}
+
+
+def test_the_true_reward_has_no_way_to_the_policy() -> None:
+    """What the policy hears of has no field for it, and what has one is not delivered to it."""
+    assert "true" not in " ".join(BatchCollected.__dataclass_fields__)
+    report = RolloutReported(1, 0.1, 1, 1, 5.0, 0.0, {}, 0.5, 0)
+    assert hearers(report) == set()

@@ -1,0 +1,61 @@
+"""What a robot's numbers bear, a game's pictures may not: told in a sentence before memory is taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.config import Config, replaced
+from core.errors import UserError
+from core.io import image_codec
+from core.session.session import Session
+from core.session.size_limits import _COLOURED, FILMED_POOL, require_bearable
+from core.tasks import find
+
+ABSURD = [
+    ({"rollout__environments": 16384, "rollout__steps": 2}, "rollout.environments"),
+    ({"rollout__environments": 64, "query__segment_steps": 1000}, "query.segment_steps"),
+    ({"rollout__environments": 16, "rollout__steps": 100_000}, "rollout.steps"),
+    ({"query__segment_steps": 250, "rollout__filmed": 4}, "query.pool"),
+    ({"query__segment_steps": 500, "query__pool": 2048}, "query.pool"),
+    ({"query__pool": 8192}, "query.pool"),
+]
+
+
+@pytest.mark.parametrize(("changes", "named"), ABSURD)
+def test_a_game_of_an_absurd_size_is_neither_made_nor_opened(
+    tmp_path: Path, changes: dict[str, Any], named: str
+) -> None:
+    config = replaced(Config(task="pong"), **{"rollout__environments": 16, "rollout__steps": 64, **changes})
+    with pytest.raises(UserError, match=f"pong is seen in pictures: .*{named}") as made:
+        Session.create(tmp_path / "s", config)
+    assert not (tmp_path / "s").exists() and "\n" not in str(made.value)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "config.json").write_text(json.dumps(config.to_dict()))
+    with pytest.raises(UserError, match="pictures"):
+        Session.open(tmp_path / "t")
+
+
+@pytest.mark.parametrize("changes", [changes for changes, _ in ABSURD])
+def test_the_same_is_nothing_for_a_robot(changes: dict[str, Any]) -> None:
+    require_bearable(replaced(Config(), **changes), find("hopper"))
+
+
+@pytest.mark.parametrize("task", ["pong", "enduro-even"])
+def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
+    for environments, steps in ((16, 5), (128, 128), (256, 256), (400, 5)):
+        config = Config(task=task)
+        require_bearable(replaced(config, rollout__environments=environments, rollout__steps=steps), find(task))
+
+
+def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
+    assert _COLOURED == image_codec.ROW
+
+
+def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:
+    config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
+    require_bearable(config, find("pong"))
+    require_bearable(replaced(config, rollout__filmed=4, query__pool=FILMED_POOL), find("pong"))

@@ -1,0 +1,68 @@
+"""The small file that a list of sessions is made from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import UserError
+from core.session import summary
+from core.session.summary import Summary, better
+
+SUMMARY = Summary("reacher", "human", 12, 100, 34_000, "Distance to the target (m)", 0.25, 1.7e9)
+
+
+@pytest.mark.parametrize("best", [0.25, None])
+def test_it_is_read_as_it_was_written(tmp_path: Path, best: float | None) -> None:
+    told = replace(SUMMARY, best=best)
+    summary.write(tmp_path, told)
+    assert summary.read(tmp_path) == told
+
+
+def test_where_there_is_none(tmp_path: Path) -> None:
+    assert summary.read(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": "12"},
+        {"labels": True},
+        {"best": "1"},
+        {"opened_at": float("nan")},
+        {"task": None},
+        {"planned": 10.5},
+    ],
+)
+def test_a_value_of_another_kind_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    summary.write(tmp_path, SUMMARY)
+    path = tmp_path / summary.NAME
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(UserError, match="can't be read"):
+        summary.read(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"\xff\xfe", b"[" * 20_000, b" " * (1 << 17)])
+def test_a_file_that_is_no_summary_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / summary.NAME).write_bytes(content)
+    with pytest.raises(UserError, match="can't be read"):
+        summary.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("figure", "best", "falls", "expected"),
+    [
+        (3.0, None, False, 3.0),
+        (3.0, 2.0, False, 3.0),
+        (1.0, 2.0, False, 2.0),
+        (3.0, 2.0, True, 2.0),
+        (1.0, 2.0, True, 1.0),
+        (float("nan"), 2.0, False, 2.0),
+        (float("inf"), None, False, None),
+    ],
+)
+def test_which_of_two_figures_is_better(figure: float, best: float | None, falls: bool, expected: float | None) -> None:
+    assert better(figure, best, falls) == expected

@@ -1,0 +1,144 @@
+"""What a machine must have before anything is begun on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from core.__main__ import main
+from core.errors import UserError
+from core.session.session import Session
+from core.system import resources
+from tests.core.builders import tiny
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
+    """A file as Linux writes it, in kB."""
+    path = tmp_path / "meminfo"
+    path.write_text(f"MemTotal: 9000000 kB\nMemAvailable: {available} kB\nSwapFree:  {swap} kB\nHugePages_Total: 0\n")
+    return path
+
+
+def test_what_is_free_counts_swap(tmp_path: Path) -> None:
+    assert resources.free_memory(meminfo(tmp_path, available=1000, swap=500)) == 1500 * 1024
+
+
+def test_too_little_memory_is_told_with_both_figures(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=r"^Only 0.7 GB of memory are free and 1.5 GB are needed: close other programs\.$"
+    ):
+        resources.require_memory(1_500_000_000, meminfo(tmp_path, available=700_000))
+
+
+def test_enough_memory_passes(tmp_path: Path) -> None:
+    resources.require_memory(1_500_000_000, meminfo(tmp_path, available=1_000_000, swap=500_000))
+
+
+def test_a_system_that_does_not_say_is_believed(tmp_path: Path) -> None:
+    assert resources.free_memory(tmp_path / "none") is None
+    resources.require_memory(1 << 60, tmp_path / "none")
+
+
+def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=99_400_000))
+    with pytest.raises(UserError, match="^Only 99 MB are free .* needs 100: make room there, or name another folder"):
+        Session.create(tmp_path / "deep" / "down", tiny())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_game_needs_more_room_than_a_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=899_000_000))
+    with pytest.raises(UserError, match="^Only 899 MB are free .* needs 900: make room there"):
+        Session.create(tmp_path / "game", tiny(task="pong"))
+    Session.create(tmp_path / "robot", tiny()).close()
+
+
+def test_a_game_needs_more_memory_than_a_robot_new_or_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def refuse(least: int) -> None:
+        asked.append(least)
+        raise UserError("Enough for this test.")
+
+    monkeypatch.setattr(resources, "require_memory", refuse)
+    (tmp_path / "config.json").write_text(json.dumps(tiny(task="pong").to_dict()))
+    for words in (["pong"], ["reacher"], ["--resume", str(tmp_path)]):
+        monkeypatch.setattr(sys, "argv", ["core", "teach", *words])
+        assert main() == 2
+    assert asked == [1_100_000_000, 600_000_000, 1_100_000_000]
+
+
+def test_the_disk_is_that_of_the_nearest_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+
+    def usage(path: Path) -> SimpleNamespace:
+        asked.append(path)
+        return SimpleNamespace(free=5000)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    resources.require_room(tmp_path / "deep" / "down", 5000)
+    assert asked == [tmp_path]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
+def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
+    script = (
+        "import psutil; from core.system.resources import give_back; me = psutil.Process();"
+        "blocks = [bytes(60_000) for _ in range(4000)]; blocks[:-1] = [bytes(10)] * 3999; held = me.memory_info().rss;"
+        "give_back(); print(held - me.memory_info().rss)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    assert int(done.stdout) > 100_000_000
+
+
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [
+        (["reproduce", "fig2", "--out", "x"], 600_000_000),
+        (["reproduce", "fig3", "--out", "x"], 1_100_000_000),
+        (["reproduce", "fig2", "--tasks", "hopper", "pong", "--out", "x"], 1_100_000_000),
+        (["bench"], 600_000_000),
+        (["bench", "--task", "pong"], 1_100_000_000),
+    ],
+)
+def test_an_experiment_asks_for_the_memory_of_its_largest_task(
+    words: list[str], least: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(asked: int) -> None:
+        raise UserError(f"{asked}")
+
+    monkeypatch.setattr(resources, "require_memory", refuse)
+    monkeypatch.setattr(sys, "argv", ["core", *words])
+    assert (main(), capsys.readouterr().err) == (2, f"somersault: {least}\n")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to choose")
+@pytest.mark.parametrize("module", ["core", "app"])
+def test_a_way_of_drawing_that_nobody_knows_is_refused(module: str) -> None:
+    command = [sys.executable, "-m", module, *(["tasks"] if module == "core" else [])]
+    environ = {**os.environ, "MUJOCO_GL": "foo", "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    told = "MUJOCO_GL is foo: unset it, or choose egl, osmesa or disable.\n"
+    assert done.stderr.removeprefix("somersault: ") == told
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to choose")
+def test_osmesa_is_asked_for_where_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
+    with pytest.raises(UserError, match="install libosmesa6"):
+        resources.require_drawing({"MUJOCO_GL": "OSMesa"})
+    for chosen in ({}, {"MUJOCO_GL": "egl"}, {"MUJOCO_GL": "disable"}):
+        resources.require_drawing(chosen)

@@ -1,0 +1,342 @@
+"""All eight robots step as Gymnasium's do, and see what Gymnasium shows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+
+from core.envs.base import Step
+from core.envs.mujoco import MujocoBatch
+from core.envs.physics import FULL, DataStepper
+from core.tasks import CATALOGUE, find
+from core.tasks.base import Physics, RobotTask
+from core.tasks.half_cheetah_one_leg import heights, one_leg_reward
+from core.tasks.pendulum import tip
+from core.tasks.reacher import fingertip_to_target
+
+PEERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "reacher": ("Reacher-v5", {"timestep": 0.01, "frame_skip": 2}),
+    "pendulum": ("InvertedPendulum-v5", {"timestep": 0.02, "frame_skip": 2}),
+    "double-pendulum": ("InvertedDoublePendulum-v5", {}),
+    "swimmer": ("Swimmer-v5", {"timestep": 0.01, "frame_skip": 4}),
+    "half-cheetah": ("HalfCheetah-v5", {}),
+    "hopper": ("Hopper-v5", {"integrator": "rk4", "timestep": 0.002, "frame_skip": 4}),
+    "walker": ("Walker2d-v5", {"integrator": "rk4", "timestep": 0.002, "frame_skip": 4}),
+    "ant": ("Ant-v5", {"integrator": "rk4", "timestep": 0.01}),
+}
+"""Gymnasium's environment, and what differs in ours."""
+STEPS, RESTART = 1000, 25
+
+
+def robot(name: str) -> RobotTask:
+    task = find(name)
+    assert isinstance(task, RobotTask)
+    return task
+
+
+ROBOTS = [name for name, task in CATALOGUE.items() if isinstance(task, RobotTask)]
+
+
+@pytest.fixture
+def peer(request: pytest.FixtureRequest) -> Iterator[Any]:
+    made = gymnasium.make(request.param).unwrapped
+    made.reset(seed=0)
+    yield made
+    made.close()
+
+
+@pytest.mark.filterwarnings("ignore:compiler attribute 'settotalmass':UserWarning")
+@pytest.mark.parametrize(
+    ("name", "peer"), [(name, env_id) for name, (env_id, _) in PEERS.items()], indirect=["peer"], ids=PEERS
+)
+def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
+    task = dataclasses.replace(robot(name), episode_steps=10 * STEPS, **PEERS[name][1])
+    env = MujocoBatch(task, 1, np.random.default_rng(0), threads=1, staggered=False)
+    nq = env.model.nq
+    reach = peer.action_space.high
+    for t, action in enumerate(np.random.default_rng(1).uniform(-1.2, 1.2, (STEPS, env.sizes[1]))):
+        if t % RESTART == 0:  # falling and bouncing is chaotic: in a while the last digit becomes the first
+            peer.set_state(env.states[0, 1 : 1 + nq], env.states[0, 1 + nq :])
+        peer.data.qacc_warmstart[:] = (
+            0  # its solver's first guess; ours always starts from none, so as to be restorable
+        )
+        env.step(action[None].astype(np.float32))
+        expected = peer.step(reach * np.clip(action.astype(np.float32).astype(np.float64), -1, 1))[0]
+        assert env._standard[0] == pytest.approx(expected, abs=1e-6), t
+    env.close()
+
+
+@pytest.fixture
+def batch() -> Iterator[Callable[..., MujocoBatch]]:
+    made: list[MujocoBatch] = []
+
+    def make(task: RobotTask, environments: int = 4, seed: int = 0, **given: Any) -> MujocoBatch:
+        options = {"threads": 1, "staggered": False, **given}
+        made.append(MujocoBatch(task, environments, np.random.default_rng(seed), **options))
+        return made[-1]
+
+    yield make
+    for env in made:
+        env.close()
+
+
+MakeBatch = Callable[..., MujocoBatch]
+
+
+def random_steps(env: MujocoBatch, steps: int, seed: int = 1) -> list[Step]:
+    rng = np.random.default_rng(seed)
+    return [env.step(rng.uniform(-1.2, 1.2, (env.count, env.sizes[1])).astype(np.float32)) for _ in range(steps)]
+
+
+STARTS = {
+    # positions' spread, velocities' spread, whether the latter are normal
+    "reacher": (0.1, 5e-3, False),
+    "pendulum": (0.01, 0.01, False),
+    "double-pendulum": (0.1, 0.1, True),
+    "swimmer": (0.1, 0.1, False),
+    "half-cheetah": (0.1, 0.1, True),
+    "hopper": (5e-3, 5e-3, False),
+    "walker": (5e-3, 5e-3, False),
+    "ant": (0.1, 0.1, True),
+}
+"""As Gymnasium's version 5 starts its episodes."""
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_episodes_start_as_gymnasiums(name: str, batch: MakeBatch) -> None:
+    place, speed, normal = STARTS[name]
+    env = batch(robot(name), 2000)
+    nq, moved = env.model.nq, 2 if name == "reacher" else env.model.nv  # the Reacher's target is elsewhere
+    offsets = env.states[:, 1 : 1 + nq] - env.model.qpos0
+    offsets = offsets[:, :2] if name == "reacher" else offsets
+    velocities = env.states[:, 1 + nq : 1 + nq + moved]
+    assert 0.98 * place < np.abs(offsets).max() <= place
+    assert velocities.std() == pytest.approx(speed if normal else speed / 3**0.5, rel=0.05)
+    assert (np.abs(velocities).max() > speed) == normal
+
+
+def test_the_reachers_target_lies_still_within_its_reach(batch: MakeBatch) -> None:
+    env = batch(robot("reacher"), 2000)
+    targets = env.states[:, 3:5]
+    radii = np.linalg.norm(targets, axis=1)
+    assert 0.199 < radii.max() < 0.2 and (radii < 0.1).mean() == pytest.approx(0.25, abs=0.03)
+    assert np.abs(targets.mean(axis=0)).max() < 0.01
+    assert (env.states[:, 7:9] == 0).all()
+    random_steps(env, 3)
+    assert (env.states[:, 3:5] == targets).all()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_episodes_have_one_length_whatever_happens(name: str, batch: MakeBatch) -> None:
+    task = robot(name)
+    env = batch(task, 2)
+    steps = random_steps(env, task.episode_steps + 1)
+    ends = np.stack([step.ended for step in steps])
+    assert np.flatnonzero(ends.any(axis=1)).tolist() == [task.episode_steps - 1] and ends[-2].all()
+    (total, figures), _ = steps[-2].finished
+    assert total == pytest.approx(sum(float(step.true_rewards[0]) for step in steps[:-1]), rel=1e-4)
+    assert task.measure_name in figures and np.isfinite(list(figures.values())).all()
+
+
+@pytest.mark.parametrize("name", ["reacher", "double-pendulum", "ant"])
+def test_forces_and_places_survive_threads_and_restoring(name: str, batch: MakeBatch) -> None:
+    task = dataclasses.replace(robot(name), episode_steps=20)
+    first, second = (batch(task, 5, threads=threads) for threads in (1, 2))
+    random_steps(first, 13)
+    random_steps(second, 13)
+    assert (first.observations == second.observations).all() and first._standard.std() > 0
+    third = batch(task, 5, seed=9)
+    third.set_state({key: np.array(array) for key, array in first.get_state().items()})
+    third._rng.bit_generator.state = first._rng.bit_generator.state
+    assert (third.observations == first.observations).all()
+    one, other = random_steps(first, 15, seed=2)[-1], random_steps(third, 15, seed=2)[-1]
+    assert (one.observations == other.observations).all() and (one.true_rewards == other.true_rewards).all()
+
+
+def physics(
+    positions: Any, velocities: Any = (), before: Any = None, heights: Any = (), seconds: float = 0.1
+) -> Physics:
+    now = np.array([positions], np.float64)
+    then = now if before is None else np.array([before], np.float64)
+    rest = np.zeros((1, 3), np.float32), np.zeros((1, 3))
+    return Physics(now, np.array([velocities], np.float64), *rest, np.array([heights], np.float64), then, seconds)
+
+
+def moved(name: str, start: list[float], end: list[float]) -> float:
+    """The true reward of going there in a tenth of a second."""
+    reward = robot(name).true_reward
+    assert reward is not None
+    return float(reward(physics(end, before=start))[0])
+
+
+def test_runners_are_paid_for_speed_alone() -> None:
+    start, end = [1.0, 0.5, 0.1], [1.3, 0.2, 0.4]
+    assert moved("half-cheetah", start, end) == pytest.approx(3.0)
+    assert moved("swimmer", end, start) == pytest.approx(-3.0)
+
+
+def test_walkers_are_paid_for_speed_and_for_height_in_place_of_an_end() -> None:
+    start, end = [1.0, 1.2, 0.0], [1.2, 0.3, 0.0]
+    assert moved("hopper", start, end) == pytest.approx(2.0 + 0.3)
+    assert moved("walker", start, end) == pytest.approx(2.0 - 0.7)
+    flying = [1.2, 0.0, 0.7, 1.0, 0.0, 0.0, 0.0]
+    assert moved("ant", [1.0, *flying[1:]], flying) == pytest.approx(2.0 + 0.7 - 1.2)
+
+
+def test_a_pendulum_is_paid_for_being_up() -> None:
+    assert moved("pendulum", [0, 0], [0.7, 0]) == pytest.approx(1)
+    assert moved("pendulum", [0, 0], [0.7, -1.5]) == pytest.approx(1 - 2.25)
+
+
+def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
+    reward = robot("double-pendulum").true_reward
+    assert reward is not None
+    # the lower pole 30 degrees to the right, the upper one 60 degrees further: its tip is at x .5 + .3 + .6, z .52
+    z = 0.6 * np.cos(np.pi / 6)
+    expected = 10 - 0.01 * 1.4**2 - (z - 2) ** 2 - 1e-3 * 4 - 5e-3 * 9 + 10 * (z - 1)
+    tilted = physics([0.5, np.pi / 6, np.pi / 3], [7.0, 2.0, -3.0])
+    assert reward(tilted)[0] == pytest.approx(expected)
+
+
+def test_a_reacher_pays_for_its_distance() -> None:
+    # the inner link along x, the outer one along y: the tip is at (.1, .11)
+    assert moved("reacher", [0] * 4, [0, np.pi / 2, 0.1, 0.11]) == pytest.approx(0)
+    assert moved("reacher", [0] * 4, [0, np.pi / 2, 0.1 - 0.03, 0.11 + 0.04]) == pytest.approx(-0.05)
+
+
+@pytest.mark.parametrize("name", ["reacher", "double-pendulum"])
+def test_the_reward_knows_where_the_tip_is(name: str, batch: MakeBatch) -> None:
+    env = batch(robot(name))
+    random_steps(env, 10)
+    data = mujoco.MjData(env.model)
+    for state in env.states:
+        mujoco.mj_setState(env.model, data, state, FULL)
+        mujoco.mj_forward(env.model, data)
+        positions = state[None, 1 : 1 + env.model.nq]
+        if name == "reacher":
+            expected = data.body("fingertip").xpos - data.body("target").xpos
+            assert fingertip_to_target(positions)[0] == pytest.approx(expected[:2])
+        else:
+            assert np.ravel(tip(positions)) == pytest.approx(data.site("tip").xpos[[0, 2]])
+
+
+ON_ONE_LEG = [0.0] * 4 + [0.2] * 8
+"""Heights of the ends of the hind foot, the hind shin, the front foot, the front shin, the torso and the head."""
+
+
+@pytest.mark.parametrize(
+    ("heights", "speed", "paid", "counted", "running"),
+    [
+        (ON_ONE_LEG, 2.0, 3.0, 1, 1),
+        (ON_ONE_LEG, 5.0, 3.0, 1, 1),  # faster than is paid for
+        (ON_ONE_LEG, 0.0, 1.0, 1, 0),  # standing
+        (ON_ONE_LEG, -2.0, -1.0, 1, 0),
+        ([0.2, 0.01] + [0.2] * 10, 2.0, 2.4, 1, 1),  # on the toes
+        ([0.5] * 12, 2.0, 0.0, 0, 0),  # in mid-leap
+        ([0.011] * 2 + [0.2] * 10, 2.0, 2.34, 0, 0),  # just off the floor
+        ([0.2] * 2 + [0.0] * 2 + [0.2] * 8, 2.0, 0.0, 0, 0),  # on its knee
+        ([0.0] * 4 + [0.0] * 2 + [0.2] * 6, 2.0, 0.0, 0, 0),  # the front foot is down
+        ([0.0] * 4 + [0.2] * 5 + [0.05] + [0.2] * 2, 2.0, 1.5, 1, 1),  # the torso is low
+        ([0.3] * 8 + [-0.001] * 2 + [0.3] * 2, 2.0, 0.0, 0, 0),  # sliding on its back
+    ],
+)
+def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
+    heights: list[float], speed: float, paid: float, counted: int, running: int
+) -> None:
+    step = physics([0.1 * speed], before=[0.0], heights=heights)
+    assert one_leg_reward(step)[0] == pytest.approx(paid)
+    measure = robot("half-cheetah-one-leg").measure(1, 0.1)
+    measure.step(step)
+    measure.step(physics([0.0], heights=[0.0] * 12))
+    shares = {"share_on_one_leg": counted / 2, "share_running_on_one_leg": running / 2}
+    shares["share_in_flight"] = 0.5 * (min(heights) > 0.01)
+    assert measure.finish(0) == pytest.approx({**shares, "forward_speed": speed / 2})
+    assert set(measure.finish(0).values()) == {0.0}
+
+
+def test_a_measure_kept_with_fewer_figures_starts_anew() -> None:
+    measure = robot("half-cheetah-one-leg").measure(1, 0.1)
+    measure.restore({"sums": np.array([[7.0, 7.0]]), "steps": np.array([7.0])})
+    measure.step(physics([0.2], before=[0.0], heights=ON_ONE_LEG))
+    assert measure.finish(0)["forward_speed"] == pytest.approx(2)
+
+
+def test_a_cheetahs_feet_are_where_the_kinematics_put_them(batch: MakeBatch) -> None:
+    env = batch(robot("half-cheetah-one-leg"), 2)
+    random_steps(env, 20)
+    data = mujoco.MjData(env.model)
+    for sensed_at, these in zip(env.stepper._trail[:, -2], env.heights, strict=True):
+        mujoco.mj_setState(env.model, data, sensed_at, FULL)
+        mujoco.mj_forward(env.model, data)
+        for (name, end), height in zip(env.task.touch_points, these, strict=True):
+            radius, half = env.model.geom(name).size[:2]
+            geom = data.geom(name)
+            assert height == pytest.approx(geom.xpos[2] + end * half * geom.xmat[8] - radius, abs=1e-9), (name, end)
+
+
+def test_a_cheetah_on_one_leg_sees_what_touches_the_floor(batch: MakeBatch) -> None:
+    env = batch(robot("half-cheetah-one-leg"), 4)
+    plain = batch(robot("half-cheetah"), 4)
+    random_steps(env, 30)
+    data = mujoco.MjData(env.model)
+    for state, seen in zip(env.states, env.observations, strict=True):
+        mujoco.mj_setState(env.model, data, state, FULL)
+        mujoco.mj_forward(env.model, data)
+        points = data.sensordata[2::3] - env._radii
+        positions = state[None, 1 : 1 + env.model.nq]
+        assert heights(positions)[0] == pytest.approx(points, abs=1e-12)
+        foot, rest = points[:2].min(), points[4:].min()
+        assert seen[-2:] == pytest.approx(np.clip([foot / 0.1, rest / 0.1], 0, 1), abs=1e-6)
+    assert env.observations.shape[1] == plain.observations.shape[1] + 2
+    assert 0 < env.observations[:, -2:].mean() < 1
+
+
+@pytest.mark.parametrize(
+    ("name", "positions", "upright"),
+    [
+        ("pendulum", [0.0, 0.19], 1),
+        ("pendulum", [0.0, -0.21], 0),
+        ("double-pendulum", [0.0, 0.1, 0.1], 1),
+        ("double-pendulum", [0.0, 0.0, 1.5], 0),
+        ("hopper", [0.0, 0.71, 0.0], 1),
+        ("hopper", [0.0, 0.69, 0.0], 0),
+        ("walker", [0.0, 0.81, 0.0], 1),
+        ("walker", [0.0, 0.79, 0.0], 0),
+        ("ant", [0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0], 1),
+        ("ant", [0.0, 0.0, 0.5, 0.0, 1.0, 0.0, 0.0], 0),  # on its back
+        ("ant", [0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0], 0),
+    ],
+)
+def test_upright_is_told_from_fallen(name: str, positions: list[float], upright: int) -> None:
+    measure = robot(name).measure(1, 0.1)
+    measure.step(physics(positions, [0.0, 0.0, 0.0]))
+    assert measure.finish(0)["share_upright"] == upright
+
+
+def test_a_robot_that_blew_up_has_gone_nowhere(batch: MakeBatch) -> None:
+    env = batch(robot("half-cheetah"), 2)
+    env.states[:, 1] = 50.0
+    env.states[1, 4] = np.nan
+    (step,) = random_steps(env, 1)
+    assert env.blow_ups == 1 and np.abs(step.true_rewards).max() < 10
+
+
+def test_forces_by_sensors_are_those_of_mujoco(batch: MakeBatch) -> None:
+    """As MuJoCo itself computes them after the last physics step, one robot after the other."""
+    env = batch(robot("ant"), 3)
+    plain = DataStepper(env.model, env.task.frame_skip, 3, 1, env.task.extras)
+    touched = 0
+    for controls in np.random.default_rng(2).uniform(-1, 1, (190, 3, env.sizes[1])):
+        states = env.states.copy()
+        env.step(controls.astype(np.float32))
+        after = plain.step(states, env.controls(controls.astype(np.float32)))
+        assert after == pytest.approx(env.states, abs=1e-9)
+        assert env.stepper.extras[:, 6:] == pytest.approx(plain.extras[:, 6:], abs=1e-6)
+        touched += int((plain.extras[:, 6:] != 0).any())
+    assert touched > 50

@@ -1,0 +1,34 @@
+"""Numbers as a person says them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.formatting import counted, figure, lasting
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0.0"), (0.418, "0.42"), (5.31, "5.3"), (-2.0, "-2.0"), (1204.4, "1,204"), (float("nan"), "–")],
+)
+def test_a_measure(value: float, text: str) -> None:
+    assert figure(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 seconds"),
+        (1, "1 second"),
+        (89, "89 seconds"),
+        (90, "2 minutes"),
+        (3600, "60 minutes"),
+        (9000, "2.5 hours"),
+    ],
+)
+def test_a_time(seconds: float, text: str) -> None:
+    assert lasting(seconds) == text
+
+
+def test_a_count() -> None:
+    assert [counted(n, "answer") for n in (0, 1, 1200)] == ["0 answers", "1 answer", "1,200 answers"]
