@@ -8,8 +8,8 @@ def main() -> int:
     import sys
 
     from app import display_check
-    from app.session.factory import parsed
-    from app.telling import tell
+    from app.command_line import parsed
+    from app.display_check import tell
     from core.errors import UserError
     from core.system.resources import WINDOW_MEMORY, require_drawing, require_memory
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from app.command_line import given, parsed
 from app.crash import CrashReporter
 from app.labelling.last_teacher import kept_teacher
 from app.session.controller import Controller
-from app.session.factory import given, new_config, opened, parsed, sessions_folder
+from app.session.factory import new_config, opened, sessions_folder
 from app.session.library import Shelf
 from app.session.summary_writer import SummaryKeeper
 from app.start_page.previews import Previews

@@ -7,11 +7,9 @@ import dataclasses
 import sys
 from typing import NoReturn
 
-from core.ablations import ABLATIONS
 from core.config import OracleConfig
-from core.presets import PRESETS
-from core.programs import COMMAND_LINE
-from core.version import VERSION
+from core.presets import ABLATIONS, PRESETS
+from core.version import COMMAND_LINE, VERSION
 
 
 class _Parser(argparse.ArgumentParser):

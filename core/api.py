@@ -18,17 +18,18 @@ import numpy as np
 
 from core.config import Config
 from core.envs import make
+from core.envs.spaces import Spaces, spaces
 from core.errors import UserError
 from core.events import JobState
-from core.jobs.restore_errors import checkpoint_must_fit
-from core.jobs.reward import snapshot_of, untrained_ensemble
-from core.jobs.rollout_state import kept_segments
+from core.jobs.reward import snapshot_of
+from core.jobs.rollout import kept_segments
 from core.nn.stacked_mlp import CPU
-from core.reward.ensemble import RewardEnsemble
+from core.reward.ensemble import RewardEnsemble, untrained_ensemble
 from core.reward.image_ensemble import PictureEnsemble
-from core.rollout.actor import Actor, Spaces, spaces
+from core.rollout.actor import Actor
 from core.seeding import generator
 from core.session.checkpoint import load_newest
+from core.session.restore_errors import checkpoint_must_fit
 from core.session.session import read_config
 from core.tasks import find
 from core.types import Float32, Observations

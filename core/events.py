@@ -41,7 +41,7 @@ class JobState:
 class JobSpec:
     """What a child needs to build its job.
 
-    name: one of core.session.session.JOBS, 'clips', 'previews', 'film' or 'play'; config: Config.to_dict()
+    name: one of core.session.routing.JOBS, 'clips', 'previews', 'film' or 'play'; config: Config.to_dict()
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import metadata
 
 VERSION = "0.1.0"
@@ -24,3 +25,12 @@ def _installed(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+FROZEN = bool(getattr(sys, "frozen", False))
+
+WINDOW = "somersault" if FROZEN else "python -m app"
+
+_WITHOUT_WINDOW = "somersault-cli" if sys.platform == "win32" else "somersault"
+
+COMMAND_LINE = _WITHOUT_WINDOW if FROZEN else "python -m core"

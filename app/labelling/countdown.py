@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
+
+from app import settings
 
 _REMEMBERED = 8
 
@@ -49,3 +52,29 @@ class Estimate:
         if self._began is None or self.expected is None:
             return None
         return self.expected - (self._clock() - self._began)
+
+
+USUAL_START = 10.0
+"""Seconds to the first pair where nobody has measured them: four processes import their libraries on two cores."""
+
+_LONGEST = 600.0
+
+
+def usual_start(task: str) -> float:
+    """Seconds from the start to the first pair, as it was the last time."""
+    try:
+        seconds = float(settings.text(_name(task)))
+    except ValueError:
+        return USUAL_START
+    return seconds if math.isfinite(seconds) and seconds > 0 else USUAL_START
+
+
+def keep_start(task: str, seconds: float) -> None:
+    """Not where the computer must have slept in between."""
+    if seconds > _LONGEST:
+        return
+    settings.keep(_name(task), f"{seconds:.1f}")
+
+
+def _name(task: str) -> str:
+    return f"start/{task.replace('/', ' ')}"

@@ -16,9 +16,9 @@ from core.config import Config
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
 from core.preferences import oracle
-from core.preferences.repeats import Repeats
+from core.preferences.review import Repeats
 from core.preferences.store import PreferenceStore
-from core.session.session import Port
+from core.session.routing import Port
 from core.types import Choice, Preference, Query
 
 HUMAN, ORACLE = "human", "oracle"

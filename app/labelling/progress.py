@@ -6,18 +6,16 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from app.labelling.countdown import Estimate
+from app.labelling.countdown import USUAL_START, Estimate
 from app.labelling.milestones import Milestone, Tracker
 from core.config import Config
-from core.preferences.queries import scheduled
+from core.preferences.schedule import scheduled
 
 _WINDOW = 60.0
 """Seconds that a pace is measured over."""
 _SPEED_WINDOW = 10.0
 _LONGEST_SILENCE = 60.0
 """Seconds. An idle job says so four times in each, and never all four are at work for longer: the computer slept."""
-USUAL_START = 10.0
-"""Seconds to the first pair where nobody has measured them: four processes import their libraries on two cores."""
 
 
 class Progress:

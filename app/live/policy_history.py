@@ -20,7 +20,7 @@ Known = Callable[[], tuple[int, float, float]]
 
 
 class PastPolicies(QObject):
-    """What the session keeps of how the policy learned. A port (core.session.session.Port) for what the policy publishes.
+    """What the session keeps of how the policy learned. A port (core.session.routing.Port) for what the policy publishes.
 
     Signals:
         moments_changed(object): the Moments there are now, in order; a tuple.

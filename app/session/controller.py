@@ -10,9 +10,9 @@ from enum import StrEnum
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.history.preference_history import History
+from app.labelling.countdown import keep_start, usual_start
 from app.labelling.labelling import Labelling
 from app.labelling.progress import Progress
-from app.labelling.starting import keep_start, usual_start
 from app.labelling.true_reward_visibility import TrueReward
 from app.live.demonstrations import Demonstrations
 from app.live.film_export import Films
@@ -44,7 +44,8 @@ from core.events import (
 )
 from core.metrics import Metrics
 from core.session.policy_snapshots import Moment
-from core.session.session import Session, kept_reward
+from core.session.routing import kept_reward
+from core.session.session import Session
 from core.session.size_limits import FILMED_POOL
 from core.tasks import find
 

@@ -12,17 +12,17 @@ from typing import Any
 
 from platformdirs import user_data_dir
 
+from app.command_line import given
 from core.config import Config, replaced
 from core.errors import UserError
-from core.preferences.queries import first_labels
+from core.preferences.schedule import first_labels
 from core.presets import presets
-from core.programs import COMMAND_LINE, WINDOW
 from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.session.size_limits import require_explorable
 from core.system import resources
 from core.tasks import find
-from core.version import VERSION
+from core.version import COMMAND_LINE
 
 DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
@@ -32,26 +32,6 @@ OF_WINDOW = ("teacher", "steps", "query.horizon", "query.first_labels", "policy.
 """Settings that are others in a window, whatever the task."""
 _FIRST_ANSWERS = 30
 """At most so many pairs of the untrained policy: nobody watches a robot flail for an hour before it learns."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """One plain sentence instead of a page of usage."""
-
-    def error(self, message: str) -> None:  # type: ignore[override]
-        raise UserError(f"{message[0].upper()}{message[1:].rstrip('.')}: see {WINDOW} --help.")
-
-
-def parsed(arguments: list[str]) -> argparse.Namespace:
-    """None stands for what was not given, so that an existing session keeps what it was made with."""
-    parser = _Parser(prog=WINDOW, description="Teach a robot by choosing the better of two clips.")
-    parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
-    parser.add_argument("--task", help=f"what to teach (default {DEFAULT_TASK})")
-    parser.add_argument("--session", type=Path, help="the session's folder, new or existing (default: a new one)")
-    parser.add_argument("--teacher", choices=("human", "oracle"), help="who answers at first (default human)")
-    parser.add_argument("--labels", type=int, help="answers in the whole session")
-    parser.add_argument("--seed", type=int, help="root of every random stream")
-    parser.add_argument("--quit-after", type=float, metavar="SECONDS", help="close by itself")
-    return parser.parse_args(arguments)
 
 
 def opened(options: argparse.Namespace) -> Session:
@@ -91,12 +71,6 @@ def _require_memory(config: Config) -> None:
 
 def new_config(options: argparse.Namespace) -> Config:
     return session_config(options.task or DEFAULT_TASK, given(options))
-
-
-def given(options: argparse.Namespace) -> dict[str, Any]:
-    """What was given on the command line of the settings that a session has."""
-    named = {name: getattr(options, name) for name in ("teacher", "labels", "seed")}
-    return {name: value for name, value in named.items() if value is not None}
 
 
 def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Config:

@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
-from app.start_page.previews import encoded
+from app.style.images import encoded
 from app.workers.background_thread import Background
 from core.errors import UserError
 from core.events import Event, RolloutReported

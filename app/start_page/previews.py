@@ -10,9 +10,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from platformdirs import user_cache_dir
-from PySide6.QtCore import QBuffer, QIODevice, QObject, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
+from app.style.images import encoded
 from app.workers.background_thread import Background
 from app.workers.job_worker import JobWorker, MakeProcess, Process
 from core.config import Config
@@ -27,7 +28,6 @@ log = logging.getLogger(__name__)
 FPS = 12.0
 _DRAWING = 1
 """Part of the cached files' place: to be raised when tasks are drawn otherwise, so that old pictures are not shown."""
-_QUALITY = 88
 _LONGEST = 16 << 20
 _JOB = "previews"
 _LINGER_MS = 1000
@@ -58,15 +58,6 @@ def of_frames(frames: Frames) -> Preview:
     count, height, width, _ = frames.pixels.shape
     image = QImage(frames.pixels.data, width, count * height, 3 * width, QImage.Format.Format_RGB888)
     return Preview(image.convertToFormat(QImage.Format.Format_RGB32))  # a copy, as the frames may go
-
-
-def encoded(image: QImage) -> bytes:
-    """The image as a JPEG."""
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "JPG", _QUALITY):  # type: ignore[call-overload]
-        raise ValueError("the picture can't be written as a JPEG")
-    return bytes(buffer.data().data())
 
 
 def cache_folder() -> Path:

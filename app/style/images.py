@@ -29,3 +29,15 @@ def png(image: QImage) -> bytes:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)
     return bytes(buffer.data().data())
+
+
+_QUALITY = 88
+
+
+def encoded(image: QImage) -> bytes:
+    """The image as a JPEG."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    if not image.save(buffer, "JPG", _QUALITY):  # type: ignore[call-overload]
+        raise ValueError("the picture can't be written as a JPEG")
+    return bytes(buffer.data().data())

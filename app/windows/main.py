@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.keys.actions import Actions
-from app.keys.bindings import keep_keys, kept_keys
-from app.keys.commands import TABLE, Command, KeyMap, Meaning
+from app.keys.commands import TABLE, Command, KeyMap, Meaning, keep_keys, kept_keys
 from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.labelling.labelling import HUMAN, ORACLE
@@ -42,7 +41,7 @@ from app.style.labels import button, label
 from app.window_state import keep_place, restore_place
 from app.windows.banner import Banner
 from app.windows.pair_page import PairStack
-from app.windows.playing import Playing, playable
+from app.windows.play import Playing, playable
 from app.windows.status_strip import StatusStrip
 from app.windows.waiting_message import explanation
 from core.types import Choice, Preference

@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.keys.bindings import kept_keys
-from app.keys.commands import Command
+from app.keys.commands import Command, kept_keys
 from app.session.library import Shelf
 from app.start_page.new_session_form import NewSession
 from app.start_page.previews import Preview, Previews

@@ -17,7 +17,8 @@ from app.workers.job_group import TOGETHER, Crew
 from core.events import JobState, StateRequested, StateSaved
 from core.metrics import Metrics
 from core.session import metrics_file
-from core.session.session import JOBS, Session
+from core.session.routing import JOBS
+from core.session.session import Session
 
 log = logging.getLogger(__name__)
 _EVERY_MS = 60_000

@@ -26,7 +26,7 @@ from core.events import (
     StateSaved,
     Waited,
 )
-from core.session.session import JOBS, Port, deliver
+from core.session.routing import JOBS, Port, deliver
 from core.system.child_process import JobDiedError, JobSpec
 
 NAMES = (*JOBS, "clips")

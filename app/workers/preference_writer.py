@@ -13,9 +13,9 @@ from PySide6.QtCore import QObject, QThread, Signal
 
 from core.errors import UserError, summary
 from core.events import AnswersReplayed, PreferenceAdded, PreferenceChanged, PreferenceWithdrawn
-from core.preferences.repeats import Repeats
+from core.preferences.review import Repeats
 from core.preferences.store import PreferenceStore
-from core.session.session import Port, deliver
+from core.session.routing import Port, deliver
 from core.types import Choice, Query
 
 log = logging.getLogger(__name__)

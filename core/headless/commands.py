@@ -15,18 +15,17 @@ from typing import Any
 
 from tqdm import tqdm
 
-from core.ablations import ABLATIONS
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
 from core.headless import export_import, film
 from core.io.session_log import session_log, warnings_to_stderr
-from core.presets import presets
-from core.programs import WINDOW
+from core.presets import ABLATIONS, presets
 from core.session.session import Session, read_config
 from core.system import resources
 from core.tasks import CATALOGUE, find
 from core.tasks.base import Task
+from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
 _STRIP_FRAMES = 9
@@ -72,7 +71,8 @@ def _teach(args: argparse.Namespace) -> None:
     _check_video_path(args.video)
     _check_resume(args)
     resources.require_memory(resources.headless_memory(_shows_pictures(args)))
-    from core.headless.run import HeadlessRun, random_return
+    from core.headless.run import HeadlessRun
+    from core.rollout.episodes import random_return
 
     session = _resumed(args) if args.resume else _new_session(args)
     try:
@@ -131,8 +131,8 @@ def _resumed(args: argparse.Namespace) -> Session:
 
 
 def _new_session(args: argparse.Namespace) -> Session:
-    from core.jobs.reward import untrained_ensemble
     from core.nn.stacked_mlp import CPU
+    from core.reward.ensemble import untrained_ensemble
 
     if args.task is None:
         raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
@@ -226,7 +226,7 @@ class _Progress:
 
 
 def _evaluate(args: argparse.Namespace) -> None:
-    from core.headless.run import evaluate
+    from core.rollout.episodes import evaluate
 
     if args.episodes < 1:
         raise UserError("Give at least one episode.")
@@ -281,7 +281,7 @@ def _bench(args: argparse.Namespace) -> None:
 
 
 def _write_video(session: Session, path: str) -> None:
-    from core.headless.run import evaluate
+    from core.rollout.episodes import evaluate
 
     _write_states(session, evaluate(session, 1, filmed=True)["states"], path)
 

@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from core.config import Config, OracleConfig, QueryConfig, RewardConfig, replaced
+from core.envs.spaces import sizes
 from core.errors import UserError
 from core.events import Event, RolloutReported
 from core.headless import results
 from core.headless.charts import draw
-from core.headless.run import HeadlessRun, random_return
+from core.headless.run import HeadlessRun
 from core.io.files import reason, remedy, write_atomically
 from core.io.session_log import session_log
 from core.presets import presets
-from core.rollout.actor import sizes
+from core.rollout.episodes import random_return
 from core.session.session import Session, locked
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, find
 

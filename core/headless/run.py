@@ -8,13 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from core.config import Config
-from core.envs import make
-from core.envs.base import Film
+from core.envs.spaces import sizes
 from core.errors import NotFiniteError, StageFailedError, UserError, summary
 from core.events import (
     AnswersReplayed,
@@ -29,28 +25,20 @@ from core.events import (
     RolloutReported,
 )
 from core.headless.lockstep import LocalPort, Port, ProcessPort
-from core.jobs.restore_errors import checkpoint_must_fit
-from core.jobs.rollout import mean_measure
-from core.nn.threads import allow
 from core.preferences import oracle
 from core.preferences.store import PreferenceStore
-from core.rollout.actor import Actor, sizes, untrained_policy
-from core.rollout.collector import run_episodes
-from core.seeding import generator
 from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import Moment
-from core.session.session import JOBS, Session, deliver
+from core.session.routing import JOBS, deliver
+from core.session.session import Session
 from core.system.child_process import lanes
 from core.system.interrupts import Interrupts
 from core.system.resources import free_memory
 from core.tasks import find
-from core.tasks.base import RobotTask, Task
+from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
-_RANDOM_EPISODES = 32
-_RANDOM_GAMES = 8
-"""Games of the emulators, which are long."""
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _BATCH_APART, _STEPS_APART = 4096, 300_000
 """Environment steps of a batch, and of a session, from which on the jobs have processes of their own."""
@@ -252,41 +240,3 @@ def _long(config: Config) -> bool:
     around."""
     batch = config.rollout.environments * config.rollout.steps
     return isinstance(find(config.task), RobotTask) and batch >= _BATCH_APART and config.steps >= _STEPS_APART
-
-
-def random_return(config: Config) -> float:
-    """Mean true return of the untrained policy, acting with noise."""
-    allow(1)
-    task = find(config.task)
-    actor = Actor(config, generator(config.seed, "random return actions"))
-    rng = generator(config.seed, "random return")
-    env = make(task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
-    finished, _ = run_episodes(env, actor, 1, task.longest_episode)
-    env.close()
-    return float(np.mean([total for total, _ in finished]))
-
-
-def evaluate(
-    session: Session, episodes: int, seed: int = 0, task: Task | None = None, filmed: bool = False
-) -> dict[str, Any]:
-    """The saved policy, acting without noise: means over `episodes` episodes, and the states of one of them.
-
-    Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
-    `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
-    """
-    allow(1)
-    config, task = session.config, task or find(session.config.task)
-    actor = Actor(config, None)
-    loaded = session.load()
-    with checkpoint_must_fit("policy"):
-        actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
-    count = min(episodes, 64)
-    rng, threads = generator(seed, "evaluation"), config.rollout.threads
-    env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
-    each = -(-episodes // count)
-    finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
-    env.close()
-    finished = finished[:episodes]
-    returns = [total for total, _ in finished]
-    figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
-    return {**figures, "measure": mean_measure(finished), "states": states}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.config import Config
 from core.events import Job, JobSpec
-from core.jobs.restore_errors import checkpoint_must_fit
+from core.session.restore_errors import checkpoint_must_fit
 
 if TYPE_CHECKING:
     from core.system.child_link import Link

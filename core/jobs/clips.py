@@ -19,14 +19,13 @@ from core.events import (
     RewardPublished,
     Waited,
 )
-from core.jobs.restore_errors import weights_must_fit
-from core.jobs.reward import untrained_ensemble
 from core.nn.stacked_mlp import CPU
-from core.reward.ensemble import RewardEnsemble
+from core.reward.ensemble import RewardEnsemble, untrained_ensemble
 from core.reward.image_ensemble import PictureEnsemble
 from core.rollout.actor import Actor
 from core.rollout.episodes import Episode, episode, predicted_reward
 from core.seeding import generator
+from core.session.restore_errors import weights_must_fit
 from core.tasks import find
 
 

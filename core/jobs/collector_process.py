@@ -19,9 +19,9 @@ from core.envs import shares
 from core.envs.split_env import divided, united
 from core.events import Arrays, JobState
 from core.jobs.collectors import Ensemble, Gathering, Here, gathered
-from core.jobs.reward import untrained_ensemble
 from core.nn.stacked_mlp import CPU
 from core.nn.threads import allow
+from core.reward.ensemble import untrained_ensemble
 from core.rollout.collector import Collected, joined
 from core.system.child_link import Link, belong_to_parent, portable, spawned
 from core.tasks import find

@@ -21,11 +21,11 @@ from core.formatting import counted, figure, lasting
 from core.io.video_writer import check_path, video_file
 from core.jobs import film_captions
 from core.jobs.film_captions import Caption, Picture
-from core.jobs.restore_errors import weights_must_fit
 from core.rollout.actor import Actor
-from core.rollout.collector import run_episodes
+from core.rollout.episodes import run_episodes
 from core.seeding import generator
 from core.session.policy_snapshots import Moment, snapshots_of
+from core.session.restore_errors import weights_must_fit
 from core.tasks import find
 
 _FPS = 30.0

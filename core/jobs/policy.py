@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from core.config import Config
+from core.envs.spaces import sizes
 from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
 from core.io.files import whole
-from core.jobs.policy_factory import policy_optimiser
+from core.policy.a2c import A2C
+from core.policy.actor_critic import ActorCritic
 from core.policy.on_policy import UpdateReport
-from core.rollout.actor import sizes, untrained_policy
+from core.policy.ppo import PPO
+from core.policy.trpo import TRPO
+from core.rollout.actor import untrained_policy
 from core.seeding import generator, restored, saved
 from core.tasks import find
 
@@ -96,3 +100,26 @@ class PolicyJob:
         after = batch.last_observations.shape, batch.end_observations.shape
         if flat != {(steps, count)} or after != ((count, size), (ends, size)) or size != self._size:
             raise ValueError("a batch that waited has another shape")
+
+
+class PolicyOptimiser(Protocol):
+    """What improves a policy; see OnPolicyOptimiser for what each method does."""
+
+    network: ActorCritic
+
+    def update(self, batch: BatchCollected) -> Iterator[UpdateReport]: ...
+    def observe(self, observations: np.ndarray) -> None: ...
+    def get_state(self) -> dict[str, Any]: ...
+    def set_state(self, arrays: Mapping[str, Any]) -> None: ...
+
+
+OPTIMISERS: dict[str, Callable[[ActorCritic, Config, np.random.Generator], PolicyOptimiser]] = {
+    "ppo": PPO,
+    "trpo": TRPO,
+    "a2c": A2C,
+}
+
+
+def policy_optimiser(network: ActorCritic, config: Config, rng: np.random.Generator) -> PolicyOptimiser:
+    """The optimiser that config.policy.algorithm names; it draws from rng and moves the network's weights."""
+    return OPTIMISERS[config.policy.algorithm](network, config, rng)

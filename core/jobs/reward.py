@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
-import torch
 
 from core.config import Config
-from core.errors import NotFiniteError, UserError
+from core.errors import NotFiniteError
 from core.events import (
     AnswersJudged,
     AnswersReplayed,
@@ -27,15 +26,12 @@ from core.events import (
     Waited,
 )
 from core.io.files import whole
-from core.jobs.restore_errors import checkpoint_must_fit
 from core.nn.device import device_for
-from core.preferences.queries import first_labels
-from core.reward.ensemble import RewardEnsemble
-from core.reward.image_ensemble import PictureEnsemble
+from core.preferences.schedule import first_labels
+from core.reward.ensemble import untrained_ensemble
 from core.reward.trainer import FitReport, RewardFit
-from core.rollout.actor import sizes
-from core.seeding import generator, restored, saved, seed_for
-from core.tasks import find
+from core.seeding import generator, restored, saved
+from core.session.restore_errors import checkpoint_must_fit
 
 SNAPSHOT = "snapshot_"
 """Before the names of the weights published last, in a state taken amid a round."""
@@ -223,16 +219,3 @@ def snapshot_of(state: JobState) -> Arrays | None:
     if found := state.under(SNAPSHOT):
         return found
     return None if state.values.get("under_way", True) else state.under("ensemble_")
-
-
-def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble | PictureEnsemble:
-    """The ensemble before its first fit: the same for the same seed."""
-    start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
-    pictures = find(config.task).pictures
-    if pictures:
-        return PictureEnsemble(pictures, config.reward, start, device)
-    observations, actions = sizes(config)
-    seen = config.reward.observed
-    if seen > observations:
-        raise UserError(f"reward.observed is {seen}, and {config.task} has {observations} numbers to see: give fewer.")
-    return RewardEnsemble((seen or observations) + actions, config.reward, start, device)

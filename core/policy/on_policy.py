@@ -16,7 +16,7 @@ from core.config import Config
 from core.errors import NotFiniteError
 from core.events import BatchCollected
 from core.nn.optimizers import load_optimiser, optimiser_arrays
-from core.nn.stacked_mlp import Moments
+from core.nn.running_stats import Moments
 from core.policy.actor_critic import ActorCritic, Parameters
 from core.policy.gae import advantages, following_values
 from core.policy.return_scaling import ReturnScale

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.preferences import schema
-from core.programs import COMMAND_LINE
 from core.types import Choice
+from core.version import COMMAND_LINE
 
 _LIGHT = ("id", "left_segment", "right_segment", "choice", "labeller", "answered_at", "withdrawn", "repeats")
 

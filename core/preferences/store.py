@@ -29,8 +29,8 @@ from core.io.segment_codec import Form, form_of, from_arrays, to_arrays
 from core.preferences import copies, integrity, mark, records, schema, wal_check
 from core.preferences.mark import Mark
 from core.preferences.records import AnswerRow, Change
-from core.programs import COMMAND_LINE
 from core.types import Choice, PoolReturns, Preference, Query, Segment
+from core.version import COMMAND_LINE
 
 _STANDS, _GONE, _UNDONE = 0, 1, 2
 """What `withdrawn` holds: gone for good, or taken back and to be given again if the labeller so wishes."""

@@ -8,9 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.config import RewardConfig
+from core.config import Config, RewardConfig
+from core.envs.spaces import sizes
+from core.errors import UserError
 from core.events import Arrays
 from core.nn.stacked_mlp import CPU, StackedMLP
+from core.reward.image_ensemble import PictureEnsemble
+from core.seeding import seed_for
+from core.tasks import find
 from core.types import Float32, Segment
 
 
@@ -90,3 +95,16 @@ class RewardEnsemble:
         self.network.load_arrays(arrays)
         self.mean = torch.as_tensor(arrays["mean"], device=self.mean.device)
         self.std = torch.as_tensor(arrays["std"], device=self.std.device)
+
+
+def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble | PictureEnsemble:
+    """The ensemble before its first fit: the same for the same seed."""
+    start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
+    pictures = find(config.task).pictures
+    if pictures:
+        return PictureEnsemble(pictures, config.reward, start, device)
+    observations, actions = sizes(config)
+    seen = config.reward.observed
+    if seen > observations:
+        raise UserError(f"reward.observed is {seen}, and {config.task} has {observations} numbers to see: give fewer.")
+    return RewardEnsemble((seen or observations) + actions, config.reward, start, device)

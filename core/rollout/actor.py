@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
 from core.config import Config
-from core.envs import make
-from core.errors import UserError
+from core.envs.spaces import spaces
 from core.nn.device import device_for
 from core.nn.stacked_mlp import CPU
 from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic
 from core.policy.cnn_actor_critic import PictureActorCritic
 from core.policy.numpy_actor import PlainPolicy
-from core.seeding import generator, seed_for
+from core.seeding import seed_for
 from core.tasks import find
 from core.types import Float32, Observations
-
-
-@dataclass(frozen=True)
-class Spaces:
-    """Widths of an observation's and an action's row, and whether the action is a one-hot choice.
-
-    pictures: the task's (core.tasks.base.Task.pictures)
-    """
-
-    observations: int
-    actions: int
-    discrete: bool
-    pictures: tuple[int, int, int] | None
-
-
-def spaces(config: Config) -> Spaces:
-    task = find(config.task)
-    env = make(task, 1, generator(config.seed, "shapes"), threads=1)
-    env.close()
-    observations, actions, _ = env.sizes
-    if task.pictures and not env.discrete:
-        raise UserError(f"{task.name} shows pictures and has no actions to choose from: that can't be taught.")
-    return Spaces(observations, actions, env.discrete, task.pictures)
-
-
-def sizes(config: Config) -> tuple[int, int]:
-    """Of the task's observations and actions."""
-    found = spaces(config)
-    return found.observations, found.actions
 
 
 def untrained_policy(config: Config, device: torch.device | None = None) -> ActorCritic:

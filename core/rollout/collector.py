@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -13,7 +12,7 @@ from core.envs.base import Environment
 from core.rollout.segments import SegmentCutter
 from core.types import Float32, Observations, Segment
 
-Episode = tuple[float, dict[str, float]]
+FinishedEpisode = tuple[float, dict[str, float]]
 """Its true return and its measure."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
 """(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
@@ -36,7 +35,7 @@ class Collected:
     end_observations: Observations
     last_observations: Observations
     segments: list[Segment]
-    finished: list[Episode]
+    finished: list[FinishedEpisode]
 
     @property
     def carried_out(self) -> Float32:
@@ -162,7 +161,7 @@ class _Turns:
         self._batch, self._env_steps, self._count = batch, env_steps, count
         self._rows = slice(first, first + crew.env.count)
         self.segments: list[Segment] = []
-        self.finished: list[Episode] = []
+        self.finished: list[FinishedEpisode] = []
         self._time: int | None = None
         """Of the step that is under way."""
         self._cut: Iterator[Segment] = iter(())
@@ -200,26 +199,3 @@ class _Turns:
             taken = self._env_steps + t * self._count
             carried_out: Float32 = np.clip(actions, -1, 1)
             self._cut = self._cutter.add(observations, carried_out, states, *told, taken)
-
-
-def run_episodes(env: Environment, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[Episode], Any]:
-    """Acts until every environment has ended `each` episodes and `keep` steps are taken, or for `limit` steps.
-
-    Returns those episodes, the first of all environments before their second, and environment 0's states (steps, S) at
-    the first `keep` of the steps. Later episodes of environments that were done sooner don't count: short ones would
-    be counted too often.
-    """
-    episodes: list[list[Episode]] = [[] for _ in range(env.count)]
-    states = np.zeros((min(keep, limit), env.states.shape[1]), env.states.dtype)
-    steps = 0
-    while steps < limit and (steps < keep or min(map(len, episodes)) < each):
-        if steps < len(states):
-            states[steps] = env.states[0]  # a copy: a view would keep the states of all environments alive
-        steps += 1
-        actions, _ = act(env.observations)
-        env.begin(actions)
-        step = env.step(actions)
-        for row, episode in zip(step.finished_rows, step.finished, strict=True):
-            episodes[row].append(episode)
-    rounds = [[own[number] for own in episodes if len(own) > number] for number in range(each)]
-    return [episode for counted in rounds for episode in counted], states

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from core.config import Config
 from core.envs import make
-from core.envs.base import Film
+from core.envs.base import Environment, Film
+from core.nn.threads import allow
 from core.reward.ensemble import RewardEnsemble, normalised
 from core.reward.image_ensemble import PictureEnsemble
-from core.rollout.collector import Act, Collected, Crew, collect
+from core.rollout.actor import Actor, untrained_policy
+from core.rollout.collector import Act, Collected, Crew, FinishedEpisode, collect
 from core.rollout.segments import SegmentCutter
+from core.seeding import generator
+from core.session.restore_errors import checkpoint_must_fit
+from core.session.session import Session
+from core.tasks import find
 from core.tasks.base import Task
 from core.types import Float32, Segment
 
@@ -49,3 +57,77 @@ def predicted_reward(ensemble: RewardEnsemble | PictureEnsemble | None, segment:
     if ensemble is None:
         return np.zeros(0, np.float32)
     return normalised(ensemble.predict(segment.observations, segment.actions), 1.0)
+
+
+def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
+    """Means of every figure of the tasks' measure over the episodes."""
+    if not episodes:
+        return {}
+    return {name: float(np.mean([figures[name] for _, figures in episodes])) for name in episodes[0][1]}
+
+
+def run_episodes(env: Environment, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[FinishedEpisode], Any]:
+    """Acts until every environment has ended `each` episodes and `keep` steps are taken, or for `limit` steps.
+
+    Returns those episodes, the first of all environments before their second, and environment 0's states (steps, S) at
+    the first `keep` of the steps. Later episodes of environments that were done sooner don't count: short ones would
+    be counted too often.
+    """
+    episodes: list[list[Episode]] = [[] for _ in range(env.count)]
+    states = np.zeros((min(keep, limit), env.states.shape[1]), env.states.dtype)
+    steps = 0
+    while steps < limit and (steps < keep or min(map(len, episodes)) < each):
+        if steps < len(states):
+            states[steps] = env.states[0]  # a copy: a view would keep the states of all environments alive
+        steps += 1
+        actions, _ = act(env.observations)
+        env.begin(actions)
+        step = env.step(actions)
+        for row, episode in zip(step.finished_rows, step.finished, strict=True):
+            episodes[row].append(episode)
+    rounds = [[own[number] for own in episodes if len(own) > number] for number in range(each)]
+    return [episode for counted in rounds for episode in counted], states
+
+
+_RANDOM_EPISODES = 32
+
+_RANDOM_GAMES = 8
+"""Games of the emulators, which are long."""
+
+
+def random_return(config: Config) -> float:
+    """Mean true return of the untrained policy, acting with noise."""
+    allow(1)
+    task = find(config.task)
+    actor = Actor(config, generator(config.seed, "random return actions"))
+    rng = generator(config.seed, "random return")
+    env = make(task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    finished, _ = run_episodes(env, actor, 1, task.longest_episode)
+    env.close()
+    return float(np.mean([total for total, _ in finished]))
+
+
+def evaluate(
+    session: Session, episodes: int, seed: int = 0, task: Task | None = None, filmed: bool = False
+) -> dict[str, Any]:
+    """The saved policy, acting without noise: means over `episodes` episodes, and the states of one of them.
+
+    Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
+    `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
+    """
+    allow(1)
+    config, task = session.config, task or find(session.config.task)
+    actor = Actor(config, None)
+    loaded = session.load()
+    with checkpoint_must_fit("policy"):
+        actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
+    count = min(episodes, 64)
+    rng, threads = generator(seed, "evaluation"), config.rollout.threads
+    env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
+    each = -(-episodes // count)
+    finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
+    env.close()
+    finished = finished[:episodes]
+    returns = [total for total, _ in finished]
+    figures = {"true_return": float(np.mean(returns)), "true_return_std": float(np.std(returns))}
+    return {**figures, "measure": mean_measure(finished), "states": states}

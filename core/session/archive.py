@@ -29,10 +29,10 @@ from core.errors import UserError
 from core.io import files
 from core.io.segment_codec import require_unpackable
 from core.preferences.store import PreferenceStore
-from core.programs import COMMAND_LINE
 from core.session import checkpoint, policy_snapshots
 from core.session.compatibility import require_fitting
 from core.session.session import Session, learned, read_config
+from core.version import COMMAND_LINE
 
 _FORMAT = 1
 _MANIFEST, _CONFIG, _STORE = "somersault.json", "config.json", "preferences.sqlite"

@@ -37,10 +37,10 @@ from core.io.segment_codec import from_arrays, require_unpackable, to_arrays
 from core.preferences.records import Change
 from core.preferences.salvage import rescued
 from core.preferences.store import Kept
-from core.programs import COMMAND_LINE
 from core.session.compatibility import require_fitting
 from core.session.session import Session, read_config
 from core.types import Choice, PoolReturns, Preference, Query, Segment
+from core.version import COMMAND_LINE
 
 log = logging.getLogger(__name__)
 _FORMAT, _VERSION = "somersault-preferences", 2

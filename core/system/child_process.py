@@ -12,27 +12,21 @@ import importlib
 import logging
 import multiprocessing
 import os
-import pickle
 import queue
 import signal
-import sys
 import threading
 import time
 import traceback
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from multiprocessing import shared_memory
 from multiprocessing.connection import Connection
-
-import numpy as np
 
 from core.errors import lack, summary
 from core.events import Event, Failed, Job, JobSpec, JobState, Logged, Paused, StateRequested, StateSaved, Waited
 from core.system.resources import give_back
+from core.system.shared_memory import _NO_ENVELOPE, Envelope, decode, discard, encode
 
-_SMALL = 1 << 14
-"""Arrays below this many bytes stay in the pickle; a block of their own would cost more."""
 _IDLE_SECONDS = 0.25
 """How long an idle job sleeps before it looks again, unless an event wakes it."""
 _TIDY_SECONDS = 20.0
@@ -49,18 +43,6 @@ _NICE_CLIPS = 3
 """A person waits for the clips, or plays, so these go before the training."""
 
 
-@dataclass(frozen=True)
-class Envelope:
-    """An event ready for a pipe. `block` names the shared memory that holds its large buffers, end to end."""
-
-    body: bytes
-    block: str | None
-    sizes: tuple[int, ...]
-
-
-_NO_ENVELOPE = Envelope(b"", None, ())
-
-
 class JobDiedError(Exception):
     """The child is gone. Carries its exit code: negative for a signal."""
 
@@ -71,81 +53,6 @@ class JobDiedError(Exception):
 
 class _PipeEndedError(Exception):
     """Nobody is at the pipe's other end any more. Not an OSError, or a job's own would pass for it."""
-
-
-def encode(event: Event) -> Envelope:
-    """Pickles the event; arrays of _SMALL bytes and more go to a shared memory block that decode() unlinks."""
-    buffers: list[memoryview] = []
-
-    def keep_in_pickle(buffer: pickle.PickleBuffer) -> bool:
-        raw = buffer.raw()
-        if raw.nbytes < _SMALL:
-            return True
-        buffers.append(raw)
-        return False
-
-    body = pickle.dumps(event, protocol=5, buffer_callback=keep_in_pickle)
-    if not buffers:
-        return Envelope(body, None, ())
-    block = shared_memory.SharedMemory(create=True, size=sum(b.nbytes for b in buffers))
-    name = block.name
-    try:
-        _reserve(name, block.size)
-        _fill(block, buffers)
-    except BaseException:
-        block.unlink()
-        raise
-    finally:
-        block.close()
-    return Envelope(body, name, tuple(b.nbytes for b in buffers))
-
-
-def _reserve(name: str, size: int) -> None:
-    """OSError where there is no room. Linux hands shared memory out without having it, and kills who then fills it."""
-    path = os.path.join("/dev/shm", name)
-    if sys.platform != "linux" or not os.path.exists(path):
-        return
-    handle = os.open(path, os.O_RDWR)
-    try:
-        os.posix_fallocate(handle, 0, size)
-    finally:
-        os.close(handle)
-
-
-def _fill(block: shared_memory.SharedMemory, buffers: list[memoryview]) -> None:
-    target = np.frombuffer(_view(block), np.uint8)
-    start = 0
-    for buffer in buffers:
-        target[start : start + buffer.nbytes] = np.frombuffer(buffer, np.uint8)
-        start += buffer.nbytes
-    del target  # or closing the block would fail: it refuses while anything looks into it
-
-
-def _view(block: shared_memory.SharedMemory) -> memoryview:
-    assert block.buf is not None, "the block is open"
-    return block.buf
-
-
-def decode(envelope: Envelope) -> Event:
-    """The event, its arrays copied out of shared memory. An envelope can be decoded once."""
-    if envelope.block is None:
-        return pickle.loads(envelope.body)  # from our own child, never from a file
-    block = shared_memory.SharedMemory(envelope.block)
-    source = np.frombuffer(_view(block), np.uint8)
-    edges = np.cumsum([0, *envelope.sizes])
-    copies = [source[a:b].copy() for a, b in zip(edges[:-1], edges[1:], strict=True)]
-    del source
-    block.close()
-    block.unlink()
-    return pickle.loads(envelope.body, buffers=copies)
-
-
-def discard(envelope: Envelope) -> None:
-    """Frees the shared memory of an envelope that will not be decoded."""
-    if envelope.block is not None:
-        block = shared_memory.SharedMemory(envelope.block)
-        block.close()
-        block.unlink()
 
 
 class JobProcess:

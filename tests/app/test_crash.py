@@ -18,8 +18,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app import crash
-from app.crash import CrashReporter
-from app.crash_dialog import CrashDialog
+from app.crash import CrashDialog, CrashReporter
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from core.headless.run import evaluate
+from core.rollout.episodes import evaluate
 from core.session.session import Session
 from core.tasks import find
 

@@ -23,11 +23,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config
-from core.jobs.reward import untrained_ensemble
 from core.nn import threads
 from core.nn.activations import ACTIVATIONS
 from core.nn.stacked_mlp import CPU
-from core.reward.ensemble import RewardEnsemble, normalised
+from core.reward.ensemble import RewardEnsemble, normalised, untrained_ensemble
 from core.reward.trainer import RewardFit
 from core.seeding import generator
 from core.session.session import Session

@@ -12,8 +12,8 @@ import pytest
 from core.__main__ import main
 from core.config import Config, replaced
 from core.headless.reproduce import Run
-from core.jobs.policy_factory import OPTIMISERS
-from core.preferences.queries import first_labels
+from core.jobs.policy import OPTIMISERS
+from core.preferences.schedule import first_labels
 from core.presets import PRESETS, presets
 from core.session.session import read_config
 from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, find

@@ -9,7 +9,7 @@ import torch
 
 from core.config import Config, replaced
 from core.events import BatchCollected
-from core.jobs.policy_factory import OPTIMISERS
+from core.jobs.policy import OPTIMISERS
 from core.policy.actor_critic import ActorCritic, actor_critic
 from core.policy.on_policy import OnPolicyOptimiser, UpdateReport
 

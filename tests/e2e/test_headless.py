@@ -14,7 +14,7 @@ from core.events import (
     RolloutReported,
 )
 from core.headless.lockstep import ProcessPort
-from core.preferences.queries import labels_due
+from core.preferences.schedule import labels_due
 from tests.e2e.taught import Teach, same, tape
 
 

@@ -8,7 +8,7 @@ from core.events import (
     BatchCollected,
     PolicyPublished,
 )
-from core.headless.run import evaluate, random_return
+from core.rollout.episodes import evaluate, random_return
 from core.session.policy_snapshots import Snapshots
 from core.tasks import find
 from tests.core.builders import tiny

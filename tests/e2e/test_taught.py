@@ -14,8 +14,9 @@ import torch
 
 from core.api import LearnedReward, TaskEnvironment, environment, policy
 from core.errors import UserError
-from core.headless.run import HeadlessRun, evaluate
+from core.headless.run import HeadlessRun
 from core.reward.ensemble import normalised
+from core.rollout.episodes import evaluate
 from core.seeding import generator
 from core.session.preference_export import export_preferences
 from core.session.session import Session

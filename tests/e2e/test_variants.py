@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from core.ablations import ABLATIONS
 from core.config import Config
 from core.events import (
     PreferenceAdded,
@@ -15,6 +14,7 @@ from core.events import (
     RewardFitted,
 )
 from core.preferences import oracle
+from core.presets import ABLATIONS
 from core.tasks import CATALOGUE, find
 from core.types import Answer, Choice, Query
 from tests.e2e.taught import TASK, Teach, choices, garbage, same, stopped_and_resumed, tape

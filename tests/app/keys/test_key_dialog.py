@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QDialogButtonBox
 from pytestqt.qtbot import QtBot
 
 from app import settings
-from app.keys.bindings import kept_keys
-from app.keys.commands import Command, KeyMap, Meaning
+from app.keys.commands import Command, KeyMap, Meaning, kept_keys
 from app.keys.key_dialog import KeyDialog
 from core.types import Choice
 from tests.app.fakes import Face, make_query

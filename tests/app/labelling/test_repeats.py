@@ -19,8 +19,7 @@ from core.config import QueryConfig
 from core.errors import UserError
 from core.events import PreferenceAdded, PreferenceWithdrawn
 from core.preferences.records import AnswerRow
-from core.preferences.repeats import Repeats
-from core.preferences.review import repeatable
+from core.preferences.review import Repeats, repeatable
 from core.preferences.store import PreferenceStore
 from core.session.session import read_config
 from core.types import Choice, Preference, Query

@@ -29,7 +29,7 @@ from core.events import (
     RewardPublished,
 )
 from core.session.policy_snapshots import Moment, Snapshots
-from core.session.session import JOBS
+from core.session.routing import JOBS
 from core.types import Float32
 from tests.app.fakes import Face, make_frames, make_query
 from tests.app.windows.test_demo import demonstration

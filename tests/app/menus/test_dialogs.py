@@ -6,12 +6,12 @@ from importlib import metadata
 
 import pytest
 
-from app.menus import about
+from app.menus import dialogs
 from core import version
 
 
 def test_it_tells_the_versions() -> None:
-    text = about.text()
+    text = dialogs.text()
     assert f"<h3>Somersault {version.VERSION}</h3>" in text
     for name in ("torch", "PySide6-Essentials", "av"):
         assert f"{name} {metadata.version(name)}" in text
@@ -19,4 +19,4 @@ def test_it_tells_the_versions() -> None:
 
 def test_what_is_not_installed_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(version, "LIBRARIES", ("no-such-library",))
-    assert "no-such-library (not installed)" in about.text()
+    assert "no-such-library (not installed)" in dialogs.text()

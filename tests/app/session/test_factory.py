@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from app.command_line import parsed
 from app.session.controller import _for_window
-from app.session.factory import fresh_folder, new_config, opened, parsed, session_config
+from app.session.factory import fresh_folder, new_config, opened, session_config
 from core.errors import UserError
-from core.preferences.queries import scheduled
+from core.preferences.schedule import scheduled
 from core.session.session import Session
 from core.system import resources
 from core.tasks import find

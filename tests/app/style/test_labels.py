@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from app.crash_dialog import CrashDialog
+from app.crash import CrashDialog
 from app.start_page.task_card import TaskCard
 from app.style.labels import label, tip
 from tests.app.fakes import Face

@@ -13,8 +13,9 @@ from pytestqt.qtbot import QtBot
 
 from app import application
 from app.application import Program
+from app.command_line import parsed
 from app.session.controller import State
-from app.session.factory import parsed, sessions_folder
+from app.session.factory import sessions_folder
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import JobSpec

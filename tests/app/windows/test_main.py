@@ -27,7 +27,8 @@ from core.events import (
     StateRequested,
     Waited,
 )
-from core.session.session import JOBS, Session
+from core.session.routing import JOBS
+from core.session.session import Session
 from tests.app.fakes import Face, make_query, make_segment
 
 

@@ -15,8 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
 from app.session.controller import State
-from app.windows.play import PlayWindow
-from app.windows.playing import Playing
+from app.windows.play import Playing, PlayWindow
 from core.config import Config
 from core.errors import Lack
 from core.events import ControlsHeld, Failed, GameShown

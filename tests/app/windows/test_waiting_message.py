@@ -10,8 +10,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app import settings
-from app.labelling.countdown import Estimate
-from app.labelling.starting import keep_start, usual_start
+from app.labelling.countdown import Estimate, keep_start, usual_start
 from app.session.controller import State
 from app.windows import waiting_message
 from core.events import RolloutReported, Waited

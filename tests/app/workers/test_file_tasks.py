@@ -10,9 +10,9 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app import application
+from app.command_line import parsed
 from app.keys.commands import Command
 from app.session.controller import State
-from app.session.factory import parsed
 from core.config import Config
 from core.session.session import Session
 from tests.app.fakes import Engine

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
 from app.start_page.previews import Previews
-from app.windows.playing import Playing
+from app.windows.play import Playing
 from app.workers.job_worker import JobWorker
 from core import events as sent
 from core.config import Config

@@ -18,7 +18,7 @@ from core.envs.base import Film, Step
 from core.envs.renderer import renderer_for
 from core.errors import UserError
 from core.io import image_codec
-from core.rollout.collector import run_episodes
+from core.rollout.episodes import run_episodes
 from core.tasks import CATALOGUE, PAPER_GAMES, find
 from core.tasks.atari import GAMES, AtariTask
 from core.types import Float32

@@ -25,10 +25,11 @@ from core.events import (
     ReplayRequested,
     RolloutReported,
 )
-from core.headless.run import HeadlessRun, evaluate, random_return
+from core.headless.run import HeadlessRun
 from core.io.image_codec import ROW
 from core.jobs import build
 from core.rollout.actor import untrained_policy
+from core.rollout.episodes import evaluate, random_return
 from core.session.session import Session
 from core.tasks import find
 from core.tasks.gymnasium import GymTask

@@ -11,14 +11,15 @@ import pytest
 from core.api import LearnedReward, environment, policy
 from core.config import Config
 from core.events import BatchCollected, Event, PreferenceAdded, QueryOffered, RewardFitted
-from core.headless.run import HeadlessRun, evaluate
+from core.headless.run import HeadlessRun
 from core.io.segment_codec import PackedSegment
-from core.jobs.rollout_state import kept_segments
+from core.jobs.rollout import kept_segments
+from core.rollout.episodes import evaluate
 from core.session.archive import export_session, import_session
 from core.session.checkpoint import load_newest
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
-from core.system.child_process import decode, encode
+from core.system.shared_memory import decode, encode
 from core.types import Segment
 from tests.core.picture_toys import SHAPE, block_config
 

@@ -30,7 +30,7 @@ from core.preferences.store import PreferenceStore
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
-from core.system.child_process import decode, encode
+from core.system.shared_memory import decode, encode
 from core.types import Choice, Query, Segment
 
 STACK = 4

@@ -23,7 +23,7 @@ from core.io import session_log as journal
 from core.io.session_log import session_log
 from core.session.diagnostics import collect, without_names
 from core.session.session import Session
-from core.system import child_process
+from core.system import child_process, shared_memory
 from tests.core.builders import tiny
 
 log = logging.getLogger("core.something")
@@ -103,7 +103,7 @@ class Talkative:
 
 def test_what_a_child_logs_goes_to_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Event] = []
-    pipe: Any = type("Pipe", (), {"send": lambda self, envelope: sent.append(child_process.decode(envelope))})()
+    pipe: Any = type("Pipe", (), {"send": lambda self, envelope: sent.append(shared_memory.decode(envelope))})()
     handlers = list(logging.getLogger().handlers)
     monkeypatch.setattr(child_process, "_IDLE_SECONDS", 0.0)
     child_process._work(Talkative(), "rollout", pipe, queue.SimpleQueue())

@@ -22,8 +22,8 @@ from core.envs.base import Step
 from core.events import Arrays, JobState
 from core.jobs.collector_process import Helper, gathering, worth_a_helper
 from core.jobs.collectors import Gathering
-from core.jobs.reward import untrained_ensemble
 from core.nn.stacked_mlp import CPU
+from core.reward.ensemble import untrained_ensemble
 from core.rollout.actor import untrained_policy
 from core.rollout.collector import Collected, Crew, collect, joined
 from core.rollout.segments import SegmentCutter

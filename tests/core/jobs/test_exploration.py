@@ -10,7 +10,7 @@ import pytest
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import BatchCollected, PreferenceAdded, QueryOffered
-from core.preferences.queries import labels_due, scheduled
+from core.preferences.schedule import labels_due, scheduled
 from core.rollout.exploration import novelty
 from core.session.session import Session
 from tests.core.builders import preference, tiny

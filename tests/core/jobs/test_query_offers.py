@@ -23,7 +23,7 @@ from core.events import (
 from core.io.segment_codec import fingerprint, pair_of
 from core.jobs import build
 from core.preferences.store import PreferenceStore
-from core.session.session import deliver
+from core.session.routing import deliver
 from core.types import Choice, Query, Segment
 from tests.core.builders import segment
 from tests.core.picture_toys import packed_whole

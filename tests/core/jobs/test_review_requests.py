@@ -23,7 +23,7 @@ from core.events import (
     Waited,
 )
 from core.reward.ensemble import RewardEnsemble
-from core.session.session import deliver
+from core.session.routing import deliver
 from core.types import Choice
 from tests.core.builders import preference, query, segment
 from tests.core.played import Played, of, published, trained_reward

@@ -11,7 +11,7 @@ import torch
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import BatchCollected
-from core.jobs.policy_factory import OPTIMISERS
+from core.jobs.policy import OPTIMISERS
 from core.policy.cnn_actor_critic import PictureActorCritic
 from core.policy.on_policy import OnPolicyOptimiser
 from core.rollout.actor import untrained_policy

@@ -11,16 +11,8 @@ import numpy as np
 import pytest
 
 from core.config import Config, QueryConfig, replaced
-from core.preferences.queries import (
-    QuerySelector,
-    disagreement,
-    first_labels,
-    information,
-    labels_due,
-    predictions,
-    recency,
-    scheduled,
-)
+from core.preferences.queries import QuerySelector, disagreement, information, predictions, recency
+from core.preferences.schedule import first_labels, labels_due, scheduled
 from core.types import Float32, Query, Segment
 from tests.core.builders import segment
 

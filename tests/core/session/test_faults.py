@@ -24,8 +24,9 @@ from core.session.checkpoint import load_newest, save_checkpoint
 from core.session.diagnostics import collect
 from core.session.preference_export import export_preferences
 from core.session.session import Session
-from core.system import child_process
-from core.system.child_process import Envelope, JobProcess, JobSpec, encode
+from core.system import shared_memory as arrays_in_shared_memory
+from core.system.child_process import JobProcess, JobSpec
+from core.system.shared_memory import Envelope, encode
 from core.types import Choice
 from tests.core.builders import query, tiny
 
@@ -227,7 +228,7 @@ def test_without_room_in_the_shared_memory_sending_fails_and_leaves_no_block(mon
         names.append(name)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(child_process, "_reserve", full)
+    monkeypatch.setattr(arrays_in_shared_memory, "_reserve", full)
     with pytest.raises(OSError, match="No space left"):
         encode(RewardPublished(1, {"x": np.zeros(100_000)}))
     with pytest.raises(FileNotFoundError):
@@ -239,7 +240,7 @@ def test_more_shared_memory_than_there_is_is_refused_and_kills_nobody() -> None:
     block = shared_memory.SharedMemory(create=True, size=4096)
     try:
         with pytest.raises(OSError, match="No space left|File too large|Cannot allocate"):
-            child_process._reserve(block.name, 1 << 50)
+            shared_memory._reserve(block.name, 1 << 50)
     finally:
         block.close()
         block.unlink()

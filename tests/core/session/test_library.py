@@ -17,7 +17,8 @@ from core.errors import UserError
 from core.events import JobState
 from core.preferences.store import PreferenceStore
 from core.session import library, summary
-from core.session.session import JOBS, Session
+from core.session.routing import JOBS
+from core.session.session import Session
 from core.session.summary import Summary
 from core.types import Choice
 from tests.core.builders import query

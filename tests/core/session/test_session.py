@@ -26,7 +26,8 @@ from core.events import (
     RolloutReported,
     Waited,
 )
-from core.session.session import Session, deliver, read_config
+from core.session.routing import deliver
+from core.session.session import Session, read_config
 from core.types import Choice
 from tests.core.builders import preference, query, tiny
 

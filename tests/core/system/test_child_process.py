@@ -19,7 +19,8 @@ from core.events import (
     StateSaved,
     Waited,
 )
-from core.system.child_process import Envelope, JobProcess, JobSpec
+from core.system.child_process import JobProcess, JobSpec
+from core.system.shared_memory import Envelope
 from tests.core import failing
 from tests.core.builders import tiny
 from tests.core.children import SECONDS, Start, batch, is_gone, next_of

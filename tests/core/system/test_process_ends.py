@@ -23,7 +23,8 @@ from core.events import (
     RewardPublished,
     Waited,
 )
-from core.system.child_process import Envelope, JobDiedError, JobProcess, JobSpec, encode
+from core.system.child_process import JobDiedError, JobProcess, JobSpec
+from core.system.shared_memory import Envelope, encode
 from tests.core.builders import tiny
 from tests.core.children import Start, batch, is_gone, next_of
 
@@ -61,7 +62,7 @@ def test_what_could_not_be_sent_leaves_no_shared_memory_behind(start: Start, mon
     os.kill(child.pid, signal.SIGKILL)
     with pytest.raises(JobDiedError):
         next_of(child, PolicyUpdated)
-    monkeypatch.setattr("core.system.child_process.encode", lambda event: made.append(encode(event)) or made[-1])
+    monkeypatch.setattr("core.system.shared_memory.encode", lambda event: made.append(encode(event)) or made[-1])
     with pytest.raises(JobDiedError):
         child.send(batch(1000))
     assert made[-1].block is not None

@@ -17,7 +17,8 @@ from core.events import (
     Waited,
 )
 from core.system import child_process
-from core.system.child_process import Envelope, JobProcess, JobSpec, decode, encode
+from core.system.child_process import JobProcess, JobSpec
+from core.system.shared_memory import Envelope, decode, encode
 from tests.core.builders import tiny
 
 

@@ -1,4 +1,4 @@
-"""What a job is restored from may be whole and yet another session's."""
+"""TODO-DOC."""
 
 from __future__ import annotations
 
