@@ -18,8 +18,8 @@ from app.crash import CrashReporter
 from app.labelling.last_teacher import kept_teacher
 from app.session.controller import Controller
 from app.session.factory import new_config, opened, sessions_folder
-from app.session.library import Shelf
-from app.session.summary_writer import SummaryKeeper
+from app.session.library import SessionLibrary
+from app.session.summary_writer import SummaryWriter
 from app.start_page.previews import Previews
 from app.style import theme
 from app.windows.main import MainWindow
@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
     app.setApplicationName("Somersault")
     app.setQuitOnLastWindowClosed(False)  # the children end first; the program says when
     theme.apply(app)
-    program = Program(options)
+    program = Application(options)
     program.crash.install()
     program.ended.connect(app.quit)
     _quit_on_signals(program)
@@ -64,11 +64,11 @@ class _Open:
 
     controller: Controller
     window: MainWindow
-    keeper: SummaryKeeper
+    keeper: SummaryWriter
     stack: ExitStack
 
 
-class Program(QObject):
+class Application(QObject):
     """Goes from the start window to a session and back. It ends with the window that it was started with.
 
     Signals:
@@ -101,7 +101,7 @@ class Program(QObject):
         """last: the session that was just closed."""
         self._returns = True  # from here on every session leads back
         if self.start is None:
-            shelf, previews = Shelf(sessions_folder()), Previews(JobProcess)
+            shelf, previews = SessionLibrary(sessions_folder()), Previews(JobProcess)
             self.start = StartWindow(shelf, previews, given(self._options))
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
@@ -146,7 +146,7 @@ class Program(QObject):
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self.quit)
         self.crash.log_file = str(session.folder / NAME)
-        self.open = _Open(controller, window, SummaryKeeper(controller), stack)
+        self.open = _Open(controller, window, SummaryWriter(controller), stack)
         window.show()
         controller.start()
 
@@ -169,7 +169,7 @@ class Program(QObject):
             self.ended.emit()
 
 
-def _quit_on_signals(program: Program) -> None:
+def _quit_on_signals(program: Application) -> None:
     """Python runs its handlers between bytecodes; the program's pulse is where they come in."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: QTimer.singleShot(0, program.quit))

@@ -12,7 +12,7 @@ _LAYOUT = 1
 _WANTED = QSize(1480, 920)
 
 
-def restore_place(window: QMainWindow, name: str = "window", wanted: QSize = _WANTED) -> None:
+def restore(window: QMainWindow, name: str = "window", wanted: QSize = _WANTED) -> None:
     """As it was; the first time as large as is comfortable, and never larger than the screen.
 
     name: of the window in the settings
@@ -24,6 +24,6 @@ def restore_place(window: QMainWindow, name: str = "window", wanted: QSize = _WA
         window.restoreState(state, _LAYOUT)
 
 
-def keep_place(window: QMainWindow, name: str = "window") -> None:
+def save(window: QMainWindow, name: str = "window") -> None:
     settings.keep(f"{name}/geometry", window.saveGeometry())
     settings.keep(f"{name}/state", window.saveState(_LAYOUT))

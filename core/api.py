@@ -17,21 +17,21 @@ import gymnasium
 import numpy as np
 
 from core.config import Config
-from core.envs import make
+from core.envs import make_envs
 from core.envs.spaces import Spaces, spaces
 from core.errors import UserError
 from core.events import JobState
 from core.jobs.reward import snapshot_of
 from core.jobs.rollout import kept_segments
 from core.nn.stacked_mlp import CPU
-from core.reward.ensemble import RewardEnsemble, untrained_ensemble
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.ensemble import RewardEnsemble, build_ensemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
 from core.seeding import generator
 from core.session.checkpoint import load_newest
-from core.session.restore_errors import checkpoint_must_fit
+from core.session.restore_errors import checkpoint_errors
 from core.session.session import read_config
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Float32, Observations
 
 Action = Any
@@ -42,7 +42,7 @@ def policy(folder: str | Path) -> Callable[[Any], Action]:
     """The session's policy without noise: an observation (o,) -> an action. UserError where nothing was learned."""
     config, states = learned(Path(folder))
     actor, kinds = Actor(config, None), spaces(config)
-    with checkpoint_must_fit("policy"):
+    with checkpoint_errors("policy"):
         actor.load(states["policy"].arrays)
 
     def act(observation: Any) -> Action:
@@ -65,14 +65,14 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
     """
 
     def __init__(self, config: Config, seed: int = 0) -> None:
-        self._task = find(config.task)
+        self._task = get_task(config.task)
         self._kinds = spaces(config)
         low, high = (0, 255) if self._kinds.pictures else (-np.inf, np.inf)
         shape, kind = (self._kinds.observations,), _dtype(self._kinds)
         self.observation_space = gymnasium.spaces.Box(low, high, shape, kind)
         self.action_space = _action_space(self._kinds)
         self._rng = generator(seed, "environment")
-        self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
+        self._env = make_envs(self._task, 1, self._rng, threads=1, staggered=False)
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Observations, dict[str, Any]]:
@@ -80,7 +80,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         if seed is not None:
             self._rng = generator(seed, "environment")
         self._env.close()
-        self._env = make(self._task, 1, self._rng, threads=1, staggered=False)
+        self._env = make_envs(self._task, 1, self._rng, threads=1, staggered=False)
         self._steps = 0
         return self._env.observations[0].copy(), {}
 
@@ -131,8 +131,8 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
 class _Scale:
     """Raw predictions of the members -> one reward, by what they predict for the segments of the checkpoint."""
 
-    def __init__(self, ensemble: RewardEnsemble | PictureEnsemble, rollout: JobState, std: float) -> None:
-        with checkpoint_must_fit("rollout"):
+    def __init__(self, ensemble: RewardEnsemble | ImageEnsemble, rollout: JobState, std: float) -> None:
+        with checkpoint_errors("rollout"):
             segments = kept_segments(rollout)
             raw = np.concatenate([ensemble.predict(s.observations, s.actions) for s in segments], axis=1)
         self._means, self._deviations = raw.mean(1), np.maximum(raw.std(1), 1e-8)
@@ -157,13 +157,13 @@ def learned(folder: Path) -> tuple[Config, dict[str, JobState]]:
     return config, loaded[1]
 
 
-def fitted_ensemble(config: Config, state: JobState) -> RewardEnsemble | PictureEnsemble:
+def fitted_ensemble(config: Config, state: JobState) -> RewardEnsemble | ImageEnsemble:
     """The predictors published last, of the reward's part of a checkpoint, without gradients. UserError where none
     was fitted yet."""
     if not state.values.get("generation"):
         raise UserError("No reward has been fitted in this session yet: give it its first answers.")
-    ensemble = untrained_ensemble(config, CPU)
-    with checkpoint_must_fit("reward"):
+    ensemble = build_ensemble(config, CPU)
+    with checkpoint_errors("reward"):
         weights = snapshot_of(state)
         if weights is None:  # of an earlier version, stopped amid a round
             weights = state.under("ensemble_")

@@ -65,7 +65,7 @@ class Waited(Event):
 
 
 @dataclass(frozen=True)
-class BatchCollected(Event):
+class RolloutBatchReady(Event):
     """T steps of N environments, for the policy. There is no field for the true reward: none must reach it.
 
     observations (T, N, o), actions (T, N, a), log_probs (T, N): under the policy that acted

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 
 
-def counted(number: int, what: str) -> str:
+def pluralize(number: int, what: str) -> str:
     """'1 answer', '1,200 answers'."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time: in seconds up to a minute and a half, in hours from two."""
     if seconds < 90:
-        return counted(round(seconds), "second")
+        return pluralize(round(seconds), "second")
     if seconds < 2 * 3600:
-        return counted(round(seconds / 60), "minute")
+        return pluralize(round(seconds / 60), "minute")
     return f"{seconds / 3600:.1f} hours"
 
 
-def figure(value: float) -> str:
+def format_number(value: float) -> str:
     """A measure: 5.3, 0.42, 1,204; a dash where there is none."""
     if not math.isfinite(value):
         return "–"

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
-from app.clips.prediction_overlay import Thoughts
+from app.clips.prediction_overlay import PredictionOverlay
 from app.labelling.pair_queue import Pair
 from app.style import theme
 from core.types import Choice
@@ -47,7 +47,7 @@ class ClipPair(QWidget):
         row.setSpacing(16)
         row.addWidget(self.left)
         row.addWidget(self.right)
-        self._thoughts = Thoughts(self)
+        self._thoughts = PredictionOverlay(self)
 
     def show_pair(self, pair: Pair | None) -> None:
         """None: nothing to compare."""

@@ -12,7 +12,7 @@ _HEIGHT, _WIDEST, _BAR = 68, 460, 14
 _TITLE = "Of the pair you answered, the predictor expected"
 
 
-class Thoughts(QWidget):
+class PredictionOverlay(QWidget):
     """A bar that is split between left and right at the ensemble's mean, with a tick for each member."""
 
     def __init__(self, over: QWidget) -> None:

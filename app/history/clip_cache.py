@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair
-from app.workers.store_reader import Reader
+from app.workers.store_reader import StoreReader
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
 from core.preferences.records import unreadable
@@ -31,7 +31,7 @@ _WAITING = 24
 Stills = tuple[QPixmap, QPixmap]
 
 
-class Album(QObject):
+class ClipCache(QObject):
     """Draws one thing at a time, the clips to be played before the stills: labelling needs the same child.
 
     Signals:
@@ -46,7 +46,7 @@ class Album(QObject):
     trouble_found = Signal(int, str)
     clips_requested = Signal(object)
 
-    def __init__(self, reader: Reader, tokens: itertools.count[int], parent: QObject | None = None) -> None:
+    def __init__(self, reader: StoreReader, tokens: itertools.count[int], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._reader, self._tokens = reader, tokens
         self._stills: OrderedDict[int, Stills] = OrderedDict()

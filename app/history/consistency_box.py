@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from app.history.preference_text import consistency_comment, consistency_figure
 from app.style.labels import label
-from core.preferences.records import AnswerRow
+from core.preferences.records import PreferenceSummary
 from core.preferences.review import consistency
 
 
@@ -25,7 +25,7 @@ class ConsistencyBox(QFrame):
         column.addWidget(self.figure)
         column.addWidget(self.comment)
 
-    def tell(self, rows: Iterable[AnswerRow], switched_on: bool) -> None:
+    def tell(self, rows: Iterable[PreferenceSummary], switched_on: bool) -> None:
         found = consistency(rows)
         self.figure.setText(consistency_figure(found))
         self.comment.setText(consistency_comment(found, self._error_rate, switched_on))

@@ -6,12 +6,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from app.history.preference_history import Judgement
-from app.history.preference_text import CHOICES, Sieve, at
+from app.history.preference_text import CHOICES, PreferenceFilter, at
 from app.labelling.labelling import HUMAN, ORACLE
 from app.style.labels import button, label
 
 
-class AnswerFilter(QWidget):
+class FilterBar(QWidget):
     """Two tabs, each with its own row of controls.
 
     Signals:
@@ -63,8 +63,8 @@ class AnswerFilter(QWidget):
         return self.tabs.currentIndex() == 1
 
     @property
-    def sieve(self) -> Sieve:
-        return Sieve(
+    def sieve(self) -> PreferenceFilter:
+        return PreferenceFilter(
             self.choice.currentData(),
             self.labeller.currentData(),
             self.changed_only.isChecked(),

@@ -15,13 +15,13 @@ from app.keys.commands import SPEEDS, Command, KeyMap, symbol
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
 from app.style.labels import button, label
-from core.preferences.records import AnswerRow
+from core.preferences.records import PreferenceSummary
 from core.types import Choice
 
 _NOTHING = ("Choose an answer", "Its two clips play here, and it can be changed.")
 
 
-class AnswerPane(QFrame):
+class PreferenceDetail(QFrame):
     """The keys of the labelling page change the answer only while the pane has the focus: in the list the arrows move.
 
     Signals:
@@ -37,7 +37,7 @@ class AnswerPane(QFrame):
         self.setObjectName("pane")
         self.setAccessibleName("The chosen answer")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.row: AnswerRow | None = None
+        self.row: PreferenceSummary | None = None
         self._keys, self._said = keys, ""
         self._unreadable = False
         self.title, self.note = label("answerTitle"), label("caption", wrap=True)
@@ -95,7 +95,7 @@ class AnswerPane(QFrame):
         self.clips.show_pair(None)
         self._tell(*_NOTHING)
 
-    def show_answer(self, row: AnswerRow) -> None:
+    def show_answer(self, row: PreferenceSummary) -> None:
         """The clips follow with `show_pair`; the same answer again keeps those on screen."""
         same = self.row is not None and self.row.id == row.id
         self.row, self._said = row, self._said if same else ""

@@ -10,11 +10,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.history.clip_cache import Album
+from app.history.clip_cache import ClipCache
 from app.labelling.labelling import Labelling
-from app.workers.store_reader import Reader
+from app.workers.store_reader import StoreReader
 from core.events import AnswersJudged, ClipsRendered, JudgementRequested
-from core.preferences.records import AnswerRow
+from core.preferences.records import PreferenceSummary
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Choice, Preference
@@ -32,7 +32,7 @@ class Judgement:
     at: float
 
 
-class History(QObject):
+class PreferenceHistory(QObject):
     """Reads only while somebody looks: between `open` and `rest`.
 
     Signals:
@@ -62,10 +62,10 @@ class History(QObject):
         self._labelling, self._tokens = labelling, tokens
         self._token, self._judging = 0, False
         self._looked_at = False
-        self._reader = Reader(session.reader, self)
+        self._reader = StoreReader(session.reader, self)
         self._reader.task_done.connect(self._on_read)
         self._reader.task_refused.connect(self._on_refused)
-        self.album = Album(self._reader, tokens, self)
+        self.album = ClipCache(self._reader, tokens, self)
         self.album.clips_requested.connect(self.clips_requested)
         added, gone = (labelling.answer_kept, labelling.answer_restored), (labelling.answer_withdrawn,)
         for news in (*added, *gone, labelling.answer_changed):
@@ -119,7 +119,7 @@ class History(QObject):
             self._reader.ask(lambda store: store.rows(preference.id), "row")
 
     def _on_read(self, name: str, result: Any) -> None:
-        rows: list[AnswerRow] = result if name in ("rows", "row") else []
+        rows: list[PreferenceSummary] = result if name in ("rows", "row") else []
         if name == "rows":
             self.rows_read.emit(rows)
         for row in rows if name == "row" else ():

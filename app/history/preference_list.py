@@ -7,10 +7,10 @@ from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.history.clip_cache import STILL, Stills
-from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, AnswerModel
+from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES, notes, when
 from app.style import theme
-from core.preferences.records import AnswerRow
+from core.preferences.records import PreferenceSummary
 
 _MARGIN, _GAP = 10, 6
 _HEIGHT = STILL + 2 * _MARGIN
@@ -18,10 +18,10 @@ _LINE = 24
 """Height of a line of text."""
 
 
-class AnswerList(QListView):
+class PreferenceList(QListView):
     """Paints only the rows on screen, whatever their number."""
 
-    def __init__(self, model: AnswerModel, parent: QWidget | None = None) -> None:
+    def __init__(self, model: PreferenceModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("answers")
         self.setAccessibleName("Answers")
@@ -33,7 +33,7 @@ class AnswerList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     @property
-    def current(self) -> AnswerRow | None:
+    def current(self) -> PreferenceSummary | None:
         index = self.currentIndex()
         return index.data(ROW) if index.isValid() else None
 
@@ -45,7 +45,7 @@ class _Delegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        row: AnswerRow = index.data(ROW)
+        row: PreferenceSummary = index.data(ROW)
         area: QRect = option.rect
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.save()
@@ -73,7 +73,7 @@ def _draw_stills(painter: QPainter, area: QRect, stills: Stills | None) -> None:
             painter.drawPixmap(fitted, stills[side])
 
 
-def _write(painter: QPainter, area: QRect, row: AnswerRow, against: float | None) -> None:
+def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: float | None) -> None:
     assert row.choice is not None
     font = painter.font()
     colour = theme.MUTED if row.withdrawn else theme.CHOICE_COLOURS[row.choice]

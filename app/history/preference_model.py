@@ -7,11 +7,11 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from app.history.clip_cache import Album, Stills
-from app.history.preference_text import Sieve, sentence
+from app.history.clip_cache import ClipCache, Stills
+from app.history.preference_text import PreferenceFilter, sentence
 from app.style.labels import tip
-from core.preferences.records import AnswerRow
-from core.preferences.review import doubted
+from core.preferences.records import PreferenceSummary
+from core.preferences.review import contradicted
 
 ROW = int(Qt.ItemDataRole.UserRole)
 """The AnswerRow."""
@@ -24,32 +24,32 @@ TROUBLE = ROW + 3
 _Index = QModelIndex | QPersistentModelIndex
 
 
-class AnswerModel(QAbstractListModel):
+class PreferenceModel(QAbstractListModel):
     """Newest first; or, given what the predictor thinks, the answers that it doubts, the most doubted first.
 
     An answer that is changed while it is in the list stays in it, so that it doesn't vanish under the person's eyes.
     """
 
-    def __init__(self, album: Album, parent: QObject | None = None) -> None:
+    def __init__(self, album: ClipCache, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._album = album
-        self._rows: dict[int, AnswerRow] = {}
+        self._rows: dict[int, PreferenceSummary] = {}
         self._shown: list[int] = []
         self._against: dict[int, float] | None = None
-        self._sieve = Sieve()
+        self._sieve = PreferenceFilter()
         album.stills_drawn.connect(self._on_pictured)
         album.trouble_found.connect(self._on_pictured)
 
     @property
-    def rows(self) -> Iterable[AnswerRow]:
+    def rows(self) -> Iterable[PreferenceSummary]:
         """Every answer, shown or not, in the order given."""
         return self._rows.values()
 
-    def set_rows(self, rows: Iterable[AnswerRow]) -> None:
+    def set_rows(self, rows: Iterable[PreferenceSummary]) -> None:
         self._rows = {row.id: row for row in rows}
         self.list_all(self._sieve)
 
-    def list_all(self, sieve: Sieve) -> None:
+    def list_all(self, sieve: PreferenceFilter) -> None:
         self.beginResetModel()
         self._sieve, self._against = sieve, None
         self._shown = [row.id for row in reversed(self._rows.values()) if sieve.passes(row)]
@@ -57,13 +57,13 @@ class AnswerModel(QAbstractListModel):
 
     def list_doubted(self, left: Mapping[int, float]) -> None:
         """left: P[left is preferred] by number of the answer."""
-        found = doubted(self._rows.values(), left)
+        found = contradicted(self._rows.values(), left)
         self.beginResetModel()
         self._against = {row.id: much for row, much in found}
         self._shown = list(self._against)
         self.endResetModel()
 
-    def take(self, row: AnswerRow) -> None:
+    def take(self, row: PreferenceSummary) -> None:
         """A new answer, or one that has changed or stands again."""
         self._rows[row.id] = row
         if row.id in self._shown:
@@ -78,7 +78,7 @@ class AnswerModel(QAbstractListModel):
         """Where the answer of that number is; an invalid index where it is not shown."""
         return self.index(self._shown.index(key)) if key in self._shown else QModelIndex()
 
-    def row(self, key: int) -> AnswerRow:
+    def row(self, key: int) -> PreferenceSummary:
         return self._rows[key]
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
@@ -104,10 +104,10 @@ class AnswerModel(QAbstractListModel):
     def _contradiction(self, key: int) -> float | None:
         return None if self._against is None else self._against[key]
 
-    def _trouble(self, row: AnswerRow) -> str:
+    def _trouble(self, row: PreferenceSummary) -> str:
         return row.trouble or self._album.troubles.get(row.id, "")
 
-    def _stills(self, row: AnswerRow) -> Stills | None:
+    def _stills(self, row: PreferenceSummary) -> Stills | None:
         return None if row.trouble else self._album.stills(row.id)
 
     def _on_pictured(self, key: int) -> None:

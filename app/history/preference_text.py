@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from app.keys.commands import TABLE
-from core.preferences.records import AnswerRow
+from app.keys.commands import COMMANDS
+from core.preferences.records import PreferenceSummary
 from core.preferences.review import Consistency, comment
 from core.types import Choice
 
-CHOICES = {choice: TABLE[choice].words for choice in Choice}
+CHOICES = {choice: COMMANDS[choice].words for choice in Choice}
 
 
 @dataclass(frozen=True)
-class Sieve:
+class PreferenceFilter:
     """Which answers are shown; None lets all through."""
 
     choice: Choice | None = None
@@ -22,7 +22,7 @@ class Sieve:
     changed_only: bool = False
     withdrawn_too: bool = False
 
-    def passes(self, row: AnswerRow) -> bool:
+    def passes(self, row: PreferenceSummary) -> bool:
         """What can't be read passes all but the withdrawn, so that nobody misses it."""
         if row.trouble:
             return True
@@ -34,7 +34,7 @@ class Sieve:
         )
 
 
-def when(row: AnswerRow) -> str:
+def when(row: PreferenceSummary) -> str:
     """Day and time of the answer, as the clock of this place had it."""
     return _clock(row.answered_at, "%Y-%m-%d %H:%M:%S")
 
@@ -43,7 +43,7 @@ def at(seconds: float) -> str:
     return _clock(seconds, "%H:%M:%S")
 
 
-def notes(row: AnswerRow, against: float | None = None) -> list[str]:
+def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
     """What else is to be said of it; against: how much the predictor contradicts it, where that is the matter."""
     told = []
     if against is not None:
@@ -58,7 +58,7 @@ def notes(row: AnswerRow, against: float | None = None) -> list[str]:
     return told
 
 
-def sentence(row: AnswerRow, against: float | None = None) -> str:
+def sentence(row: PreferenceSummary, against: float | None = None) -> str:
     """All of it in a line, as a screen reader says it."""
     if row.choice is None:
         return row.trouble

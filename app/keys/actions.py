@@ -6,10 +6,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.keys.commands import APPEARANCES, SPEEDS, TABLE, Command, KeyMap, Meaning, symbols
+from app.keys.commands import APPEARANCES, COMMANDS, SPEEDS, Command, KeyAction, KeyMap, symbols
 from app.style import icons
 
-_ICONS: dict[Meaning, str] = {
+_ICONS: dict[KeyAction, str] = {
     Command.PAUSE: "pause",
     Command.STOP: "stop",
     Command.UNDO: "undo",
@@ -30,7 +30,7 @@ class Actions(QObject):
 
     def __init__(self, keys: KeyMap, window: QWidget) -> None:
         super().__init__(window)
-        self._actions = {meaning: self._made(meaning, window) for meaning in TABLE}
+        self._actions = {meaning: self._made(meaning, window) for meaning in COMMANDS}
         for group in _ONE_OF:
             exclusive = QActionGroup(self)
             for command in group:
@@ -38,19 +38,19 @@ class Actions(QObject):
         self.keys = keys
         self.bind(keys)
 
-    def __getitem__(self, meaning: Meaning) -> QAction:
+    def __getitem__(self, meaning: KeyAction) -> QAction:
         return self._actions[meaning]
 
     def bind(self, keys: KeyMap) -> None:
         """From now on these keys."""
         self.keys = keys
         for meaning, action in self._actions.items():
-            names, words = keys.keys_for(meaning), TABLE[meaning].words
+            names, words = keys.keys_for(meaning), COMMANDS[meaning].words
             action.setShortcuts([QKeySequence(key) for key in names])
             action.setToolTip(f"{words} ({symbols(names)})" if names else words)
 
-    def _made(self, meaning: Meaning, window: QWidget) -> QAction:
-        entry = TABLE[meaning]
+    def _made(self, meaning: KeyAction, window: QWidget) -> QAction:
+        entry = COMMANDS[meaning]
         action = QAction(entry.title, window, checkable=entry.checkable, autoRepeat=entry.repeats)
         action.setObjectName(str(meaning))
         action.setStatusTip(entry.tip)

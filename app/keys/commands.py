@@ -57,11 +57,11 @@ class Command(StrEnum):
     ABOUT = "about"
 
 
-Meaning = Choice | Command
+KeyAction = Choice | Command
 
 
 @dataclass(frozen=True)
-class Entry:
+class CommandInfo:
     """title: as a menu shows it, & before its letter; keys: those of a fresh installation, the one to show first.
 
     Key names are Qt's portable ones, as QKeySequence reads them.
@@ -81,79 +81,87 @@ class Entry:
         return self.title.replace("&", "").removesuffix("…")
 
 
-TABLE: dict[Meaning, Entry] = {
-    Choice.LEFT: Entry("&Left is better", ("Left",)),
-    Choice.RIGHT: Entry("&Right is better", ("Right",)),
-    Choice.TIE: Entry("&Tie", ("Up",), "Both clips are equally good"),
-    Choice.CANT_TELL: Entry("&Can't tell", ("Down",), "The pair is recorded, and nothing is learned from it"),
-    Command.UNDO: Entry("&Undo", ("Backspace", "Ctrl+Z"), "Takes the last answer back"),
-    Command.REDO: Entry("R&edo", ("Ctrl+Shift+Z", "Ctrl+Y"), "Gives the answer again that was taken back last"),
-    Command.PLAYBACK: Entry("&Pause or play the clips", ("Space",)),
-    Command.FRAME_BACK: Entry("One frame &back", (",",), "Holds both clips and steps them together", repeats=True),
-    Command.FRAME_ON: Entry("One frame &forth", (".",), "Holds both clips and steps them together", repeats=True),
-    Command.QUARTER_SPEED: Entry("Speed &0.25×", ("1",), checkable=True),
-    Command.HALF_SPEED: Entry("Speed 0.&5×", ("2",), checkable=True),
-    Command.FULL_SPEED: Entry("Speed &1×", ("3",), checkable=True),
-    Command.DOUBLE_SPEED: Entry("Speed &2×", ("4",), checkable=True),
-    Command.THOUGHTS: Entry(
+COMMANDS: dict[KeyAction, CommandInfo] = {
+    Choice.LEFT: CommandInfo("&Left is better", ("Left",)),
+    Choice.RIGHT: CommandInfo("&Right is better", ("Right",)),
+    Choice.TIE: CommandInfo("&Tie", ("Up",), "Both clips are equally good"),
+    Choice.CANT_TELL: CommandInfo("&Can't tell", ("Down",), "The pair is recorded, and nothing is learned from it"),
+    Command.UNDO: CommandInfo("&Undo", ("Backspace", "Ctrl+Z"), "Takes the last answer back"),
+    Command.REDO: CommandInfo("R&edo", ("Ctrl+Shift+Z", "Ctrl+Y"), "Gives the answer again that was taken back last"),
+    Command.PLAYBACK: CommandInfo("&Pause or play the clips", ("Space",)),
+    Command.FRAME_BACK: CommandInfo(
+        "One frame &back", (",",), "Holds both clips and steps them together", repeats=True
+    ),
+    Command.FRAME_ON: CommandInfo("One frame &forth", (".",), "Holds both clips and steps them together", repeats=True),
+    Command.QUARTER_SPEED: CommandInfo("Speed &0.25×", ("1",), checkable=True),
+    Command.HALF_SPEED: CommandInfo("Speed 0.&5×", ("2",), checkable=True),
+    Command.FULL_SPEED: CommandInfo("Speed &1×", ("3",), checkable=True),
+    Command.DOUBLE_SPEED: CommandInfo("Speed &2×", ("4",), checkable=True),
+    Command.THOUGHTS: CommandInfo(
         "Show what the predictor e&xpected",
         ("T",),
         "For half a second after each answer, never before it, once the reward was fitted",
         checkable=True,
     ),
-    Command.BIND_KEYS: Entry("&Keys…", (), "Chooses other keys"),
-    Command.START_PAGE: Entry(
+    Command.BIND_KEYS: CommandInfo("&Keys…", (), "Chooses other keys"),
+    Command.START_PAGE: CommandInfo(
         "&New or open…", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
     ),
-    Command.PAUSE: Entry("&Pause", ("Ctrl+P",), "Holds the training, or goes on with it; answers are taken meanwhile"),
-    Command.STOP: Entry("&Stop", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
-    Command.HUMAN: Entry("&Human", ("F6",), "The teacher: you answer", checkable=True),
-    Command.ORACLE: Entry(
+    Command.PAUSE: CommandInfo(
+        "&Pause", ("Ctrl+P",), "Holds the training, or goes on with it; answers are taken meanwhile"
+    ),
+    Command.STOP: CommandInfo("&Stop", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
+    Command.HUMAN: CommandInfo("&Human", ("F6",), "The teacher: you answer", checkable=True),
+    Command.ORACLE: CommandInfo(
         "&Oracle", ("F7",), "The teacher: the true reward answers, where the task has one", checkable=True
     ),
-    Command.EXPORT: Entry("&Export as one file…", ("Ctrl+E",)),
-    Command.PLAY: Entry(
+    Command.EXPORT: CommandInfo("&Export as one file…", ("Ctrl+E",)),
+    Command.PLAY: CommandInfo(
         "Pla&y the game yourself…",
         ("F5",),
         "For about five minutes before your first answer: a clip of seconds hardly tells what a game is about",
     ),
-    Command.QUIT: Entry("&Quit", ("Ctrl+Q",), "Saves a checkpoint and ends the program"),
-    Command.PANEL: Entry("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
-    Command.EARLIER: Entry("An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True),
-    Command.LATER: Entry("A later p&olicy", ("]",), repeats=True),
-    Command.LIVE: Entry("The policy as it is &now", ("\\",)),
-    Command.DEMO: Entry("De&mo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
-    Command.DEMO_ALONE: Entry("Demo mode, se&lf-running", ("Shift+F11",), "The oracle answers until you leave"),
-    Command.FILM: Entry("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
-    Command.BEFORE_AFTER: Entry("Film of &before and after…", (), "The untrained and the present policy side by side"),
-    Command.LEARNING: Entry("Plots: learnin&g", ("Ctrl+1",), "The task's own measure, returns and losses"),
-    Command.REWARD_FIT: Entry("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
-    Command.PACE: Entry("Plots: sess&ion", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
-    Command.HIDE_TRUE_REWARD: Entry(
+    Command.QUIT: CommandInfo("&Quit", ("Ctrl+Q",), "Saves a checkpoint and ends the program"),
+    Command.PANEL: CommandInfo("&Progress panel", ("F9",), "The live view and the plots", checkable=True),
+    Command.EARLIER: CommandInfo(
+        "An &earlier policy", ("[",), "Moves the live view's slider: how it learned", repeats=True
+    ),
+    Command.LATER: CommandInfo("A later p&olicy", ("]",), repeats=True),
+    Command.LIVE: CommandInfo("The policy as it is &now", ("\\",)),
+    Command.DEMO: CommandInfo("De&mo mode", ("F11",), "Full screen, for a room: guests answer with four keys"),
+    Command.DEMO_ALONE: CommandInfo("Demo mode, se&lf-running", ("Shift+F11",), "The oracle answers until you leave"),
+    Command.FILM: CommandInfo("&Film of the learning…", (), "How the policy learned, with captions, as a video file"),
+    Command.BEFORE_AFTER: CommandInfo(
+        "Film of &before and after…", (), "The untrained and the present policy side by side"
+    ),
+    Command.LEARNING: CommandInfo("Plots: learnin&g", ("Ctrl+1",), "The task's own measure, returns and losses"),
+    Command.REWARD_FIT: CommandInfo("Plots: reward &fit", ("Ctrl+2",), "How well the predicted reward is fitted"),
+    Command.PACE: CommandInfo("Plots: sess&ion", ("Ctrl+3",), "Answers against their schedule, and steps a second"),
+    Command.HIDE_TRUE_REWARD: CommandInfo(
         "Hide the tr&ue reward",
         ("Ctrl+T",),
         "So that whoever answers isn't led by it; until you choose, it is hidden where a human teaches",
         checkable=True,
     ),
-    Command.SYSTEM_COLOURS: Entry("Colours as the s&ystem has them", (), checkable=True),
-    Command.LIGHT: Entry("Light &colours", (), checkable=True),
-    Command.DARK: Entry("D&ark colours", (), checkable=True),
-    Command.HISTORY: Entry(
+    Command.SYSTEM_COLOURS: CommandInfo("Colours as the s&ystem has them", (), checkable=True),
+    Command.LIGHT: CommandInfo("Light &colours", (), checkable=True),
+    Command.DARK: CommandInfo("D&ark colours", (), checkable=True),
+    Command.HISTORY: CommandInfo(
         "Ans&wer history", ("Ctrl+H",), "Every answer with its clips, to look at again and to change"
     ),
-    Command.REPEATS: Entry(
+    Command.REPEATS: CommandInfo(
         "Show some pairs &again",
         (),
         "One pair in some comes a second time, unseen as such, to tell how often your answers agree",
         checkable=True,
     ),
-    Command.KEY_LIST: Entry("&Keys and commands", ("Ctrl+?", "F1")),
-    Command.DIAGNOSTICS: Entry("Collect &diagnostics…", ()),
-    Command.ABOUT: Entry("&About Somersault", ()),
+    Command.KEY_LIST: CommandInfo("&Keys and commands", ("Ctrl+?", "F1")),
+    Command.DIAGNOSTICS: CommandInfo("Collect &diagnostics…", ()),
+    Command.ABOUT: CommandInfo("&About Somersault", ()),
 }
 """The single table of all that can be asked for: menus, shortcuts, the key list and the key dialog are made from it."""
 
-DEFAULTS: dict[str, Meaning] = {key: meaning for meaning, entry in TABLE.items() for key in entry.keys}
+DEFAULTS: dict[str, KeyAction] = {key: meaning for meaning, entry in COMMANDS.items() for key in entry.keys}
 
 SPEEDS: dict[Command, float] = {
     Command.QUARTER_SPEED: 0.25,
@@ -173,21 +181,21 @@ _NAVIGATION = ("Tab", "Shift+Tab", "Backtab", "Shift+Backtab", "Esc", "Return", 
 class KeyMap:
     """A mapping from key names to meanings; every choice has at least one key."""
 
-    meanings: Mapping[str, Meaning] = field(default_factory=lambda: dict(DEFAULTS))
+    meanings: Mapping[str, KeyAction] = field(default_factory=lambda: dict(DEFAULTS))
 
     def __post_init__(self) -> None:
-        missing = [f"“{TABLE[choice].words}”" for choice in Choice if choice not in self.meanings.values()]
+        missing = [f"“{COMMANDS[choice].words}”" for choice in Choice if choice not in self.meanings.values()]
         if missing:
             raise UserError(f"No key would be left for {', '.join(missing)}: give it another one first.")
 
-    def meaning(self, key: str) -> Meaning | None:
+    def meaning(self, key: str) -> KeyAction | None:
         return self.meanings.get(key)
 
-    def keys_for(self, meaning: Meaning) -> tuple[str, ...]:
+    def keys_for(self, meaning: KeyAction) -> tuple[str, ...]:
         """The keys of that meaning, the one to show first."""
         return tuple(key for key, value in self.meanings.items() if value == meaning)
 
-    def rebound(self, meaning: Meaning, *keys: str) -> KeyMap:
+    def rebound(self, meaning: KeyAction, *keys: str) -> KeyMap:
         """The map in which these keys, and no others, have that meaning; a key taken from another loses its old one.
 
         UserError where a choice would be left without a key, or a key is needed to move about.
@@ -200,12 +208,12 @@ class KeyMap:
     def changes(self) -> dict[str, list[str]]:
         """What differs from a fresh installation, by name, so that commands of later versions keep their keys."""
         fresh = KeyMap()
-        return {str(m): list(self.keys_for(m)) for m in TABLE if self.keys_for(m) != fresh.keys_for(m)}
+        return {str(m): list(self.keys_for(m)) for m in COMMANDS if self.keys_for(m) != fresh.keys_for(m)}
 
     @staticmethod
     def changed(changes: Mapping[str, Iterable[str]]) -> KeyMap:
         """The map that `changes` was taken from. Names that nobody knows any more count for nothing."""
-        known = {str(meaning): meaning for meaning in TABLE}
+        known = {str(meaning): meaning for meaning in COMMANDS}
         bound = {key: known[name] for name, keys in changes.items() if name in known for key in keys}
         kept = {k: m for k, m in DEFAULTS.items() if str(m) not in changes and k not in bound}
         return KeyMap({**kept, **bound})

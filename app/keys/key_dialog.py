@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app.keys.commands import TABLE, KeyMap, Meaning, symbol
+from app.keys.commands import COMMANDS, KeyAction, KeyMap, symbol
 from app.keys.key_button import KeyButton
 from app.style.labels import label
 from core.errors import UserError
@@ -32,7 +32,7 @@ class KeyDialog(QDialog):
         self.setWindowTitle("Keys")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.keys = keys
-        self.fields: dict[Meaning, tuple[KeyButton, ...]] = {}
+        self.fields: dict[KeyAction, tuple[KeyButton, ...]] = {}
         self.told = label("notice", wrap=True)
         self.told.setMinimumHeight(2 * self.fontMetrics().height() + 4)
         column = QVBoxLayout(self)
@@ -41,14 +41,14 @@ class KeyDialog(QDialog):
         column.addWidget(self.told)
         column.addWidget(self._buttons())
         self._refresh()
-        self.fields[next(iter(TABLE))][0].setFocus()
+        self.fields[next(iter(COMMANDS))][0].setFocus()
         self.resize(620, 640)
 
     def _rows(self) -> QScrollArea:
         page = QWidget()
         grid = QGridLayout(page)
         grid.setColumnStretch(0, 1)
-        for row, (meaning, entry) in enumerate(TABLE.items()):
+        for row, (meaning, entry) in enumerate(COMMANDS.items()):
             grid.addWidget(QLabel(entry.words), row, 0)
             self.fields[meaning] = tuple(self._field(meaning, place) for place in range(_KEYS))
             for place, field in enumerate(self.fields[meaning]):
@@ -58,8 +58,8 @@ class KeyDialog(QDialog):
         area.setWidget(page)
         return area
 
-    def _field(self, meaning: Meaning, place: int) -> KeyButton:
-        field = KeyButton(f"{TABLE[meaning].words}, {('first', 'second')[place]} key")
+    def _field(self, meaning: KeyAction, place: int) -> KeyButton:
+        field = KeyButton(f"{COMMANDS[meaning].words}, {('first', 'second')[place]} key")
         field.key_chosen.connect(lambda key: self.choose(meaning, place, key))
         return field
 
@@ -71,12 +71,12 @@ class KeyDialog(QDialog):
         self.buttons.button(kinds.RestoreDefaults).clicked.connect(self._on_reset)
         return self.buttons
 
-    def choose(self, meaning: Meaning, place: int, key: str) -> None:
+    def choose(self, meaning: KeyAction, place: int, key: str) -> None:
         """Gives it this key ('' for none) in that place, and tells what it was taken from, or why it can't have it."""
         before = self.keys.meaning(key)
         wanted = [field.key for field in self.fields[meaning]]
         if before == meaning and key != wanted[place]:
-            self.told.setText(f"{symbol(key)} means “{TABLE[meaning].words}” already.")
+            self.told.setText(f"{symbol(key)} means “{COMMANDS[meaning].words}” already.")
             return
         wanted[place] = key
         try:
@@ -103,5 +103,5 @@ class KeyDialog(QDialog):
         super().accept()
 
 
-def _taken(key: str, before: Meaning, meaning: Meaning) -> str:
-    return f"{symbol(key)} meant “{TABLE[before].words}” until now; it means “{TABLE[meaning].words}” instead."
+def _taken(key: str, before: KeyAction, meaning: KeyAction) -> str:
+    return f"{symbol(key)} meant “{COMMANDS[before].words}” until now; it means “{COMMANDS[meaning].words}” instead."

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from app.keys.commands import TABLE, Command, KeyMap, Meaning, symbol, symbols
+from app.keys.commands import COMMANDS, Command, KeyAction, KeyMap, symbol, symbols
 from app.style.labels import button
 from core.types import Choice
 
-_SHOWN: tuple[Meaning, ...] = (*Choice, Command.UNDO)
+_SHOWN: tuple[KeyAction, ...] = (*Choice, Command.UNDO)
 
 
 class KeyHints(QWidget):
@@ -24,7 +24,7 @@ class KeyHints(QWidget):
     def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Answers")
-        self.buttons: dict[Meaning, QPushButton] = {}
+        self.buttons: dict[KeyAction, QPushButton] = {}
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
@@ -37,7 +37,7 @@ class KeyHints(QWidget):
     def bind(self, keys: KeyMap) -> None:
         """Shows these keys."""
         for meaning, made in self.buttons.items():
-            names, words = keys.keys_for(meaning), TABLE[meaning].words
+            names, words = keys.keys_for(meaning), COMMANDS[meaning].words
             made.setText("  ".join([*map(symbol, names[:1]), words]))
             made.setAccessibleName(words)
             made.setAccessibleDescription(f"key {symbols(names)}" if names else "")
@@ -47,7 +47,7 @@ class KeyHints(QWidget):
             if isinstance(meaning, Choice):
                 made.setEnabled(on)
 
-    def _button(self, meaning: Meaning) -> QPushButton:
+    def _button(self, meaning: KeyAction) -> QPushButton:
         made = button("")
         made.clicked.connect(lambda: self.meaning_requested.emit(meaning))
         self.buttons[meaning] = made

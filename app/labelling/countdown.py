@@ -12,7 +12,7 @@ from app import settings
 _REMEMBERED = 8
 
 
-class Estimate:
+class Countdown:
     """Counts down while something is under way: the median of the last times, less what has passed."""
 
     def __init__(self, usual: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair, PairQueue
 from app.labelling.progress import Progress
-from app.workers.preference_writer import AnswerWorker
+from app.workers.preference_writer import PreferenceWriter
 from core.config import Config
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
@@ -82,7 +82,7 @@ class Labelling(QObject):
         self._returned: dict[int, Query] = {}
         self._oracle = QTimer(self, singleShot=True, interval=_ORACLE_MS)
         self._oracle.timeout.connect(self._on_oracle_due)
-        self._answers = AnswerWorker(open_store, ports, self)
+        self._answers = PreferenceWriter(open_store, ports, self)
         self._answers.answer_kept.connect(self._on_kept)
         self._answers.answer_given_again.connect(self._on_given_again)
         self._answers.answer_withdrawn.connect(self._on_withdrawn)

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from app.labelling.countdown import USUAL_START, Estimate
+from app.labelling.countdown import USUAL_START, Countdown
 from app.labelling.milestones import Milestone, Tracker
 from core.config import Config
 from core.preferences.schedule import scheduled
@@ -29,7 +29,7 @@ class Progress:
         self.blow_ups = 0
         """How often in the session a simulation failed and was started anew."""
         self.milestones = Tracker(config.labels)
-        self.first_pair, self.drawing = Estimate(usual_start, clock), Estimate(None, clock)
+        self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
         self._config = config
         self._clock = clock
         self._answers: deque[float] = deque(maxlen=1000)

@@ -16,7 +16,7 @@ from core.tasks.base import Task
 _SETTING = "plots/hide_true_reward"
 
 
-class TrueReward(QObject):
+class TrueRewardVisibility(QObject):
     """The switch 'Hide the true reward'.
 
     Signals:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from core.events import ClipsRendered, ClipsRequested, DemonstrationRecorded
-from core.session.policy_snapshots import Moment
+from core.session.policy_snapshots import SnapshotInfo
 from core.types import Float32, Frames
 
 SIZE, FPS = 288, 30.0
@@ -32,7 +32,7 @@ class Demonstration:
     predicted: Float32
     env_steps: int
     figure: float = float("nan")
-    moment: Moment | None = None
+    moment: SnapshotInfo | None = None
 
 
 class Demonstrations(QObject):

@@ -17,7 +17,7 @@ from core.system.child_process import JobSpec
 log = logging.getLogger(__name__)
 
 
-class Films(QObject):
+class FilmExport(QObject):
     """Starts a child for each film, tells how far it is, and ends it.
 
     Signals:

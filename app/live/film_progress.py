@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QWidget
 from app.style.labels import button
 
 
-class FilmBar(QFrame):
+class FilmProgress(QFrame):
     """Hidden unless a film is being made. The film's end is told elsewhere.
 
     Signals:

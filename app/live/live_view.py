@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
 from app.live.demonstrations import Demonstration
 from app.live.policy_player import PolicyPlayer
 from app.style.labels import label
-from core.formatting import figure
-from core.session.policy_snapshots import Moment
+from core.formatting import format_number
+from core.session.policy_snapshots import SnapshotInfo
 
 _SETTLED_MS = 150
 """How long the slider stands still before a policy is asked for: it passes over many."""
@@ -29,10 +29,10 @@ class LiveView(QWidget):
     def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._measure_title, self._hides_figures = measure_title, False
-        self._moments: tuple[Moment, ...] = ()
+        self._moments: tuple[SnapshotInfo, ...] = ()
         self.live: Demonstration | None = None
         """The newest of the present policy, whatever is on screen."""
-        self._asked: Moment | None = None
+        self._asked: SnapshotInfo | None = None
         self.title, self.figure = label("plotTitle", "The policy, live"), label("plotKey")
         self.policy = PolicyPlayer("The policy acting", self)
         self.policy.demonstration_started.connect(self._tell)
@@ -65,12 +65,12 @@ class LiveView(QWidget):
         return self.policy.shown
 
     @property
-    def moment(self) -> Moment | None:
+    def moment(self) -> SnapshotInfo | None:
         """At which the slider stands; None: live."""
         return self._moments[self.slider.value()] if self.slider.value() < len(self._moments) else None
 
     @property
-    def _wanted(self) -> Moment | None:
+    def _wanted(self) -> SnapshotInfo | None:
         """The newest that is kept stands in for the present policy as long as that has not been seen to act."""
         if self.moment is None and self.live is None and self._moments:
             return self._moments[-1]
@@ -87,7 +87,7 @@ class LiveView(QWidget):
         if demonstration.moment is not None and demonstration.moment == self._wanted:
             self.policy.switch(demonstration)
 
-    def set_moments(self, moments: tuple[Moment, ...]) -> None:
+    def set_moments(self, moments: tuple[SnapshotInfo, ...]) -> None:
         """The slider stays where it stands: live, or at the same policy as far as it is still kept."""
         at = self.moment
         self._moments = moments
@@ -160,8 +160,8 @@ class LiveView(QWidget):
         if value is None or math.isnan(value) or self._hides_figures:
             self.figure.clear()
         else:
-            self.figure.setText(f"{self._measure_title}: {figure(value)}")
+            self.figure.setText(f"{self._measure_title}: {format_number(value)}")
 
 
-def _beginning(moment: Moment) -> str:
+def _beginning(moment: SnapshotInfo) -> str:
     return moment.told[0].upper() + moment.told[1:]

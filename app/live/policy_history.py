@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.background_thread import Background
+from app.workers.background_thread import BackgroundThread
 from core.events import Arrays, Event, PolicyPublished
-from core.session.policy_snapshots import Moment
+from core.session.policy_snapshots import SnapshotInfo
 from core.session.session import Session
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ Known = Callable[[], tuple[int, float, float]]
 """Labels, seconds of teaching and the task's measure by now. Called in any thread."""
 
 
-class PastPolicies(QObject):
+class PolicyHistory(QObject):
     """What the session keeps of how the policy learned. A port (core.session.routing.Port) for what the policy publishes.
 
     Signals:
@@ -35,14 +35,14 @@ class PastPolicies(QObject):
     trouble_arose = Signal(str)
     _damage_found = Signal(str)
 
-    def __init__(self, session: Session, disk: Background, known: Known, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, disk: BackgroundThread, known: Known, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._snapshots, self._disk, self._known = session.snapshots(), disk, known
         self._due = self._seen = 0
         self._told = False
-        self._kept: tuple[Moment, ...] = ()
+        self._kept: tuple[SnapshotInfo, ...] = ()
         """As the disk's thread knows them; `moments` is what the window was told."""
-        self.moments: tuple[Moment, ...] = ()
+        self.moments: tuple[SnapshotInfo, ...] = ()
         disk.task_done.connect(self._on_done)
         disk.task_refused.connect(self._on_refused)
         self._damage_found.connect(self.trouble_arose)
@@ -51,7 +51,7 @@ class PastPolicies(QObject):
         """Reads what there is; moments_changed answers."""
         self._disk.do(self._read, _LIST)
 
-    def load(self, moment: Moment) -> None:
+    def load(self, moment: SnapshotInfo) -> None:
         """policy_loaded or policy_refused answers."""
         self._disk.do(lambda: (moment, self._snapshots.load(moment.env_steps)[1]), _LOAD)
 
@@ -63,14 +63,14 @@ class PastPolicies(QObject):
         if seen <= event.env_steps < self._due:
             return
         self._due = _NEVER  # until the disk has answered
-        moment = Moment(event.env_steps, *self._known())
+        moment = SnapshotInfo(event.env_steps, *self._known())
         self._disk.do(lambda: self._keep(moment, event.weights), _KEEP)
 
-    def _read(self) -> tuple[Moment, ...]:
+    def _read(self) -> tuple[SnapshotInfo, ...]:
         self._kept = tuple(self._snapshots.moments(self._damage_found.emit))
         return self._kept
 
-    def _keep(self, moment: Moment, weights: Arrays) -> tuple[Moment, ...]:
+    def _keep(self, moment: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
         """The moments there are then."""
         try:
             added = self._snapshots.add(moment, weights)

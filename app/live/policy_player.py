@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
 from app.live.demonstrations import Demonstration
-from app.live.reward_timeline import Ribbon
+from app.live.reward_timeline import RewardTimeline
 
 
 class PolicyPlayer(QWidget):
@@ -22,7 +22,7 @@ class PolicyPlayer(QWidget):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.player, self.ribbon = ClipPlayer(name, self), Ribbon(self)
+        self.player, self.ribbon = ClipPlayer(name, self), RewardTimeline(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None
         self._clock = FrameClock(self)

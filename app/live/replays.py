@@ -9,9 +9,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal
 
 from app.live.demonstrations import FPS, SIZE, Demonstration
-from app.live.policy_history import PastPolicies
+from app.live.policy_history import PolicyHistory
 from core.events import Arrays, ReplayRefused, ReplayRendered, ReplayRequested
-from core.session.policy_snapshots import Moment
+from core.session.policy_snapshots import SnapshotInfo
 
 _REMEMBERED = 256 << 20
 """Bytes of pictures: four episodes of eight seconds."""
@@ -36,7 +36,7 @@ class Replays(QObject):
 
     def __init__(
         self,
-        past: PastPolicies,
+        past: PolicyHistory,
         measure: str,
         tokens: itertools.count[int],
         can_draw: Callable[[], bool],
@@ -46,14 +46,14 @@ class Replays(QObject):
         super().__init__(parent)
         self._can_draw = can_draw
         self._past, self._measure, self._tokens = past, measure, tokens
-        self._wanted: Moment | None = None
-        self._acting: Moment | None = None
+        self._wanted: SnapshotInfo | None = None
+        self._acting: SnapshotInfo | None = None
         self._token = 0
         self._drawn: OrderedDict[_Key, Demonstration] = OrderedDict()
         past.policy_loaded.connect(self._on_loaded)
         past.policy_refused.connect(self._on_refused)
 
-    def show(self, moment: Moment | None) -> None:
+    def show(self, moment: SnapshotInfo | None) -> None:
         """replay_drawn or replay_refused answers, at once where it was drawn not long ago. None: no longer wanted."""
         self._wanted = moment
         known = self._drawn.get(_key(moment)) if moment else None
@@ -81,11 +81,11 @@ class Replays(QObject):
         self._acting = None
         self.show(self._wanted)
 
-    def _ask(self, moment: Moment) -> None:
+    def _ask(self, moment: SnapshotInfo) -> None:
         self._acting, self._token = moment, next(self._tokens)
         self._past.load(moment)
 
-    def _on_loaded(self, moment: Moment, weights: Arrays) -> None:
+    def _on_loaded(self, moment: SnapshotInfo, weights: Arrays) -> None:
         if moment == self._acting:
             self.replay_requested.emit(ReplayRequested(self._token, weights, SIZE, FPS))
 
@@ -93,13 +93,13 @@ class Replays(QObject):
         self._acting = self._wanted = None
         self.replay_refused.emit(sentence)
 
-    def _remember(self, moment: Moment, demonstration: Demonstration) -> None:
+    def _remember(self, moment: SnapshotInfo, demonstration: Demonstration) -> None:
         """The newest stays, however large it is."""
         self._drawn[_key(moment)] = demonstration
         while len(self._drawn) > 1 and sum(d.frames.pixels.nbytes for d in self._drawn.values()) > _REMEMBERED:
             self._drawn.popitem(last=False)
 
 
-def _key(moment: Moment) -> _Key:
+def _key(moment: SnapshotInfo) -> _Key:
     """A session that was taken back may have another policy after as many steps, but never after the same time."""
     return moment.env_steps, moment.seconds

@@ -35,7 +35,7 @@ def colour(height: float) -> QColor:
     return made
 
 
-class Ribbon(QWidget):
+class RewardTimeline(QWidget):
     """Columns are painted once; each frame costs a pixmap and a line."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

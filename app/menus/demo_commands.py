@@ -9,17 +9,22 @@ from PySide6.QtCore import QObject
 from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command, KeyMap
 from app.labelling.labelling import ORACLE
-from app.live.film_progress import FilmBar
+from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.session.controller import Controller
 from app.windows.demo import DemoWindow
 
 
-class Shows(QObject):
+class DemoCommands(QObject):
     """Carries out what the keys and menus ask for in that line. `handlers` has a function for each of its commands."""
 
     def __init__(
-        self, controller: Controller, clips: ClipPair, live: LiveView, film_bar: FilmBar, keys: Callable[[], KeyMap]
+        self,
+        controller: Controller,
+        clips: ClipPair,
+        live: LiveView,
+        film_bar: FilmProgress,
+        keys: Callable[[], KeyMap],
     ) -> None:
         super().__init__(controller)
         self._controller, self._clips, self._live, self._keys = controller, clips, live, keys

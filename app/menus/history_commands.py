@@ -12,7 +12,7 @@ from app.session.controller import Controller
 from app.windows.history import HistoryPage
 
 
-class Review:
+class HistoryCommands:
     """Opens the answer history, one at a time and with the keys of now, and switches repeats.
 
     `handlers` has a function for each command.

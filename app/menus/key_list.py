@@ -8,7 +8,7 @@ from html import escape
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
-from app.keys.commands import TABLE, KeyMap, Meaning, symbols
+from app.keys.commands import COMMANDS, KeyAction, KeyMap, symbols
 from app.menus.menus import MENUS
 from app.plots.plot_shortcuts import WORDS as PLOT_KEYS
 from app.style import theme
@@ -53,7 +53,7 @@ def _tables(keys: KeyMap) -> Iterator[str]:
     yield f"<h3>On a plot reached with Tab, or clicked</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
 
-def _row(meaning: Meaning, keys: KeyMap) -> str:
-    entry, names = TABLE[meaning], symbols(keys.keys_for(meaning))
+def _row(meaning: KeyAction, keys: KeyMap) -> str:
+    entry, names = COMMANDS[meaning], symbols(keys.keys_for(meaning))
     tip = f"<br><span style='color:{theme.MUTED}'>{escape(entry.tip)}.</span>" if entry.tip else ""
     return f"<tr><td width='34%'><b>{escape(names)}</b></td><td>{escape(entry.words)}{tip}</td></tr>"

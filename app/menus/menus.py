@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMainWindow
 
 from app.keys.actions import Actions
-from app.keys.commands import APPEARANCES, SPEEDS, Command, Meaning
+from app.keys.commands import APPEARANCES, SPEEDS, Command, KeyAction
 from app.session.controller import Controller
 from core.types import Choice
 
-MENUS: tuple[tuple[str, tuple[tuple[Meaning, ...], ...]], ...] = (
+MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
     (
         "&Session",
         (

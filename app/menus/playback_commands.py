@@ -15,7 +15,7 @@ from app.keys.commands import SPEEDS, Command
 _SPEED, _THOUGHTS = "labelling/speed", "labelling/thoughts"
 
 
-class Playback(QObject):
+class PlaybackCommands(QObject):
     """Carries out what the playback's keys ask for. `handlers` has a function for each of its commands."""
 
     def __init__(self, clips: ClipPair, actions: Actions, parent: QObject | None = None) -> None:

@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject
 
 from app.keys.actions import Actions
 from app.keys.commands import APPEARANCES, Command
-from app.labelling.true_reward_visibility import TrueReward
-from app.plots.plot_panel import Plots
+from app.labelling.true_reward_visibility import TrueRewardVisibility
+from app.plots.plot_panel import PlotPanel
 from app.style import theme
 from app.style.theme import Appearance
 
@@ -17,10 +17,12 @@ _GROUPS = (Command.LEARNING, Command.REWARD_FIT, Command.PACE)
 """One for each tab of plots."""
 
 
-class View(QObject):
+class ViewCommands(QObject):
     """Keeps the ticks in the menu as they should be."""
 
-    def __init__(self, plots: Plots, true_reward: TrueReward, actions: Actions, parent: QObject | None = None) -> None:
+    def __init__(
+        self, plots: PlotPanel, true_reward: TrueRewardVisibility, actions: Actions, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._plots, self._true_reward, self._actions = plots, true_reward, actions
         actions[Command.HIDE_TRUE_REWARD].setChecked(true_reward.hidden)

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from app.plots import plot_text
 from app.plots.plot_canvas import PlotCanvas
-from app.plots.plot_header import PlotHead
-from app.plots.plot_shortcuts import PlotKeys
-from app.plots.plot_specs import Curve, Plotted, Source
-from app.session.metrics_recorder import Episode
+from app.plots.plot_header import PlotHeader
+from app.plots.plot_shortcuts import PlotShortcuts
+from app.plots.plot_specs import CurveSpec, PlotSpec, Source
+from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
 from app.style.images import picture_of, png
 from app.style.labels import label
@@ -39,17 +39,17 @@ class Plot(QWidget):
     save_requested = Signal(str, object)
     _built = False
 
-    def __init__(self, plotted: Plotted, hidden: bool, alone: bool = False, parent: QWidget | None = None) -> None:
+    def __init__(self, plotted: PlotSpec, hidden: bool, alone: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.plotted, self._hidden, self._alone = plotted, hidden, alone
         self._source: Source = Metrics()
-        self._drawn: dict[Curve, tuple[Float64, Float64]] = {}
+        self._drawn: dict[CurveSpec, tuple[Float64, Float64]] = {}
         self.setObjectName("plot")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.canvas = self._make_canvas()
         self._items = {curve: self.canvas.add_curve(curve.right) for curve in plotted.curves}
-        self.head = PlotHead(plotted.title, self._make_menu())
+        self.head = PlotHeader(plotted.title, self._make_menu())
         self.head.double_clicked.connect(self.enlarge_requested)
         self.note = label("plotKey")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -57,7 +57,7 @@ class Plot(QWidget):
         for overlay in (self.readout, self.message):
             self.canvas.overlay(overlay)
         self.readout.hide()
-        self._keys = PlotKeys(self.canvas, self._step_reading, None if alone else self.enlarge_requested.emit)
+        self._keys = PlotShortcuts(self.canvas, self._step_reading, None if alone else self.enlarge_requested.emit)
         self._arrange()
         self._built = True
         self._dress()
@@ -111,7 +111,7 @@ class Plot(QWidget):
             self._tell()
         return any(changed)
 
-    def _draw_curve(self, curve: Curve) -> bool:
+    def _draw_curve(self, curve: CurveSpec) -> bool:
         points = np.empty(0), np.empty(0)
         if curve in self.plotted.shown(self._hidden):
             points = self._source.snapshot(curve.series, _DASHED if curve.dashed else SHOWN)
@@ -129,7 +129,7 @@ class Plot(QWidget):
         title = plot_text.headline(self.plotted, self._source, self._hidden)
         self.head.title.setText(title)
         self.setAccessibleName(title)
-        note = plot_text.alike(self._source) if isinstance(self._source, Episode) and not self._hidden else ""
+        note = plot_text.alike(self._source) if isinstance(self._source, EpisodeRewards) and not self._hidden else ""
         self.note.setText(note)
         self.note.setVisible(bool(note))
         shown = self.plotted.shown(self._hidden)

@@ -24,7 +24,7 @@ class _MenuButton(QToolButton):
         return QSize(24, 24)
 
 
-class PlotHead(QWidget):
+class PlotHeader(QWidget):
     """The button takes no focus: the plot's own keys, and its context menu, do what it does.
 
     Signals:

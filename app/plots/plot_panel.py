@@ -14,16 +14,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.labelling.true_reward_visibility import TrueReward
+from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.plots.plot import Plot
-from app.plots.plot_specs import Plotted, groups
-from app.session.metrics_recorder import Episode
+from app.plots.plot_specs import PlotSpec, groups
+from app.session.metrics_recorder import EpisodeRewards
 from core.config import RewardConfig
 from core.metrics import Metrics
 from core.tasks.base import Task
 
 
-class Plots(QTabWidget):
+class PlotPanel(QTabWidget):
     """One tab for each group. Each plot can have a window of its own.
 
     Signals:
@@ -33,11 +33,11 @@ class Plots(QTabWidget):
     save_requested = Signal(str, object)
 
     def __init__(
-        self, task: Task, reward: RewardConfig, true_reward: TrueReward, parent: QWidget | None = None
+        self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self._true_reward = true_reward
-        self._metrics, self._episode = Metrics(), Episode.none()
+        self._metrics, self._episode = Metrics(), EpisodeRewards.none()
         self._next = 0
         self.by_key: dict[str, Plot] = {}
         self.enlarged: dict[str, EnlargedPlot] = {}
@@ -49,7 +49,7 @@ class Plots(QTabWidget):
             self.addTab(self._column(group), name)
         true_reward.hidden_changed.connect(self._on_hidden_changed)
 
-    def _column(self, group: tuple[Plotted, ...]) -> QScrollArea:
+    def _column(self, group: tuple[PlotSpec, ...]) -> QScrollArea:
         inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(0, 6, 0, 0)
@@ -63,7 +63,7 @@ class Plots(QTabWidget):
         area.setWidget(inside)
         return area
 
-    def _made(self, plotted: Plotted) -> Plot:
+    def _made(self, plotted: PlotSpec) -> Plot:
         plot = Plot(plotted, self._true_reward.hidden)
         plot.save_requested.connect(self.save_requested)
         plot.enlarge_requested.connect(lambda: self.enlarge(plotted))
@@ -75,7 +75,7 @@ class Plots(QTabWidget):
         self.setCurrentIndex(index)
         next(plot for plot in self.by_key.values() if plot.isVisible()).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def enlarge(self, plotted: Plotted) -> None:
+    def enlarge(self, plotted: PlotSpec) -> None:
         """In a window of its own, zoomed by itself; a second request brings that to the front."""
         if plotted.key not in self.enlarged:
             made = EnlargedPlot(plotted, self._true_reward.hidden, self.window())
@@ -92,7 +92,7 @@ class Plots(QTabWidget):
         for window in list(self.enlarged.values()):
             window.close()
 
-    def refresh(self, metrics: Metrics, episode: Episode) -> bool:
+    def refresh(self, metrics: Metrics, episode: EpisodeRewards) -> bool:
         """Draws the next plot that has news: all at once would cost the clips a frame. Whether there was one."""
         self._metrics, self._episode = metrics, episode
         plots = self._all()
@@ -119,7 +119,7 @@ class Plots(QTabWidget):
 class EnlargedPlot(QDialog):
     """One plot, large. Escape closes it; teaching goes on beside it."""
 
-    def __init__(self, plotted: Plotted, hidden: bool, parent: QWidget | None = None) -> None:
+    def __init__(self, plotted: PlotSpec, hidden: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"{plotted.title} – Somersault")

@@ -23,7 +23,7 @@ WORDS = (
 Action = Callable[[], object]
 
 
-class PlotKeys:
+class PlotShortcuts:
     """step(±1): reads off the next recorded point or the one before; enlarge: None where it can't be larger."""
 
     def __init__(self, canvas: PlotCanvas, step: Callable[[int], object], enlarge: Action | None) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.session import metrics_recorder
-from app.session.metrics_recorder import Episode
-from app.style.palette import Scheme
+from app.session.metrics_recorder import EpisodeRewards
+from app.style.palette import Palette
 from core.config import RewardConfig
 from core.tasks.base import Task
 from core.types import Float64
@@ -21,12 +21,12 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Curve:
+class CurveSpec:
     """One line of a plot. `right`: it has the scale on the right; `tells_reward`: it shows the true reward."""
 
     name: str
     series: str
-    colour: Callable[[Scheme], str]
+    colour: Callable[[Palette], str]
     right: bool = False
     dashed: bool = False
     tells_reward: bool = False
@@ -54,13 +54,13 @@ SECONDS = Axis("time in the episode", lambda x: f"{x:.6g} s", lambda x: f"{x:.2f
 
 
 @dataclass(frozen=True)
-class Plotted:
+class PlotSpec:
     """One plot."""
 
     key: str
     """Short and unique; files are named after it."""
     title: str
-    curves: tuple[Curve, ...]
+    curves: tuple[CurveSpec, ...]
     awaits: str
     """What is said while there is nothing to show."""
     legend: str = ""
@@ -71,7 +71,7 @@ class Plotted:
     right_log: bool = False
     of_episode: bool = False
 
-    def shown(self, hidden: bool) -> tuple[Curve, ...]:
+    def shown(self, hidden: bool) -> tuple[CurveSpec, ...]:
         """Without those that show the true reward, where that is hidden."""
         return tuple(curve for curve in self.curves if not (hidden and curve.tells_reward))
 
@@ -79,60 +79,62 @@ class Plotted:
 LEARNING, REWARD_FIT, SESSION = "Learning", "Reward fit", "Session"
 
 
-def groups(task: Task, reward: RewardConfig) -> dict[str, tuple[Plotted, ...]]:
+def groups(task: Task, reward: RewardConfig) -> dict[str, tuple[PlotSpec, ...]]:
     """All plots of a session, by tab; what a researcher looks at first comes first."""
     fit = (_ratio(reward), _episode(task), *((_CORRELATION,) if task.has_true_reward else ()))
     return {LEARNING: (_measure(task), _returns(task), _loss(reward.members)), REWARD_FIT: fit, SESSION: _PACE}
 
 
-def _member(number: int) -> Callable[[Scheme], str]:
+def _member(number: int) -> Callable[[Palette], str]:
     return lambda scheme: scheme.members[number % len(scheme.members)]
 
 
-def _measure(task: Task) -> Plotted:
-    curve = Curve(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.measure_tells_reward)
-    return Plotted("measure", task.measure_title, (curve,), "Comes with the first finished episodes.")
+def _measure(task: Task) -> PlotSpec:
+    curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.measure_tells_reward)
+    return PlotSpec("measure", task.measure_title, (curve,), "Comes with the first finished episodes.")
 
 
-def _returns(task: Task) -> Plotted:
-    true = Curve("true return", metrics_recorder.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true")
-    predicted = Curve("predicted return", metrics_recorder.PREDICTED, lambda s: s.blue, short="predicted")
+def _returns(task: Task) -> PlotSpec:
+    true = CurveSpec(
+        "true return", metrics_recorder.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true"
+    )
+    predicted = CurveSpec("predicted return", metrics_recorder.PREDICTED, lambda s: s.blue, short="predicted")
     curves = (predicted, true) if task.has_true_reward else (predicted,)
-    return Plotted("return", "Return", curves, "Comes with the first fit and the first finished episodes.")
+    return PlotSpec("return", "Return", curves, "Comes with the first fit and the first finished episodes.")
 
 
-def _loss(members: int) -> Plotted:
+def _loss(members: int) -> PlotSpec:
     curves = []
     for m in range(members):
-        curves.append(Curve(f"train {m + 1}", metrics_recorder.train_loss(m), _member(m)))
-        curves.append(Curve(f"validation {m + 1}", metrics_recorder.validation_loss(m), _member(m), dashed=True))
-    return Plotted("loss", "Loss", tuple(curves), _FIRST_FIT, "members: — train  ┅ validation")
+        curves.append(CurveSpec(f"train {m + 1}", metrics_recorder.train_loss(m), _member(m)))
+        curves.append(CurveSpec(f"validation {m + 1}", metrics_recorder.validation_loss(m), _member(m), dashed=True))
+    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "members: — train  ┅ validation")
 
 
-def _ratio(reward: RewardConfig) -> Plotted:
+def _ratio(reward: RewardConfig) -> PlotSpec:
     curves = []
     for m in range(reward.members):
-        curves.append(Curve(f"ratio {m + 1}", metrics_recorder.loss_ratio(m), _member(m)))
-        curves.append(Curve(f"L2 {m + 1}", metrics_recorder.weight_decay(m), _member(m), right=True, dashed=True))
+        curves.append(CurveSpec(f"ratio {m + 1}", metrics_recorder.loss_ratio(m), _member(m)))
+        curves.append(CurveSpec(f"L2 {m + 1}", metrics_recorder.weight_decay(m), _member(m), right=True, dashed=True))
     low, high = reward.ratio_low, reward.ratio_high
     legend = "— ratio  ┅ L2 (right)"
-    return Plotted("ratio", "Validation/train", tuple(curves), _FIRST_FIT, legend, band=(low, high), right_log=True)
+    return PlotSpec("ratio", "Validation/train", tuple(curves), _FIRST_FIT, legend, band=(low, high), right_log=True)
 
 
-def _episode(task: Task) -> Plotted:
-    predicted = Curve("predicted reward", Episode.PREDICTED, lambda s: s.blue, short="predicted")
-    true = Curve("true reward", Episode.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true")
+def _episode(task: Task) -> PlotSpec:
+    predicted = CurveSpec("predicted reward", EpisodeRewards.PREDICTED, lambda s: s.blue, short="predicted")
+    true = CurveSpec("true reward", EpisodeRewards.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true")
     curves = (predicted, true) if task.has_true_reward else (predicted,)
     awaits = "Comes when the policy is next recorded for the live view."
-    return Plotted("episode", "One episode", curves, awaits, axis=SECONDS, of_episode=True)
+    return PlotSpec("episode", "One episode", curves, awaits, axis=SECONDS, of_episode=True)
 
 
 _FIRST_FIT = "Comes with the first fit to your answers."
-_CORRELATION = Plotted(
+_CORRELATION = PlotSpec(
     "correlation",
     "Predicted with true reward, r",
     (
-        Curve(
+        CurveSpec(
             "correlation of predicted and true reward",
             metrics_recorder.CORRELATION,
             lambda s: s.teal,
@@ -142,19 +144,19 @@ _CORRELATION = Plotted(
     _FIRST_FIT,
 )
 _PACE = (
-    Plotted(
+    PlotSpec(
         "answers",
         "Answers",
         (
-            Curve("answers", metrics_recorder.LABELS, lambda s: s.green),
-            Curve("schedule", metrics_recorder.SCHEDULE, lambda s: s.amber, dashed=True),
+            CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),
+            CurveSpec("schedule", metrics_recorder.SCHEDULE, lambda s: s.amber, dashed=True),
         ),
         "Comes with the first steps.",
     ),
-    Plotted(
+    PlotSpec(
         "speed",
         "Steps a second",
-        (Curve("steps a second", metrics_recorder.SPEED, lambda s: s.blue),),
+        (CurveSpec("steps a second", metrics_recorder.SPEED, lambda s: s.blue),),
         "Comes with the second batch of steps.",
     ),
 )

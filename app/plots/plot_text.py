@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from app.plots.plot_specs import Curve, Plotted, Source
-from app.session.metrics_recorder import Episode
-from app.style.palette import Scheme
+from app.plots.plot_specs import CurveSpec, PlotSpec, Source
+from app.session.metrics_recorder import EpisodeRewards
+from app.style.palette import Palette
 from core.metrics import CAPACITY
 from core.types import Float64
 
@@ -22,7 +22,7 @@ def short(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def headline(plotted: Plotted, source: Source, hidden: bool) -> str:
+def headline(plotted: PlotSpec, source: Source, hidden: bool) -> str:
     """The title with the newest value: of several members the mean."""
     if plotted.of_episode:
         return plotted.title
@@ -35,7 +35,7 @@ def headline(plotted: Plotted, source: Source, hidden: bool) -> str:
     return f"{plotted.title}:  {short(sum(newest) / len(newest))}" if newest else plotted.title
 
 
-def legend(plotted: Plotted, hidden: bool, scheme: Scheme) -> str:
+def legend(plotted: PlotSpec, hidden: bool, scheme: Palette) -> str:
     """What the curves are, as rich text."""
     shown = plotted.shown(hidden)
     if plotted.legend or len(shown) < 2 and not (shown and shown != plotted.curves):
@@ -44,13 +44,13 @@ def legend(plotted: Plotted, hidden: bool, scheme: Scheme) -> str:
     return " &nbsp; ".join(_named(curve, sided, scheme) for curve in shown)
 
 
-def _named(curve: Curve, sided: bool, scheme: Scheme) -> str:
+def _named(curve: CurveSpec, sided: bool, scheme: Palette) -> str:
     side = (" (right)" if curve.right else " (left)") if sided else ""
     dashes = "┅ " if curve.dashed else ""
     return f"<span style='color:{curve.colour(scheme)}'>{dashes}{curve.short or curve.name}{side}</span>"
 
 
-def alike(episode: Episode) -> str:
+def alike(episode: EpisodeRewards) -> str:
     """How predicted and true reward go together along the episode, in words; '' where that can't be said."""
     r = episode.correlation
     if math.isnan(r):
@@ -67,8 +67,8 @@ def alike(episode: Episode) -> str:
 
 
 def values_at(
-    plotted: Plotted, source: Source, hidden: bool, x: float
-) -> tuple[float, list[tuple[Curve, float]]] | None:
+    plotted: PlotSpec, source: Source, hidden: bool, x: float
+) -> tuple[float, list[tuple[CurveSpec, float]]] | None:
     """The recorded x nearest to this one, and what each curve had by then: nan for nothing yet. None: no points."""
     points = [(curve, *source.snapshot(curve.series, CAPACITY)) for curve in plotted.shown(hidden)]
     known = places(plotted, source, hidden)
@@ -78,7 +78,7 @@ def values_at(
     return nearest, [(curve, _by(xs, ys, nearest)) for curve, xs, ys in points]
 
 
-def readout(place: str, values: list[tuple[Curve, float]], scheme: Scheme) -> str:
+def readout(place: str, values: list[tuple[CurveSpec, float]], scheme: Palette) -> str:
     """What the crosshair tells, as rich text: one line a curve, in two columns where there are many."""
     cells = [
         f"<td style='color:{curve.colour(scheme)}'>{'┅ ' if curve.dashed else ''}{curve.name} </td>"
@@ -90,7 +90,7 @@ def readout(place: str, values: list[tuple[Curve, float]], scheme: Scheme) -> st
     return f"<b>{place}</b><table cellspacing='0'>{''.join(rows)}</table>"
 
 
-def spoken(place: str, values: list[tuple[Curve, float]]) -> str:
+def spoken(place: str, values: list[tuple[CurveSpec, float]]) -> str:
     """The same for a screen reader."""
     return "; ".join([place, *(f"{curve.name} {_figure(value)}" for curve, value in values)])
 
@@ -99,7 +99,7 @@ def _figure(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:,.6g}"
 
 
-def places(plotted: Plotted, source: Source, hidden: bool) -> Float64:
+def places(plotted: PlotSpec, source: Source, hidden: bool) -> Float64:
     """Every x at which a curve has a point, in order."""
     found = [source.snapshot(curve.series, CAPACITY)[0] for curve in plotted.shown(hidden)]
     return np.unique(np.concatenate(found)) if found else np.empty(0)
@@ -110,7 +110,7 @@ def _by(xs: Float64, ys: Float64, x: float) -> float:
     return float(ys[last]) if last >= 0 else math.nan
 
 
-def as_csv(plotted: Plotted, source: Source, hidden: bool) -> str:
+def as_csv(plotted: PlotSpec, source: Source, hidden: bool) -> str:
     """One row an x, one named column a curve, empty where a curve has no point; figures read back exactly."""
     curves = plotted.shown(hidden)
     columns = [dict(zip(*(a.tolist() for a in source.snapshot(c.series, CAPACITY)), strict=True)) for c in curves]

@@ -92,7 +92,7 @@ def _first_sentence(text: str | None) -> str:
     return re.split(r"\.\s+(?=[A-Z])", " ".join((text or "").split()))[0].rstrip(".") + "."
 
 
-class Draft:
+class ConfigDraft:
     """What the person has set so far, on top of what suits the task.
 
     config: as it would be made; None where `problem`, one sentence, says why it can't be

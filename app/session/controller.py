@@ -9,20 +9,20 @@ from enum import StrEnum
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.history.preference_history import History
+from app.history.preference_history import PreferenceHistory
 from app.labelling.countdown import keep_start, usual_start
 from app.labelling.labelling import Labelling
 from app.labelling.progress import Progress
-from app.labelling.true_reward_visibility import TrueReward
+from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.live.demonstrations import Demonstrations
-from app.live.film_export import Films
-from app.live.policy_history import PastPolicies
+from app.live.film_export import FilmExport
+from app.live.policy_history import PolicyHistory
 from app.live.replays import Replays
-from app.session.metrics_recorder import Episode, record, record_labels
-from app.session.recovery import Remedy, remedy
+from app.session.metrics_recorder import EpisodeRewards, record, record_labels
+from app.session.recovery import RecoveryAction, remedy
 from app.workers.checkpointer import Checkpointer
-from app.workers.file_tasks import Errands
-from app.workers.job_group import NAMES, TOGETHER, Crew
+from app.workers.file_tasks import FileTasks
+from app.workers.job_group import JOB_NAMES, TOGETHER, JobGroup
 from app.workers.job_worker import MakeProcess
 from core.config import Config, replaced
 from core.errors import summary
@@ -43,11 +43,11 @@ from core.events import (
     Waited,
 )
 from core.metrics import Metrics
-from core.session.policy_snapshots import Moment
+from core.session.policy_snapshots import SnapshotInfo
 from core.session.routing import kept_reward
 from core.session.session import Session
 from core.session.size_limits import FILMED_POOL
-from core.tasks import find
+from core.tasks import get_task
 
 log = logging.getLogger(__name__)
 _LAST_CHECKPOINT_MS = 1500
@@ -66,7 +66,7 @@ def _for_window(config: Config) -> Config:
     """
     lag = max(1, config.policy.lag)
     watched = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.filmed": _FILMED}
-    if find(config.task).pictures is not None:
+    if get_task(config.task).pictures is not None:
         watched["query.pool"] = min(config.query.pool, FILMED_POOL)
     return replaced(config, teacher="human", policy__lag=lag, **watched)
 
@@ -101,30 +101,30 @@ class Controller(QObject):
 
     def __init__(self, session: Session, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.session, self.task = session, find(session.config.task)
+        self.session, self.task = session, get_task(session.config.task)
         self.state = State.STOPPED
-        self.metrics, self.episode = Metrics(), Episode.none()
+        self.metrics, self.episode = Metrics(), EpisodeRewards.none()
         self.progress = Progress(session.config, usual_start=usual_start(self.task.name))
         self._waits: dict[str, tuple[str, float]] = {}
         self._failures: dict[str, Failed] = {}
-        self._remedy = Remedy("Restart", _for_window(session.config))
+        self._remedy = RecoveryAction("Restart", _for_window(session.config))
         self._to_start: set[str] = set()
         self._last_number = 0
         """Of the checkpoint that stopping waits for."""
         self._refusal_told = False
         tokens = itertools.count(1)
-        self.crew = Crew(make_process, self._remedy.config.to_dict(), self)
+        self.crew = JobGroup(make_process, self._remedy.config.to_dict(), self)
         self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
-        self.errands = Errands(session, self.checkpoints, self)
+        self.errands = FileTasks(session, self.checkpoints, self)
         self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
         measure = self.task.measure_name
-        self.true_reward = TrueReward(self.labelling.teacher, self)
+        self.true_reward = TrueRewardVisibility(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, tokens, self)
-        self.past = PastPolicies(session, self.checkpoints.disk, self._known, self)
+        self.past = PolicyHistory(session, self.checkpoints.disk, self._known, self)
         self.replays = Replays(self.past, measure, tokens, lambda: "clips" in self.crew.running, self)
-        self.films = Films(session.folder, self._remedy.config, make_process, self)
+        self.films = FilmExport(session.folder, self._remedy.config, make_process, self)
         self.crew.ports["snapshots"] = self.past
-        self.history = History(session, self.labelling, tokens, self)
+        self.history = PreferenceHistory(session, self.labelling, tokens, self)
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()
 
@@ -164,7 +164,7 @@ class Controller(QObject):
     def start(self) -> None:
         """Starts all jobs from the newest checkpoint, with every answer."""
         if self.state == State.STOPPED:
-            self._to_start = set(NAMES)
+            self._to_start = set(JOB_NAMES)
             self._enter(State.STARTING)
             self.past.list()
             self.checkpoints.load()
@@ -237,11 +237,11 @@ class Controller(QObject):
         if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.crew.running):
             return  # with one more to wait for, it is loaded again when that has ended
         try:
-            self.crew.start([name for name in NAMES if name in names], states)
+            self.crew.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # too many open files, above all
             log.exception("The stages can't be started.")
             told = f"The stages can't be started: {summary(error).rstrip('.')}."
-            self._fail(f"{told} {self._kept()}", Remedy("Restart", self._remedy.config))
+            self._fail(f"{told} {self._kept()}", RecoveryAction("Restart", self._remedy.config))
             return
         self._to_start = set()
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
@@ -270,7 +270,7 @@ class Controller(QObject):
             case AnswersJudged():
                 self.history.take_judgement(event)
             case DemonstrationRecorded():
-                self.episode = Episode.of(event, self.task.step_seconds)
+                self.episode = EpisodeRewards.of(event, self.task.step_seconds)
                 self.demonstrations.take(event)
             case ReplayRendered() | ReplayRefused():
                 self.replays.take(event)
@@ -299,7 +299,7 @@ class Controller(QObject):
         _, figures = self.metrics.snapshot(self.task.measure_name)
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
 
-    def _on_moments_changed(self, moments: tuple[Moment, ...]) -> None:
+    def _on_moments_changed(self, moments: tuple[SnapshotInfo, ...]) -> None:
         if not self.progress.seconds and moments:
             self.progress.seconds_before = moments[-1].seconds
 
@@ -328,7 +328,7 @@ class Controller(QObject):
         elif self.state in (State.RUNNING, State.PAUSED, State.FAILED):
             self._to_start |= {job for name in names for job in TOGETHER[name]}
             more = "No new answer is taken until the stages have been given every one; they are paused."
-            self._fail(f"{told} {more}", Remedy("Restart", self._remedy.config))
+            self._fail(f"{told} {more}", RecoveryAction("Restart", self._remedy.config))
             self.crew.dismiss(self._to_start)
 
     def _start_again_too(self, names: tuple[str, ...]) -> None:
@@ -337,7 +337,7 @@ class Controller(QObject):
         self.crew.dismiss(self._to_start)
         self._load_when_ended()
 
-    def _fail(self, told: str, found: Remedy) -> None:
+    def _fail(self, told: str, found: RecoveryAction) -> None:
         """The stages that go on hold still, and what they have learned is kept, until the person decides."""
         self.crew.pause(True)
         self.checkpoints.request(self._to_start)
@@ -370,7 +370,7 @@ class Controller(QObject):
         """number: 0 where none could be loaded."""
         waited = number == 0 and self.state in (State.STARTING, State.RESTARTING)
         if waited:
-            self._to_start = set(self._to_start or NAMES)
+            self._to_start = set(self._to_start or JOB_NAMES)
             self._enter(State.FAILED if self.crew.running else State.STOPPED)
         if waited and self.state == State.FAILED:
             self.job_failed.emit(sentence, self._remedy.name)

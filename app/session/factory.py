@@ -21,7 +21,7 @@ from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.session.size_limits import require_explorable
 from core.system import resources
-from core.tasks import find
+from core.tasks import get_task
 from core.version import COMMAND_LINE
 
 DEFAULT_TASK = "hopper-backflip"
@@ -65,7 +65,7 @@ def with_store(session: Session) -> Session:
 
 def _require_memory(config: Config) -> None:
     """A robot's is there, as the program has asked for it before its window; a task with pictures takes more."""
-    if find(config.task).pictures is not None:
+    if get_task(config.task).pictures is not None:
         resources.require_memory(resources.GAME_WINDOW_MEMORY)
 
 
@@ -87,7 +87,7 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
 
 def suited(name: str, changes: Mapping[str, Any]) -> Config:
     """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
-    task = find(name)
+    task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
     chosen = presets(task.presets, task.papers, changes.get("policy.algorithm"))
     config = replaced(Config(task=task.name), **{**chosen, **labels})
@@ -99,7 +99,7 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
 
 
 def _check_for_window(config: Config) -> None:
-    task = find(config.task)
+    task = get_task(config.task)
     if config.teacher == "none":
         raise UserError(f"A session without a teacher needs no window: use {COMMAND_LINE} teach --teacher none.")
     if config.teacher == "oracle" and not task.has_true_reward:

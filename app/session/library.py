@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 
 from app import settings
 from app.session.factory import created, fresh, with_store
-from app.workers.background_thread import Background
+from app.workers.background_thread import BackgroundThread
 from core.config import Config
 from core.errors import UserError
 from core.session import library, summary
@@ -25,7 +25,7 @@ _TOLD_SHARES = 20
 _ELSEWHERE, _REMEMBERED = "start page/elsewhere", 50
 
 
-class Shelf(QObject):
+class SessionLibrary(QObject):
     """One folder of sessions. What is asked for is done in order; listing goes on meanwhile.
 
     Signals:
@@ -50,7 +50,7 @@ class Shelf(QObject):
         super().__init__(parent)
         self.root = root
         self._to_trash = to_trash or _moved_to_trash
-        self._looking, self._working = Background(self), Background(self)
+        self._looking, self._working = BackgroundThread(self), BackgroundThread(self)
         for thread in (self._looking, self._working):
             thread.task_done.connect(self._on_done)
             thread.task_refused.connect(self._on_refused)

@@ -72,7 +72,7 @@ def _record_fit(event: RewardFitted, metrics: Metrics, x: float) -> None:
 
 
 @dataclass(frozen=True)
-class Episode:
+class EpisodeRewards:
     """One episode of the policy acting without noise: what was predicted for each step, and what was true.
 
     predicted (k,), or (0,) before the first reward; true (k,), or (0,) where the task has none
@@ -86,16 +86,16 @@ class Episode:
     PREDICTED, TRUE = "predicted reward", "true reward"
 
     @staticmethod
-    def none() -> Episode:
+    def none() -> EpisodeRewards:
         """Before the first was recorded."""
-        return Episode(np.empty(0), np.empty(0, np.float32), np.empty(0, np.float32))
+        return EpisodeRewards(np.empty(0), np.empty(0, np.float32), np.empty(0, np.float32))
 
     @staticmethod
-    def of(event: DemonstrationRecorded, step_seconds: float) -> Episode:
+    def of(event: DemonstrationRecorded, step_seconds: float) -> EpisodeRewards:
         true = event.segment.true_rewards
         if true is None or not np.isfinite(true).any():
             true = np.empty(0, np.float32)
-        return Episode(
+        return EpisodeRewards(
             step_seconds * np.arange(event.segment.length, dtype=np.float64), event.predicted, true, event.env_steps
         )
 

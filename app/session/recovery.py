@@ -13,19 +13,23 @@ _LEAST_POLICY, _LEAST_REWARD = 64, 8
 
 
 @dataclass(frozen=True)
-class Remedy:
+class RecoveryAction:
     """`config` for what is started again; `name` for the button that does it."""
 
     name: str
     config: Config
 
 
-def remedy(failure: Failed, config: Config) -> Remedy:
+def remedy(failure: Failed, config: Config) -> RecoveryAction:
     """With less of what this stage had not enough of. The session keeps its own numbers: only this run is changed."""
     if failure.lack == Lack.GPU_MEMORY and config.device != "cpu":
-        return Remedy("Retry on the CPU", replaced(config, device="cpu"))
+        return RecoveryAction("Retry on the CPU", replaced(config, device="cpu"))
     smaller = _smaller_batches(failure.job, config) if failure.lack else {}
-    return Remedy("Retry with smaller batches", replaced(config, **smaller)) if smaller else Remedy("Restart", config)
+    return (
+        RecoveryAction("Retry with smaller batches", replaced(config, **smaller))
+        if smaller
+        else RecoveryAction("Restart", config)
+    )
 
 
 def _smaller_batches(job: str, config: Config) -> dict[str, int]:

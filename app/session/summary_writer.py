@@ -14,7 +14,7 @@ from PySide6.QtGui import QImage
 from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
 from app.style.images import encoded
-from app.workers.background_thread import Background
+from app.workers.background_thread import BackgroundThread
 from core.errors import UserError
 from core.events import Event, RolloutReported
 from core.io import files
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 _SIDE = 192
 
 
-class SummaryKeeper(QObject):
+class SummaryWriter(QObject):
     """Writes when the session is opened, with each checkpoint, when it is paused or stopped, and when another teaches.
 
     What fails is logged, told once and stops nothing: a session is whole without its summary.
@@ -38,7 +38,7 @@ class SummaryKeeper(QObject):
         self._opened_at = time.time()
         self._best: float | None = None
         self._demonstration: Demonstration | None = None
-        self._disk = Background(self)
+        self._disk = BackgroundThread(self)
         self._told = False
         self._disk.task_done.connect(self._on_kept)
         self._disk.task_refused.connect(self._on_refused)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.session.config_draft import Draft, sections
+from app.session.config_draft import ConfigDraft, sections
 from app.start_page.setting_row import SettingRow
 from app.style.labels import label
 
@@ -65,7 +65,7 @@ class AdvancedSettings(QWidget):
             self.rows[setting.name] = row
             column.addWidget(row)
 
-    def show_draft(self, draft: Draft) -> None:
+    def show_draft(self, draft: ConfigDraft) -> None:
         for row in self.rows.values():
             row.show_draft(draft)
         self.reset_all.setEnabled(any(name in self.rows for name in draft.changes))

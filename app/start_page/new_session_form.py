@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.session.config_draft import PLAIN, TEACHERS, Draft, setting
+from app.session.config_draft import PLAIN, TEACHERS, ConfigDraft, setting
 from app.start_page.advanced_settings import AdvancedSettings
 from app.start_page.folder_field import FolderField
 from app.start_page.number_box import ChoiceBox
@@ -28,7 +28,7 @@ from app.start_page.preview_view import PreviewView
 from app.start_page.previews import Preview
 from app.start_page.setting_row import Editor, editor_for, show_value
 from app.style.labels import label
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
 
 _FIELD = 320
@@ -44,7 +44,7 @@ _WORDS = {
 _LABELS = {"teacher": "&Teacher", "labels": "&Labels", "seed": "S&eed", "device": "&Device"}
 
 
-class NewSession(QWidget):
+class NewSessionForm(QWidget):
     """Create can be pressed only while there is nothing to mend; what there is stands beside it in one sentence.
 
     Signals:
@@ -61,7 +61,7 @@ class NewSession(QWidget):
         """given: settings from the command line, for the first session that is made."""
         super().__init__(parent)
         self._given = {name: value for name, value in given.items() if value is not None}
-        self.draft = Draft("hopper-backflip", self._given)
+        self.draft = ConfigDraft("hopper-backflip", self._given)
         self.refusal = ""
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
         self._typing.timeout.connect(self._ask_for_picture)
@@ -179,7 +179,7 @@ class NewSession(QWidget):
 
     def begin(self, task: str) -> None:
         """A fresh form for this task; for one of Gymnasium's, PREFIX alone, whose id is still to be typed."""
-        self.draft = Draft(task, self._given)
+        self.draft = ConfigDraft(task, self._given)
         self.place.begin()
         typed = task.startswith(PREFIX)
         self.form.setRowVisible(self.env_row, typed)
@@ -207,7 +207,7 @@ class NewSession(QWidget):
         self.picture.set_preview(None)
 
     def _show_task(self) -> None:
-        task = find(self.draft.task)
+        task = get_task(self.draft.task)
         _tell(self.title, task.title or "Any environment of Gymnasium")
         _tell(self.instruction, task.instruction)
         self.refusal = ""

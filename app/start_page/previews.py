@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
 from app.style.images import encoded
-from app.workers.background_thread import Background
+from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess, Process
 from core.config import Config
 from core.errors import summary
@@ -85,7 +85,7 @@ class Previews(QObject):
         self._on = True
         self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
         self._rest.timeout.connect(self._on_rest)
-        self._disk = Background(self)
+        self._disk = BackgroundThread(self)
         self._disk.task_done.connect(self._on_looked_up)
         self._disk.task_refused.connect(self._on_miss)
         self._disk.start()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 
 from app.start_page.session_model import ENTRY, Index, SessionModel, ago, figures, title
 from app.style import theme
-from core.session.library import Entry
+from core.session.library import SessionEntry
 
 _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
 
@@ -23,7 +23,7 @@ class _Row(QStyledItemDelegate):
         return QSize(300, _HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        entry: Entry = index.data(ENTRY)
+        entry: SessionEntry = index.data(ENTRY)
         model = index.model()
         assert isinstance(model, SessionModel)
         painter.save()
@@ -64,7 +64,7 @@ class _Row(QStyledItemDelegate):
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, "!")
         painter.restore()
 
-    def _draw_head(self, painter: QPainter, room: QRect, entry: Entry) -> None:
+    def _draw_head(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
         painter.setFont(_sized(painter.font(), 12))
         when = ago(max(0.0, time.time() - entry.changed_at)) if entry.changed_at else ""
         width = painter.fontMetrics().horizontalAdvance(when)
@@ -83,7 +83,7 @@ class _Row(QStyledItemDelegate):
         painter.drawText(room.adjusted(0, 22, 0, 0), Qt.TextFlag.TextWordWrap, f"Can't be opened: {problem}")
         painter.restore()
 
-    def _draw_progress(self, painter: QPainter, room: QRect, entry: Entry) -> None:
+    def _draw_progress(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
         told = entry.summary
         assert told is not None
         painter.setFont(_sized(painter.font(), 12))
@@ -144,11 +144,11 @@ class SessionList(QListView):
         self.selectionModel().currentChanged.connect(lambda now, _: self.chosen.emit(now.data(ENTRY)))
 
     @property
-    def current(self) -> Entry | None:
-        entry: Entry | None = self.currentIndex().data(ENTRY)
+    def current(self) -> SessionEntry | None:
+        entry: SessionEntry | None = self.currentIndex().data(ENTRY)
         return entry
 
-    def set_entries(self, entries: list[Entry], choose: Path | None = None) -> None:
+    def set_entries(self, entries: list[SessionEntry], choose: Path | None = None) -> None:
         """The one that was chosen stays so, unless another is to be, or it is gone: then its neighbour."""
         row = max(0, self.currentIndex().row())
         wanted = choose or (self.current.folder if self.current else None)

@@ -11,24 +11,24 @@ from PySide6.QtWidgets import QWidget
 
 from app.style.labels import tip
 from core.errors import UserError
-from core.session.library import Entry
-from core.tasks import find
+from core.session.library import SessionEntry
+from core.tasks import get_task
 
 ENTRY = Qt.ItemDataRole.UserRole
 Index = QModelIndex | QPersistentModelIndex
 
 
-def title(entry: Entry) -> str:
+def title(entry: SessionEntry) -> str:
     """The task's, as it is shown."""
     if entry.summary is None:
         return ""
     try:
-        return find(entry.summary.task).title
+        return get_task(entry.summary.task).title
     except UserError:
         return entry.summary.task
 
 
-def figures(entry: Entry) -> str:
+def figures(entry: SessionEntry) -> str:
     """The best of the task's measure, or how far it is."""
     told = entry.summary
     if told is None:
@@ -58,11 +58,11 @@ class SessionModel(QAbstractListModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.entries: list[Entry] = []
+        self.entries: list[SessionEntry] = []
         self._pictures: dict[Path, QImage | None] = {}
         self._of_tasks: dict[str, QImage] = {}
 
-    def set_entries(self, entries: list[Entry]) -> None:
+    def set_entries(self, entries: list[SessionEntry]) -> None:
         self.beginResetModel()
         self.entries = entries
         self._pictures = {}
@@ -80,7 +80,7 @@ class SessionModel(QAbstractListModel):
         if self.entries:
             self.dataChanged.emit(self.index(0), self.index(len(self.entries) - 1))
 
-    def picture(self, entry: Entry) -> QImage | None:
+    def picture(self, entry: SessionEntry) -> QImage | None:
         """Its own, or its task's; None where neither is known yet."""
         if entry.folder not in self._pictures:
             self._pictures[entry.folder] = None
@@ -107,7 +107,7 @@ class SessionModel(QAbstractListModel):
         return None
 
 
-def _spoken(entry: Entry) -> str:
+def _spoken(entry: SessionEntry) -> str:
     if entry.summary is None:
         return f"{entry.folder.name}, can't be opened: {entry.problem}"
     told = entry.summary

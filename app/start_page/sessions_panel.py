@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices, QImage, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from app.session.library import Shelf
+from app.session.library import SessionLibrary
 from app.start_page.session_list import SessionList
 from app.style.labels import label
 from app.style.section_header import head
-from core.session.library import Entry
+from core.session.library import SessionEntry
 
 _WIDTH = 430
 _ABOUT = "Everything is kept."
@@ -35,7 +35,7 @@ class SessionsPanel(QFrame):
     refused = Signal(str)
     first_listed = Signal()
 
-    def __init__(self, shelf: Shelf, parent: QWidget | None = None) -> None:
+    def __init__(self, shelf: SessionLibrary, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shelf = shelf
         self._wanted: Path | None = None
@@ -97,13 +97,13 @@ class SessionsPanel(QFrame):
         """This session is to be the chosen one when the list comes next."""
         self._wanted = folder
 
-    def _open(self, entry: Entry) -> None:
+    def _open(self, entry: SessionEntry) -> None:
         if entry.problem:
             self.refused.emit(entry.problem)
         else:
             self.open_requested.emit(entry.folder)
 
-    def _offer(self, entry: Entry | None) -> None:
+    def _offer(self, entry: SessionEntry | None) -> None:
         for action in self.of_chosen:
             action.setEnabled(entry is not None)
 
@@ -139,7 +139,7 @@ class SessionsPanel(QFrame):
         dialog.fileSelected.connect(lambda chosen: self.open_requested.emit(Path(chosen)))
         dialog.open()
 
-    def _on_listed(self, entries: list[Entry]) -> None:
+    def _on_listed(self, entries: list[SessionEntry]) -> None:
         self.list.set_entries(entries, self._wanted)
         self._wanted = None
         self.place.setCurrentWidget(self.list if entries else self.empty)

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
-from app.session.config_draft import Draft, Setting
+from app.session.config_draft import ConfigDraft, Setting
 from app.start_page.number_box import ChoiceBox, NumberBox, written
 from app.style.labels import label
 
@@ -87,7 +87,7 @@ class SettingRow(QWidget):
             case QLineEdit():
                 self.editor.textEdited.connect(lambda value: self.edited.emit(name, value))
 
-    def show_draft(self, draft: Draft) -> None:
+    def show_draft(self, draft: ConfigDraft) -> None:
         name = self.setting.name
         show_value(self.editor, draft.value(name))
         changed, suits = name in draft.changes, draft.suits(name)

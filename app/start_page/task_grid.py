@@ -15,7 +15,7 @@ from core.tasks.base import Task
 _GAP, _EDGE = 14, 4
 
 
-class CardGrid(QWidget):
+class TaskGrid(QWidget):
     """One stop for Tab, whichever card was looked at last; within it arrows, Home and End. It moves only while seen.
 
     Signals:

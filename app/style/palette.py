@@ -8,7 +8,7 @@ from core.types import Choice
 
 
 @dataclass(frozen=True)
-class Scheme:
+class Palette:
     """Every colour that the window uses, as #rrggbb; text stands on the first three and the last three."""
 
     dark: bool
@@ -43,7 +43,7 @@ class Scheme:
         return {name.upper(): value for name, value in vars(self).items() if isinstance(value, str)}
 
 
-DARK = Scheme(
+DARK = Palette(
     dark=True,
     background="#14171c",
     panel="#1c2128",
@@ -62,7 +62,7 @@ DARK = Scheme(
     failure="#3a2325",
     notice="#33291a",
 )
-LIGHT = Scheme(
+LIGHT = Palette(
     dark=False,
     background="#f3f4f6",
     panel="#ffffff",

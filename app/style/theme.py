@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import settings
 from app.style import assets
-from app.style.palette import DARK, LIGHT, Scheme
+from app.style.palette import DARK, LIGHT, Palette
 
 _SETTING = "window/appearance"
 _FOLLOWS = "somersault_follows_system"
@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"the theme has no {name}")
 
 
-def scheme() -> Scheme:
+def scheme() -> Palette:
     """The one on screen."""
     return _present
 
@@ -85,7 +85,7 @@ def _apply_chosen() -> None:
         _show(_wanted())
 
 
-def _wanted() -> Scheme:
+def _wanted() -> Palette:
     """Dark where the system has no opinion."""
     chosen = appearance()
     light = _system_is_light() if chosen == Appearance.SYSTEM else chosen == Appearance.LIGHT
@@ -96,7 +96,7 @@ def _system_is_light() -> bool:
     return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light
 
 
-def _show(wanted: Scheme) -> None:
+def _show(wanted: Palette) -> None:
     global _present
     app = QApplication.instance()
     assert isinstance(app, QApplication)
@@ -119,7 +119,7 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _palette(wanted: Scheme) -> QPalette:
+def _palette(wanted: Palette) -> QPalette:
     palette = QPalette(QColor(wanted.panel), QColor(wanted.background))
     role = QPalette.ColorRole
     colours = {
@@ -137,7 +137,7 @@ def _palette(wanted: Scheme) -> QPalette:
     return palette
 
 
-def _filled(sheet: str, wanted: Scheme) -> str:
+def _filled(sheet: str, wanted: Palette) -> str:
     for name, colour in wanted.named().items():
         sheet = sheet.replace(f"@{name};", f"{colour};").replace(f"@{name} ", f"{colour} ")
     return sheet.replace("@RESOURCES", assets.folder().as_posix())

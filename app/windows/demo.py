@@ -13,16 +13,16 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.keys.commands import Command, KeyMap, Meaning, symbol
+from app.keys.commands import Command, KeyAction, KeyMap, symbol
 from app.labelling.labelling import HUMAN, ORACLE
 from app.live.demonstrations import Demonstration
 from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
 from app.style import assets
 from app.windows.key_tile import KeyTile
-from app.windows.pair_page import PairStack
+from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation
-from core.formatting import figure, lasting
+from core.formatting import format_duration, format_number
 from core.types import Choice, Preference
 
 _REFRESH_MS = 250
@@ -85,7 +85,7 @@ class DemoWindow(QWidget):
         self.policy = PolicyPlayer("The present policy acting")
         self.headline, self.detail = self._label("headline", wrap=True), self._label("detail", wrap=True)
         self.question = self._label("question")
-        self.place = PairStack(self._controller, self._waiting())
+        self.place = PairPage(self._controller, self._waiting())
         self.clips = self.place.clips
         self.tiles = {choice: self._tile(choice, words) for choice, words in _WORDS.items()}
         self._grid = QGridLayout(self)
@@ -144,7 +144,7 @@ class DemoWindow(QWidget):
         return side
 
     def _make_keys(self) -> None:
-        wanted: dict[Meaning, Callable[[], object]] = {
+        wanted: dict[KeyAction, Callable[[], object]] = {
             **{choice: partial(self.answer, choice) for choice in Choice},
             Command.UNDO: self._controller.labelling.undo,
             Command.REDO: self._controller.labelling.redo,
@@ -191,11 +191,11 @@ class DemoWindow(QWidget):
         progress = self._controller.progress
         _, figures = self._controller.metrics.snapshot(self._controller.task.measure_name)
         self.answers.setText(f"{progress.labels:,}")
-        number, unit = lasting(progress.seconds).split(" ")
+        number, unit = format_duration(progress.seconds).split(" ")
         self.time.setText(number)
         self.time_unit.setText(unit)
         told = len(figures) and not self._controller.true_reward.hides(self._controller.task)
-        self.measure.setText(figure(float(figures[-1])) if told else "–")
+        self.measure.setText(format_number(float(figures[-1])) if told else "–")
         self._ask()
         if not self.place.asks:
             headline, detail = explanation(self._controller)

@@ -7,18 +7,18 @@ from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.history.consistency_box import ConsistencyBox
-from app.history.filter_bar import AnswerFilter
-from app.history.preference_detail import AnswerPane
+from app.history.filter_bar import FilterBar
+from app.history.preference_detail import PreferenceDetail
 from app.history.preference_history import Judgement
-from app.history.preference_list import AnswerList
-from app.history.preference_model import TROUBLE, AnswerModel
+from app.history.preference_list import PreferenceList
+from app.history.preference_model import TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES
 from app.keys.commands import Command, KeyMap
 from app.labelling.pair_queue import Pair
 from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState
 from app.style.labels import label
-from core.preferences.records import AnswerRow
+from core.preferences.records import PreferenceSummary
 from core.types import Choice, Preference
 
 _SETTLE_MS = 150
@@ -39,9 +39,9 @@ class HistoryPage(QWidget):
         self.setObjectName("history")
         self.setWindowTitle(f"Answer history – {controller.task.title} – Somersault")
         self.resize(1240, 700)
-        self.model = AnswerModel(self._history.album, self)
-        self.list, self.pane = AnswerList(self.model), AnswerPane(keys)
-        self.filter, self.empty, self.count = AnswerFilter(), EmptyState(), label("caption")
+        self.model = PreferenceModel(self._history.album, self)
+        self.list, self.pane = PreferenceList(self.model), PreferenceDetail(keys)
+        self.filter, self.empty, self.count = FilterBar(), EmptyState(), label("caption")
         self.consistency = ConsistencyBox(controller.session.config.reward.error_rate)
         self.place = QStackedWidget()
         self.place.addWidget(self.empty)
@@ -104,7 +104,7 @@ class HistoryPage(QWidget):
         self.model.set_rows([])
         self._history.rest()
 
-    def _on_rows_read(self, rows: list[AnswerRow]) -> None:
+    def _on_rows_read(self, rows: list[PreferenceSummary]) -> None:
         if not self.isVisible():
             return  # it was closed meanwhile
         self.model.set_rows(rows)
@@ -114,7 +114,7 @@ class HistoryPage(QWidget):
         if self.pane.row is None:
             self.list.setCurrentIndex(self.model.index(0))
 
-    def _on_row_read(self, row: AnswerRow) -> None:
+    def _on_row_read(self, row: PreferenceSummary) -> None:
         self.model.take(row)
         if self.pane.row and self.pane.row.id == row.id:
             self.pane.show_answer(row)

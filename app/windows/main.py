@@ -18,29 +18,29 @@ from PySide6.QtWidgets import (
 )
 
 from app.keys.actions import Actions
-from app.keys.commands import TABLE, Command, KeyMap, Meaning, keep_keys, kept_keys
+from app.keys.commands import COMMANDS, Command, KeyAction, KeyMap, keep_keys, kept_keys
 from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.labelling.labelling import HUMAN, ORACLE
 from app.labelling.milestones import Milestone
 from app.live.demonstrations import Demonstration
-from app.live.film_progress import FilmBar
+from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
-from app.menus.demo_commands import Shows
+from app.menus.demo_commands import DemoCommands
 from app.menus.dialogs import dialog_handlers
-from app.menus.history_commands import Review
+from app.menus.history_commands import HistoryCommands
 from app.menus.menus import add_menus, ask_for_file, file_handlers
-from app.menus.playback_commands import Playback
-from app.menus.view_commands import View
+from app.menus.playback_commands import PlaybackCommands
+from app.menus.view_commands import ViewCommands
 from app.notifications import Notifier
-from app.plots.plot_panel import Plots
+from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller, State
 from app.style import assets, icons
 from app.style.empty_state import EmptyState
 from app.style.labels import button, label
-from app.window_state import keep_place, restore_place
+from app.window_state import restore, save
 from app.windows.banner import Banner
-from app.windows.pair_page import PairStack
+from app.windows.pair_page import PairPage
 from app.windows.play import Playing, playable
 from app.windows.status_strip import StatusStrip
 from app.windows.waiting_message import explanation
@@ -75,16 +75,16 @@ class MainWindow(QMainWindow):
         self._make_dock()
         self._make_bars()
         add_menus(self, self.commands)
-        self.playback = Playback(self.clips, self.commands, self)
-        self.shows = Shows(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
-        self.view = View(self.plots, self.true_reward, self.commands, self)
+        self.playback = PlaybackCommands(self.clips, self.commands, self)
+        self.shows = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
+        self.view = ViewCommands(self.plots, self.true_reward, self.commands, self)
         self.playing = Playing(controller.session.config, controller.crew.make_process, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
-        self.review = Review(self, controller, self.commands)
+        self.review = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
         self._focus = Focus(self, self.centre)
         self._connect()
-        restore_place(self)
+        restore(self)
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
@@ -94,10 +94,10 @@ class MainWindow(QMainWindow):
         self._on_playback_changed()
 
     def _make_centre(self) -> None:
-        self.banner, self.film_bar = Banner(), FilmBar()
+        self.banner, self.film_bar = Banner(), FilmProgress()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
-        self.place = PairStack(self._controller, self.empty)
+        self.place = PairPage(self._controller, self.empty)
         self.clips = self.place.clips
         self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.centre = QWidget()
@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
     def _top(self) -> QWidget:
         """The instruction; beside it, where the task is a game, a way to play it first."""
         self.play_button = button("▶  Play it yourself")
-        self.play_button.setToolTip(TABLE[Command.PLAY].tip)
+        self.play_button.setToolTip(COMMANDS[Command.PLAY].tip)
         self.play_button.setVisible(playable(self._controller.task))
         self.play_button.clicked.connect(self.commands[Command.PLAY].trigger)
         self.play_advice = label("caption", "for about five minutes, first", centred=True)
@@ -130,7 +130,7 @@ class MainWindow(QMainWindow):
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
-        self.live, self.plots = LiveView(task.measure_title), Plots(task, config.reward, self.true_reward)
+        self.live, self.plots = LiveView(task.measure_title), PlotPanel(task, config.reward, self.true_reward)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
@@ -214,7 +214,7 @@ class MainWindow(QMainWindow):
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self._on_quit_requested)
 
-    def carry_out(self, meaning: Meaning) -> None:
+    def carry_out(self, meaning: KeyAction) -> None:
         """What a key, a menu or a hint asks for."""
         if isinstance(meaning, Choice):
             self._controller.labelling.answer(meaning)
@@ -250,7 +250,7 @@ class MainWindow(QMainWindow):
         if not self._closing:
             self._closing = True
             self._close_others()
-            keep_place(self)
+            save(self)
             self._controller.leave()
             event.setAccepted(self._controller.state == State.STOPPED)  # nobody was left to wait for
 
@@ -283,7 +283,7 @@ class MainWindow(QMainWindow):
         self.strip.refresh()
 
     def _on_answer_restored(self, preference: Preference) -> None:
-        words = TABLE[preference.choice].words
+        words = COMMANDS[preference.choice].words
         self.statusBar().showMessage(f"The answer “{words}” stands again; its pair is not on screen.", _MESSAGE_MS)
         self.strip.refresh()
 

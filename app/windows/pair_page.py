@@ -10,7 +10,7 @@ from app.labelling.pair_queue import Pair
 from app.session.controller import Controller
 
 
-class PairStack(QStackedWidget):
+class PairPage(QStackedWidget):
     """Follows the labelling and the session's state by itself.
 
     Signals:

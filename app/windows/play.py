@@ -17,7 +17,7 @@ from core.config import Config
 from core.errors import summary
 from core.events import ControlsHeld, Event, Failed, GameShown, JobSpec
 from core.system.child_process import JobDiedError
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import Task
 
@@ -138,7 +138,7 @@ class Playing(QObject):
 
     def open(self) -> None:
         """Or brings the window to the front that is open already. Refused where the task is no game."""
-        task = find(self._config.task)
+        task = get_task(self._config.task)
         if not isinstance(task, AtariTask):
             self.refused.emit(f"Only games can be played: nobody could steer the motors of {task.title} by keys.")
             return

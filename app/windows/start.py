@@ -19,15 +19,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.keys.commands import Command, kept_keys
-from app.session.library import Shelf
-from app.start_page.new_session_form import NewSession
+from app.session.library import SessionLibrary
+from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
 from app.start_page.sessions_panel import SessionsPanel
-from app.start_page.task_grid import CardGrid
+from app.start_page.task_grid import TaskGrid
 from app.style import assets
 from app.style.labels import label
 from app.style.section_header import head
-from app.window_state import keep_place, restore_place
+from app.window_state import restore, save
 from core.config import Config
 from core.session.session import Session
 from core.tasks import CATALOGUE
@@ -50,7 +50,11 @@ class StartWindow(QMainWindow):
     closed = Signal()
 
     def __init__(
-        self, shelf: Shelf, previews: Previews, given: Mapping[str, Any] | None = None, parent: QWidget | None = None
+        self,
+        shelf: SessionLibrary,
+        previews: Previews,
+        given: Mapping[str, Any] | None = None,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.shelf, self.previews = shelf, previews
@@ -59,7 +63,7 @@ class StartWindow(QMainWindow):
         self.setWindowTitle("Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.banner = label("told", wrap=True)
-        self.form = NewSession(shelf.root, given or {})
+        self.form = NewSessionForm(shelf.root, given or {})
         self.pages = QStackedWidget()
         self.front = self._front()
         self.pages.addWidget(self.front)
@@ -69,7 +73,7 @@ class StartWindow(QMainWindow):
         self._quit.triggered.connect(self.close)
         self.addAction(self._quit)
         self._connect()
-        restore_place(self, _NAME, _WANTED)
+        restore(self, _NAME, _WANTED)
 
     def _make_frame(self) -> None:
         frame = QWidget()
@@ -93,7 +97,7 @@ class StartWindow(QMainWindow):
         return front
 
     def _tasks(self) -> QVBoxLayout:
-        self.grid = CardGrid(CATALOGUE.values())
+        self.grid = TaskGrid(CATALOGUE.values())
         self.other = QPushButton("A &Gymnasium environment…")
         area = QScrollArea(widgetResizable=True)
         area.setWidget(self.grid)
@@ -161,7 +165,7 @@ class StartWindow(QMainWindow):
     def hideEvent(self, event: QHideEvent) -> None:
         """A session wants the processor and the memory."""
         if not event.spontaneous():
-            keep_place(self, _NAME)
+            save(self, _NAME)
             self.previews.hold(True)
             self.grid.let_go()
             self.form.let_go()

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 Task = Callable[[], Any]
 
 
-class Background(QThread):
+class BackgroundThread(QThread):
     """Carries out tasks one after the other, in the order given.
 
     Signals:

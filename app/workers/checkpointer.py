@@ -12,8 +12,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.workers.background_thread import Background
-from app.workers.job_group import TOGETHER, Crew
+from app.workers.background_thread import BackgroundThread
+from app.workers.job_group import TOGETHER, JobGroup
 from core.events import JobState, StateRequested, StateSaved
 from core.metrics import Metrics
 from core.session import metrics_file
@@ -42,7 +42,7 @@ class Checkpointer(QObject):
     damage_found = Signal(str)
     errand_ended = Signal(str)
 
-    def __init__(self, session: Session, crew: Crew, metrics: Metrics, parent: QObject | None = None) -> None:
+    def __init__(self, session: Session, crew: JobGroup, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session, self._crew, self._metrics = session, crew, metrics
         self._number = 0
@@ -50,12 +50,12 @@ class Checkpointer(QObject):
         self._states: dict[str, JobState] = {}
         self._any_saved = self._curves_read = False
         self.saved_at: float | None = None
-        self.disk = self._disk = Background(self)
+        self.disk = self._disk = BackgroundThread(self)
         """For whoever else has to do with the session's files: one after the other."""
         self._disk.task_done.connect(self._on_done)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
-        self._errands, self._under_way = Background(self), 0
+        self._errands, self._under_way = BackgroundThread(self), 0
         self._errands.task_done.connect(lambda _, told: self._on_errand_ended(told))
         self._errands.task_refused.connect(lambda _, told: self._on_errand_ended(told))
         self._errands.start()

@@ -21,7 +21,7 @@ _PATIENCE_MS = 2000
 """How long a window that is to close waits for a file: all in all it closes within three seconds."""
 
 
-class Errands(QObject):
+class FileTasks(QObject):
     """Each tells what has become of it by the checkpointer's `errand_ended`. One given up leaves nothing behind."""
 
     def __init__(self, session: Session, checkpoints: Checkpointer, parent: QObject | None = None) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.background_thread import Background
+from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess, Process
 from core.events import (
     AnswersJudged,
@@ -29,7 +29,7 @@ from core.events import (
 from core.session.routing import JOBS, Port, deliver
 from core.system.child_process import JobDiedError, JobSpec
 
-NAMES = (*JOBS, "clips")
+JOB_NAMES = (*JOBS, "clips")
 TOGETHER = {
     "rollout": ("rollout", "policy"),
     "policy": ("rollout", "policy"),
@@ -72,7 +72,7 @@ class JobPort:
             self._fail(error)
 
 
-class Crew(QObject):
+class JobGroup(QObject):
     """The four children, each with its worker.
 
     Signals:
@@ -91,7 +91,7 @@ class Crew(QObject):
         """Of the children, and of who else takes part in the session without being one."""
         self.make_process, self._config = make_process, config
         self._workers: dict[str, JobWorker] = {}
-        self._posts = {name: Background(self) for name in NAMES}
+        self._posts = {name: BackgroundThread(self) for name in JOB_NAMES}
         for post in self._posts.values():
             post.start()
 
@@ -146,7 +146,7 @@ class Crew(QObject):
     def pause(self, on: bool) -> None:
         self.send(Paused(on), JOBS)  # clips go on: what is offered can still be looked at
 
-    def dismiss(self, names: Iterable[str] = NAMES) -> None:
+    def dismiss(self, names: Iterable[str] = JOB_NAMES) -> None:
         """Asks these children to end; `dismissed` follows when none is left at all."""
         for name in names:
             if name in self._workers:

@@ -33,7 +33,7 @@ class _Request:
     """Whether the store is opened for it once more: the person may have put a whole one back."""
 
 
-class AnswerWorker(QThread):
+class PreferenceWriter(QThread):
     """Adds, changes and withdraws answers, in the order asked, and tells the jobs of each.
 
     It alone sends answers to the jobs, so a job that is started again gets every answer once: none twice, none missed.

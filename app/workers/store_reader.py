@@ -7,11 +7,11 @@ from typing import Any
 
 from PySide6.QtCore import QObject
 
-from app.workers.background_thread import Background
+from app.workers.background_thread import BackgroundThread
 from core.preferences.store import PreferenceStore
 
 
-class Reader(Background):
+class StoreReader(BackgroundThread):
     """Background with the store at hand: opened at the first question, in this thread, for reading only."""
 
     def __init__(self, open_store: Callable[[], PreferenceStore], parent: QObject | None = None) -> None:

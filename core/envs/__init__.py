@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.envs.base import Environment, Film
-from core.envs.split_env import Halves
+from core.envs.base import CaptureSchedule, VectorEnv
+from core.envs.split_env import SplitEnv
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
 from core.tasks.gymnasium import GymTask
@@ -27,14 +27,14 @@ def shares(task: Task, environments: int) -> tuple[int, ...]:
     return (environments,)
 
 
-def make(
+def make_envs(
     task: Task,
     environments: int,
     rng: np.random.Generator | Sequence[np.random.Generator],
     threads: int = 0,
     staggered: bool = True,
-    film: Film | None = None,
-) -> Environment:
+    film: CaptureSchedule | None = None,
+) -> VectorEnv:
     """The task's environments, in as many parts as `shares` says. Close them when done.
 
     rng: what resets draw from: one for all, or one for each part
@@ -48,7 +48,7 @@ def make(
         return make_share(task, environments, rngs[0], threads, staggered, film)
     own, apart = threads_of_share(task, environments, threads)
     told = zip(counts, rngs, _films(film), strict=True)
-    return Halves([make_share(task, count, each, own, staggered, part, apart) for count, each, part in told])
+    return SplitEnv([make_share(task, count, each, own, staggered, part, apart) for count, each, part in told])
 
 
 def make_share(
@@ -57,22 +57,22 @@ def make_share(
     rng: np.random.Generator,
     threads: int,
     staggered: bool = True,
-    film: Film | None = None,
+    film: CaptureSchedule | None = None,
     apart: bool = False,
-) -> Environment:
+) -> VectorEnv:
     """As make, in one part. apart: a step that was begun goes on by itself, while Python does something else."""
     if isinstance(task, RobotTask):
-        from core.envs.mujoco import MujocoBatch
+        from core.envs.mujoco import MujocoVectorEnv
 
-        return MujocoBatch(task, environments, rng, threads, staggered, apart)
+        return MujocoVectorEnv(task, environments, rng, threads, staggered, apart)
     if isinstance(task, GymTask):
-        from core.envs.gymnasium import GymBatch
+        from core.envs.gymnasium import GymVectorEnv
 
-        return GymBatch(task, environments, rng, staggered, film)
+        return GymVectorEnv(task, environments, rng, staggered, film)
     if isinstance(task, AtariTask):
-        from core.envs.atari import AtariBatch
+        from core.envs.atari import AtariVectorEnv
 
-        return AtariBatch(task, environments, rng, threads, film, apart)
+        return AtariVectorEnv(task, environments, rng, threads, film, apart)
     raise ValueError(f"no environment for {task!r}")
 
 
@@ -91,7 +91,7 @@ def _threads_of(task: Task, environments: int) -> int:
     return os.cpu_count() or 1
 
 
-def _films(film: Film | None) -> tuple[Film | None, Film | None]:
+def _films(film: CaptureSchedule | None) -> tuple[CaptureSchedule | None, CaptureSchedule | None]:
     """Of each half as many; their turns go on from each other's."""
     if film is None:
         return None, None

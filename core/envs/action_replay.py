@@ -12,7 +12,7 @@ import numpy.typing as npt
 Rows = npt.NDArray[np.bool_]
 
 
-class Tapes:
+class ActionReplay:
     """Of each of N environments the seed it started from, and the actions since, as the environment took them."""
 
     def __init__(self, environments: int, longest: int, action: npt.NDArray[Any]) -> None:

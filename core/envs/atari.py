@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from core.envs.base import Film, Step
-from core.envs.emulators import HEIGHT, WIDTH, Emulators, Rows, Shot, Views, emulators
-from core.envs.frame_stack import Stacks
+from core.envs.base import CaptureSchedule, Step
+from core.envs.emulators import HEIGHT, WIDTH, Emulators, EmulatorStep, Rows, Screens, emulators
+from core.envs.frame_stack import FrameStack
 from core.errors import UserError
 from core.io import image_codec
 from core.io.image_codec import Pixels
-from core.tasks.atari import GAME_STEPS, SIDE, STACK, AtariTask, Moment
+from core.tasks.atari import GAME_STEPS, SIDE, STACK, AtariTask, GameInfo
 from core.types import Float32, Observations
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ _FAILURES = 3
 """So often in a row an emulator may fail before it is no accident."""
 
 
-class AtariBatch:
+class AtariVectorEnv:
     """N games. `states` (N, ROW) are pictures of those filmed now; (N, 0) where none ever are."""
 
     discrete = True
@@ -51,7 +51,7 @@ class AtariBatch:
         environments: int,
         rng: np.random.Generator,
         threads: int = 0,
-        film: Film | None = None,
+        film: CaptureSchedule | None = None,
         apart: bool = False,
     ) -> None:
         """apart: a step that was begun goes on by itself, while Python does something else."""
@@ -88,14 +88,14 @@ class AtariBatch:
         """New games in all, and stacks of their first picture."""
         self._games[:] = _GAMES_A_SEED
         views = self._new_games(np.arange(self.count))
-        self._stacks = Stacks(self._blanked(views.gray))
+        self._stacks = FrameStack(self._blanked(views.gray))
         self._take_pictures(views)
 
     @property
     def observations(self) -> Observations:
         return self._stacks.rows
 
-    def _new_games(self, rows: Rows, in_new: bool = False) -> Views:
+    def _new_games(self, rows: Rows, in_new: bool = False) -> Screens:
         """New games in these, `in_new` emulators all; and where one fails in that, again in a new one.
 
         UserError where that goes on.
@@ -128,7 +128,7 @@ class AtariBatch:
         log.warning("The emulator of %s failed (%s): %s.", self.task.title, error, games)
         return rows
 
-    def _start(self, rows: Rows) -> Views:
+    def _start(self, rows: Rows) -> Screens:
         """New games in these."""
         self._games[rows] += 1
         self._lengths[rows], self._scores[rows], self._returns[rows], self._sums[rows] = 0, 0, 0, 0
@@ -186,9 +186,9 @@ class AtariBatch:
         self._look(self._new_games(rows, in_new=True))
         return self._step(np.zeros(self.count, np.float32), [], np.zeros(0, np.int64))
 
-    def _rewards(self, shot: Shot) -> Float32:
+    def _rewards(self, shot: EmulatorStep) -> Float32:
         lost = shot.over | (shot.views.lives < self._lives)
-        moment = Moment(shot.points, lost, shot.memory)
+        moment = GameInfo(shot.points, lost, shot.memory)
         self._scores += shot.points
         self._returns += self.task.counted(moment)
         for column, figure in enumerate(self.task.figures.values()):
@@ -212,12 +212,12 @@ class AtariBatch:
             pixels[:, rows, int(box.left * across) : math.ceil(box.right * across)] = 0
         return pixels
 
-    def _look(self, views: Views) -> None:
+    def _look(self, views: Screens) -> None:
         """They become the newest of each stack."""
         self._stacks.add(self._blanked(views.gray))
         self._take_pictures(views)
 
-    def _take_pictures(self, views: Views) -> None:
+    def _take_pictures(self, views: Screens) -> None:
         """In colour, of each that is filmed now; those that are not lose theirs."""
         if self._film is None:
             return
@@ -256,7 +256,7 @@ class AtariBatch:
         self._stacks.restore(arrays["stacks"])
         self._take_pictures(views)
 
-    def _begun_again(self, rows: Rows) -> Views:
+    def _begun_again(self, rows: Rows) -> Screens:
         """The present games of these, at their start."""
         begun = _sound(self._emulators.start(rows, self._seeds[rows]))
         for game in range(1, int(self._games[rows].max()) + 1):
@@ -264,7 +264,7 @@ class AtariBatch:
         return begun
 
 
-def _sound(views: Views) -> Views:
+def _sound(views: Screens) -> Screens:
     """Raises what an emulator failed of: while games are played again, a new one would not be the one that was kept."""
     for error in views.failures.values():
         raise error

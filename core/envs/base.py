@@ -35,7 +35,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Film:
+class CaptureSchedule:
     """Which environments keep pictures of their steps, where there is no simulator's state to draw clips from later.
 
     Drawing takes longer than stepping, so it is the first `environments` alone, and of every `one_in` stretches of
@@ -55,7 +55,7 @@ class Film:
         return turn & (row < self.environments)
 
 
-class Environment(Protocol):
+class VectorEnv(Protocol):
     """N environments. Learners see episodes of a fixed length, or none that ends: any other would tell of the task (A).
     The metrics may count other episodes, such as the games that an emulator played.
 

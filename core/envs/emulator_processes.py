@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.envs.emulators import InterfaceEmulators, Rows, Shot, Views
+from core.envs.emulators import EmulatorStep, InterfaceEmulators, Rows, Screens
 from core.io.image_codec import Pixels
 from core.tasks.atari import SIDE
 
@@ -46,7 +46,7 @@ class DividedEmulators:
         self._begun = False
         self.actions = int(self._answers()[0])
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         divisor = len(self._parts)
         for number, pipe in enumerate(self._pipes):
             mine = rows % divisor == number
@@ -58,13 +58,13 @@ class DividedEmulators:
             _send(pipe, ("step", actions[part]))
         self._begun = True
 
-    def step(self, actions: Rows) -> Shot:
+    def step(self, actions: Rows) -> EmulatorStep:
         if not self._begun:
             self.begin(actions)
         self._begun = False
-        shots: list[Shot] = self._answers()
+        shots: list[EmulatorStep] = self._answers()
         told = [(shot.points, shot.over, shot.cut, shot.memory) for shot in shots]
-        return Shot(self._views([shot.views for shot in shots]), *map(self._whole, zip(*told, strict=True)))
+        return EmulatorStep(self._views([shot.views for shot in shots]), *map(self._whole, zip(*told, strict=True)))
 
     def _answers(self) -> list[Any]:
         """One of each process. RuntimeError where one of them has none to give."""
@@ -77,7 +77,7 @@ class DividedEmulators:
                 raise RuntimeError(f"{type(answer).__name__}: {answer}") from answer
         return answers
 
-    def _views(self, views: Sequence[Views]) -> Views:
+    def _views(self, views: Sequence[Screens]) -> Screens:
         colour, lives = (self._whole([getattr(part, name) for part in views]) for name in ("colour", "lives"))
         divisor = len(self._parts)
         failures = {
@@ -85,7 +85,7 @@ class DividedEmulators:
             for number, part in enumerate(views)
             for row, failure in part.failures.items()
         }
-        return Views(self._whole(self._grays), colour, lives, failures)
+        return Screens(self._whole(self._grays), colour, lives, failures)
 
     def _whole(self, arrays: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """One of each process, its rows in the order of all emulators."""
@@ -147,9 +147,9 @@ def _emulate(pipe: Connection, shared: _Shared, path: Path, count: int, in_colou
             pipe.send(error)
 
 
-def _shown(answer: Shot | Views, place: Pixels) -> Shot | Views:
+def _shown(answer: EmulatorStep | Screens, place: Pixels) -> EmulatorStep | Screens:
     """The answer without its gray pictures, which are put there."""
-    views = answer.views if isinstance(answer, Shot) else answer
+    views = answer.views if isinstance(answer, EmulatorStep) else answer
     place[:] = views.gray
     bare = replace(views, gray=views.gray[:0])
-    return replace(answer, views=bare) if isinstance(answer, Shot) else bare
+    return replace(answer, views=bare) if isinstance(answer, EmulatorStep) else bare

@@ -27,7 +27,7 @@ _MOST_PROCESSES = 4
 
 
 @dataclass(frozen=True)
-class Views:
+class Screens:
     """What the screens show: of each pixel the brighter of the step's last two frames, as the console draws some things
     in every other frame only (Mnih et al. 2015).
 
@@ -42,14 +42,14 @@ class Views:
 
 
 @dataclass(frozen=True)
-class Shot:
+class EmulatorStep:
     """What one step of N emulators gave.
 
     points (N,) int64; over (N,) bool: the game has ended; cut (N,) bool: its time was up
     memory (N, 128), or (N, 0) where it is not read
     """
 
-    views: Views
+    views: Screens
     points: Rows
     over: npt.NDArray[np.bool_]
     cut: npt.NDArray[np.bool_]
@@ -63,7 +63,7 @@ class Emulators(Protocol):
     actions: int
     """How many the game has: its smallest set."""
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         """New games in these; the views are of all.
 
         A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
@@ -75,7 +75,7 @@ class Emulators(Protocol):
         """The step that `step` then ends, with the same actions; what fails is told of there."""
         ...
 
-    def step(self, actions: Rows) -> Shot:
+    def step(self, actions: Rows) -> EmulatorStep:
         """(N,) numbers of actions, each for four frames. A game that is over must be started before its next step."""
         ...
 
@@ -126,13 +126,13 @@ class VectorEmulators:
         self._memory = np.zeros((count, 0), np.uint8)
         self._begun: RuntimeError | bool = False
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         if self._colour is not None and (rows < self._in_colour).any():
             seen = rows < self._in_colour
             pictures, _ = _restart(self._colour, rows[seen], None if seeds is None else seeds[seen])
             self._pictures = pictures[:, 0]
         gray, told = _restart(self._games, rows, seeds)
-        return Views(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
+        return Screens(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
 
     def begin(self, actions: Rows) -> None:
         try:
@@ -144,7 +144,7 @@ class VectorEmulators:
         else:
             self._begun = True
 
-    def step(self, actions: Rows) -> Shot:
+    def step(self, actions: Rows) -> EmulatorStep:
         if not self._begun:
             self.begin(actions)
         begun, self._begun = self._begun, False
@@ -153,8 +153,8 @@ class VectorEmulators:
         if self._colour is not None:
             self._pictures = self._colour.ale.recv()[0][:, 0]
         gray, points, over, cut, told = self._games.ale.recv()
-        views = Views(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
-        return Shot(views, points.astype(np.int64), over, cut, self._memory)
+        views = Screens(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
+        return EmulatorStep(views, points.astype(np.int64), over, cut, self._memory)
 
 
 def _vector(game: str, count: int, threads: int, height: int, width: int, grayscale: bool) -> ale_py.AtariVectorEnv:
@@ -203,7 +203,7 @@ class InterfaceEmulators:
         self._memory = np.zeros((count, self._games[0].getRAMSize()), np.uint8)
         self._failures: dict[int, RuntimeError] = {}
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         if seeds is not None:
             for row, seed in zip(rows, seeds, strict=True):
                 self._waits[row] = np.random.default_rng(seed)
@@ -215,13 +215,13 @@ class InterfaceEmulators:
     def begin(self, actions: Rows) -> None:
         """They have no thread of their own to go on in."""
 
-    def step(self, actions: Rows) -> Shot:
+    def step(self, actions: Rows) -> EmulatorStep:
         self._points[:], self._over[:], self._cut[:] = 0, False, False
         for row, action in enumerate(actions):
             with self._replaced_if_it_fails(row):
                 self._advance(row, self._set[action])
         over, cut = self._over.copy(), self._cut.copy()
-        return Shot(self._views(), self._points.copy(), over, cut, self._memory.copy())
+        return EmulatorStep(self._views(), self._points.copy(), over, cut, self._memory.copy())
 
     @contextmanager
     def _replaced_if_it_fails(self, row: int) -> Iterator[None]:
@@ -258,9 +258,9 @@ class InterfaceEmulators:
             self._pictures[row] = np.maximum(colour[0], colour[-1])
         self._lives[row] = self._games[row].lives()
 
-    def _views(self) -> Views:
+    def _views(self) -> Screens:
         failures, self._failures = self._failures, {}
-        return Views(self._gray.copy(), self._pictures.copy(), self._lives.copy(), failures)
+        return Screens(self._gray.copy(), self._pictures.copy(), self._lives.copy(), failures)
 
 
 def interface(path: Path) -> ale_py.ALEInterface:

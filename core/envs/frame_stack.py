@@ -12,7 +12,7 @@ _LENGTH = 64
 """Pictures of a strip: each is 7 kB, and on a new strip those of the last stack are copied."""
 
 
-class Stacks:
+class FrameStack:
     """Of each of N games the last four pictures: a stretch of a strip that new ones are put at the end of.
 
     To shift all stacks by one picture in each step took as long as a twentieth of the emulators' own work.

@@ -24,8 +24,8 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from core.envs.action_replay import Tapes
-from core.envs.base import Film, Step
+from core.envs.action_replay import ActionReplay
+from core.envs.base import CaptureSchedule, Step
 from core.errors import UserError
 from core.io import image_codec
 from core.tasks.gymnasium import GymTask
@@ -44,7 +44,7 @@ _MUJOCO_PIXELS = 240
 """Gymnasium draws its robots four times as large unless told, which takes four times as long without a GPU."""
 
 
-class GymBatch:
+class GymVectorEnv:
     """N environments of one id. `states` (N, ROW) are pictures of those filmed now; (N, 0) where none ever are."""
 
     depth = 1
@@ -55,7 +55,7 @@ class GymBatch:
         environments: int,
         rng: np.random.Generator,
         staggered: bool = True,
-        film: Film | None = None,
+        film: CaptureSchedule | None = None,
     ) -> None:
         self.task = task
         self.count = environments
@@ -67,7 +67,7 @@ class GymBatch:
         action_space = self._envs.single_action_space
         self.discrete = isinstance(action_space, Discrete)
         self._acted = int(action_space.n if isinstance(action_space, Discrete) else np.prod(action_space.shape or ()))
-        self._tapes = Tapes(environments, task.episode_steps, np.asarray(action_space.sample()))
+        self._tapes = ActionReplay(environments, task.episode_steps, np.asarray(action_space.sample()))
         self._time = 0
         self._ages = np.zeros(environments, np.int64)
         if staggered:

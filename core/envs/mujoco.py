@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.base import Step
-from core.envs.physics import FULL, ContactStepper, DataStepper, RolloutStepper, Stepper
+from core.envs.physics import FULL, ContactPhysics, DataPhysics, PhysicsBackend, RolloutPhysics
 from core.envs.robot_models import contacts_sensed, load_model
 from core.tasks.base import Physics, RobotTask
 from core.types import Float32, Float64
@@ -31,7 +31,7 @@ def threads_for(environments: int) -> int:
     return max(1, min(os.cpu_count() or 1, environments // _SHARE))
 
 
-class MujocoBatch:
+class MujocoVectorEnv:
     """N robots. `observations` is what they see now, `states` (N, S) FULLPHYSICS: time, qpos, qvel, act."""
 
     discrete = False
@@ -69,13 +69,13 @@ class MujocoBatch:
         self._first = self._ages > 0
         self._look()
 
-    def _new_stepper(self, threads: int) -> Stepper:
+    def _new_stepper(self, threads: int) -> PhysicsBackend:
         skip, fields = self.task.frame_skip, self.task.extras
         if contacts_sensed(self.task):
-            return ContactStepper(self.model, skip, self.count, threads)
+            return ContactPhysics(self.model, skip, self.count, threads)
         if fields:
-            return DataStepper(self.model, skip, self.count, threads, fields)
-        return RolloutStepper(self.model, skip, self.count, threads)
+            return DataPhysics(self.model, skip, self.count, threads, fields)
+        return RolloutPhysics(self.model, skip, self.count, threads)
 
     @property
     def sizes(self) -> tuple[int, int, int]:

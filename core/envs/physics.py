@@ -16,7 +16,7 @@ _TURNS = 2
 """Shares that a thread takes of one call: with mujoco's ten it is a tenth slower, with one it waits for a busy core."""
 
 
-class Stepper(Protocol):
+class PhysicsBackend(Protocol):
     """Steps N states. After `step`, sensed (N, sensor data) tells of the start of the last physics step."""
 
     sensed: Float64
@@ -37,7 +37,7 @@ class Stepper(Protocol):
     def close(self) -> None: ...
 
 
-class RolloutStepper:
+class RolloutPhysics:
     """By mujoco.rollout: all in one C++ call, but it gives nothing besides states and sensors."""
 
     def __init__(self, model: mujoco.MjModel, frame_skip: int, environments: int, threads: int) -> None:
@@ -73,7 +73,7 @@ class RolloutStepper:
         self._pool.close()
 
 
-class ContactStepper(RolloutStepper):
+class ContactPhysics(RolloutPhysics):
     """With `cfrc_ext` as extras, put together from the contact sensors of core.envs.robot_models.
 
     That is MuJoCo's field as the last physics step left it: for each body the torque about the robot's centre of mass
@@ -100,7 +100,7 @@ class ContactStepper(RolloutStepper):
         return after
 
 
-class DataStepper:
+class DataPhysics:
     """One after the other by mj_step, in threads, for fields of MjData that mujoco.rollout doesn't give.
 
     As Gymnasium does: forces between bodies are computed once more after the last step, positions of bodies are those

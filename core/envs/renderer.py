@@ -58,10 +58,10 @@ class Renderer(ABC):
 
 def renderer_for(task: Task) -> Renderer:
     """What draws the task's clips: a simulator, or else the pictures that were taken."""
-    return ClipRenderer(task) if isinstance(task, RobotTask) else PictureShow(task)
+    return MujocoRenderer(task) if isinstance(task, RobotTask) else FrameRenderer(task)
 
 
-class PictureShow(Renderer):
+class FrameRenderer(Renderer):
     """Shows the pictures that were taken while the task went on."""
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class PictureShow(Renderer):
             yield image
 
 
-class ClipRenderer(Renderer):
+class MujocoRenderer(Renderer):
     """Draws the states of one task. Use in one thread; close it when done."""
 
     def __init__(self, task: RobotTask) -> None:

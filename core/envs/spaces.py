@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.config import Config
-from core.envs import make
+from core.envs import make_envs
 from core.errors import UserError
 from core.seeding import generator
-from core.tasks import find
+from core.tasks import get_task
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Spaces:
 
 
 def spaces(config: Config) -> Spaces:
-    task = find(config.task)
-    env = make(task, 1, generator(config.seed, "shapes"), threads=1)
+    task = get_task(config.task)
+    env = make_envs(task, 1, generator(config.seed, "shapes"), threads=1)
     env.close()
     observations, actions, _ = env.sizes
     if task.pictures and not env.discrete:

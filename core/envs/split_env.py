@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.envs.base import Environment, Step
+from core.envs.base import Step, VectorEnv
 from core.types import Float32, Observations
 
 _ADDED_UP = "blow_ups"
 """How the name ends of what is the whole's, where parts have counts of their own."""
 
 
-class Halves:
+class SplitEnv:
     """As one environment of all their rows, one part's after the other's, for those that don't take turns."""
 
-    def __init__(self, parts: Sequence[Environment]) -> None:
+    def __init__(self, parts: Sequence[VectorEnv]) -> None:
         self.parts = tuple(parts)
         self.count = sum(part.count for part in parts)
         self.discrete, self.depth = parts[0].discrete, parts[0].depth
@@ -83,9 +83,9 @@ class Halves:
             part.set_state(own)
 
 
-def parts_of(env: Environment) -> Sequence[Environment]:
+def parts_of(env: VectorEnv) -> Sequence[VectorEnv]:
     """What takes turns, in the order of the rows; all of it, where it is not divided."""
-    return env.parts if isinstance(env, Halves) else (env,)
+    return env.parts if isinstance(env, SplitEnv) else (env,)
 
 
 def united(states: Sequence[Mapping[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:

@@ -17,10 +17,10 @@ import torch
 from mujoco import rollout
 
 from core.config import Config, RewardConfig, replaced
-from core.envs import make
-from core.envs.base import Environment
+from core.envs import make_envs
+from core.envs.base import VectorEnv
 from core.envs.emulators import VectorEmulators
-from core.envs.mujoco import MujocoBatch
+from core.envs.mujoco import MujocoVectorEnv
 from core.envs.robot_models import load_model
 from core.envs.split_env import parts_of
 from core.headless.run import HeadlessRun
@@ -28,13 +28,13 @@ from core.jobs.collector_process import Helper, gathering, worth_a_helper
 from core.nn import threads
 from core.nn.device import device_for
 from core.reward.ensemble import RewardEnsemble
-from core.reward.trainer import RewardFit
+from core.reward.trainer import RewardTrainer
 from core.rollout.actor import Actor
-from core.rollout.collector import Act, Collected, Crew, collect
-from core.rollout.segments import SegmentCutter
+from core.rollout.collector import Act, Collector, RolloutBatch, collect
+from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.session import Session
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.atari import FRAME_SKIP, AtariTask
 from core.tasks.base import RobotTask, Task
 from core.types import Choice, Float32, Float64, Observations, Preference, Query, Segment
@@ -49,10 +49,10 @@ _PICTURE_BATCHES = 24
 
 def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
     """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit."""
-    task = find(task_name)
+    task = get_task(task_name)
     config = replaced(Config(task=task.name), **task.presets)
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
-    threads.allow(os.cpu_count() or 1)
+    threads.set_num_threads(os.cpu_count() or 1)
     before, teaching, after = _rates(_compared(config, task)), _teaching(config), _rates(_compared(config, task))
     turns = np.concatenate([before, after])  # a machine's speed changes by the minute, too
     raw, collecting, *others = np.median(turns, axis=0).tolist()
@@ -115,7 +115,7 @@ def _compared(config: Config, task: Task) -> list[_Work]:
 
 def _simulating(config: Config, task: RobotTask) -> _Work:
     """On all cores, in one call, what the untrained policy did in all."""
-    env = MujocoBatch(task, config.rollout.environments, generator(0, "raw"))
+    env = MujocoVectorEnv(task, config.rollout.environments, generator(0, "raw"))
     actor = Actor(config, generator(0, "raw actions"))
     _done(env, actor, config)  # the robots lie about as they do later on
     before = env.states.copy()
@@ -130,16 +130,16 @@ def _simulating(config: Config, task: RobotTask) -> _Work:
     return _Work(steps, lambda: pool.rollout(model, data, before, held, state=after), pool.close)
 
 
-def _done(env: Environment, act: Act, config: Config) -> Collected:
+def _done(env: VectorEnv, act: Act, config: Config) -> RolloutBatch:
     """One batch, nobody being asked."""
-    *_, collected = collect([Crew(part, act) for part in parts_of(env)], config.rollout.steps, 0)
+    *_, collected = collect([Collector(part, act) for part in parts_of(env)], config.rollout.steps, 0)
     assert collected is not None
     return collected
 
 
 def _stepping(config: Config, task: Task) -> _Work:
     """Random actions, one step after the other."""
-    env = make(task, config.rollout.environments, generator(0, "raw"))
+    env = make_envs(task, config.rollout.environments, generator(0, "raw"))
     actions = np.random.default_rng(0).uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)
     return _Work(env.count, lambda: env.step(actions), env.close)
 
@@ -168,16 +168,16 @@ def _collecting(config: Config) -> _Work:
 
 def _playing_at_random(config: Config, task: AtariTask) -> _Work:
     """The same, with no network that looks at the pictures."""
-    env = make(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
+    env = make_envs(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
     act = _at_random(env, generator(0, "bench actions"))
     crews = [
-        Crew(part, act, SegmentCutter(part, task.segment_steps, np.zeros(part.count, np.int64), task.pictures))
+        Collector(part, act, SegmentBuilder(part, task.segment_steps, np.zeros(part.count, np.int64), task.pictures))
         for part in parts_of(env)
     ]
     return _Work(env.count * config.rollout.steps, lambda: list(collect(crews, config.rollout.steps, 0)), env.close)
 
 
-def _at_random(env: Environment, rng: np.random.Generator) -> Act:
+def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
     choices = np.eye(env.sizes[1], dtype=np.float32)
 
     def act(observations: Observations) -> tuple[Float32, Float32]:
@@ -206,7 +206,7 @@ def _taught(config: Config) -> Config:
     How much the later ones take does not depend on the number of labels there: config.reward.pace sees to that.
     """
     whole = replaced(config, teacher="oracle", **{"rollout.explore": 0})
-    task = find(config.task)
+    task = get_task(config.task)
     if not task.pictures:
         return whole if isinstance(task, RobotTask) else replaced(whole, steps=200_000)
     batch = config.rollout.environments * config.rollout.steps
@@ -219,7 +219,7 @@ def _fit_epoch() -> float:
     rng = np.random.default_rng(0)
     inputs, actions = 12, 3
     ensemble = RewardEnsemble(inputs + actions, RewardConfig(), torch.Generator().manual_seed(0))
-    fit = RewardFit(ensemble, RewardConfig(), rng, torch.device("cpu"))
+    fit = RewardTrainer(ensemble, RewardConfig(), rng, torch.device("cpu"))
     for number in range(_FIT_PREFERENCES):
         left, right = (_random_segment(rng, number, inputs, actions) for _ in range(2))
         choice = Choice.LEFT if left.observations.sum() > right.observations.sum() else Choice.RIGHT

@@ -23,7 +23,7 @@ from core.io.session_log import session_log, warnings_to_stderr
 from core.presets import ABLATIONS, presets
 from core.session.session import Session, read_config
 from core.system import resources
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Task
 from core.version import WINDOW
 
@@ -117,7 +117,7 @@ def _check_resume(args: argparse.Namespace) -> None:
 def _shows_pictures(args: argparse.Namespace) -> bool:
     """Whether the task that was named, or that of the session to be gone on with, shows the networks pictures."""
     name = read_config(Path(args.resume)).task if args.resume else args.task
-    return name is not None and find(name).pictures is not None
+    return name is not None and get_task(name).pictures is not None
 
 
 def _resumed(args: argparse.Namespace) -> Session:
@@ -132,11 +132,11 @@ def _resumed(args: argparse.Namespace) -> Session:
 
 def _new_session(args: argparse.Namespace) -> Session:
     from core.nn.stacked_mlp import CPU
-    from core.reward.ensemble import untrained_ensemble
+    from core.reward.ensemble import build_ensemble
 
     if args.task is None:
         raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
-    task = find(args.task)
+    task = get_task(args.task)
     given = {
         "teacher": args.teacher,
         "seed": args.seed,
@@ -154,7 +154,7 @@ def _new_session(args: argparse.Namespace) -> Session:
     }
     config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
     _check_against_task(config, task)
-    untrained_ensemble(config, CPU)  # an environment or predictors that can't be made leave no folder behind
+    build_ensemble(config, CPU)  # an environment or predictors that can't be made leave no folder behind
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
 
@@ -206,7 +206,7 @@ class _Progress:
         """labels: that the session has already."""
         self._bar = tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
         self._labels = labels
-        self._measure = find(config.task).measure_name
+        self._measure = get_task(config.task).measure_name
 
     def __enter__(self) -> _Progress:
         return self
@@ -259,7 +259,7 @@ def _reproduce(args: argparse.Namespace) -> None:
             yield progress.show
 
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
-    pictured = any(find(name).pictures is not None for name in chosen[0])  # the runs come one after another
+    pictured = any(get_task(name).pictures is not None for name in chosen[0])  # the runs come one after another
     resources.require_memory(resources.headless_memory(pictured))
     print(figure(*chosen, args.steps, _settings(args.set), Path(args.out), shown), end="")
 
@@ -275,7 +275,7 @@ def _check_video_path(path: str | None) -> None:
 def _bench(args: argparse.Namespace) -> None:
     from core.headless.bench import measure
 
-    task = find(args.task)
+    task = get_task(args.task)
     resources.require_memory(resources.headless_memory(task.pictures is not None))
     _show(measure(task.name), args.json)
 
@@ -290,7 +290,7 @@ def _write_states(session: Session, states: Any, path: str) -> None:
     from core.envs.renderer import renderer_for
     from core.io.video_writer import write_video
 
-    task = find(session.config.task)
+    task = get_task(session.config.task)
     with renderer_for(task) as renderer:
         write_video(Path(path), renderer.render(states, size=480, fps=30.0))
     print(f"wrote {path}", file=sys.stderr)
@@ -301,7 +301,7 @@ def _write_strip(session: Session, states: Any, path: str) -> None:
     from core.envs.renderer import renderer_for
     from core.io.video_writer import write_strip
 
-    task = find(session.config.task)
+    task = get_task(session.config.task)
     length = round(_STRIP_SECONDS / task.step_seconds)
     middle = len(states) // 2
     with renderer_for(task) as renderer:

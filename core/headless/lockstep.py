@@ -35,7 +35,7 @@ _LEFT_SECONDS = 2.0
 """For a process to end by itself, once its pipe has."""
 
 
-class Port(Protocol):
+class TurnPort(Protocol):
     """A job, between two turns of which events can be sent, its state taken and nothing is under way."""
 
     def ready(self) -> None:

@@ -27,7 +27,7 @@ from core.io.session_log import session_log
 from core.presets import presets
 from core.rollout.episodes import random_return
 from core.session.session import Session, locked
-from core.tasks import PAPER_GAMES, PAPER_ROBOTS, find
+from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
 
 Progress = Callable[[str, Config, int], AbstractContextManager[Callable[[Event], None]]]
 """(what is running, its config, labels that it has already) -> where its events are shown."""
@@ -59,7 +59,7 @@ class Run:
         return f"{self.task.replace(':', '-').replace('/', '-')}-{self.labels or 'true'}-{self.seed}"
 
     def config(self, steps: int | None, settings: dict[str, Any]) -> Config:
-        task = find(self.task)
+        task = get_task(self.task)
         teacher = {"teacher": "oracle" if self.labels else "none", "labels": self.labels or Config().labels}
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
         chosen = presets(task.presets, task.papers, settings.get("policy.algorithm"))
@@ -96,7 +96,7 @@ def figure(
     table = results.tabulated(found)
     write_atomically(out / "table.md", table.encode())
     for task in tasks:
-        draw(out / f"{task.replace(':', '-').replace('/', '-')}.png", find(task).title, results.curves(found, task))
+        draw(out / f"{task.replace(':', '-').replace('/', '-')}.png", get_task(task).title, results.curves(found, task))
     return table
 
 

@@ -14,7 +14,6 @@ from core.envs.spaces import sizes
 from core.errors import NotFiniteError, StageFailedError, UserError, summary
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     Event,
     JobSpec,
     JobState,
@@ -22,19 +21,20 @@ from core.events import (
     PolicyUpdated,
     PreferenceAdded,
     QueryOffered,
+    RolloutBatchReady,
     RolloutReported,
 )
-from core.headless.lockstep import LocalPort, Port, ProcessPort
+from core.headless.lockstep import LocalPort, ProcessPort, TurnPort
 from core.preferences import oracle
 from core.preferences.store import PreferenceStore
 from core.session.compatibility import require_fitting
-from core.session.policy_snapshots import Moment
+from core.session.policy_snapshots import SnapshotInfo
 from core.session.routing import JOBS, deliver
 from core.session.session import Session
 from core.system.child_process import lanes
 from core.system.interrupts import Interrupts
 from core.system.resources import free_memory
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class HeadlessRun:
         self._began = time.monotonic() - self._snapshots.seconds()
         self._steps_taken = 0
         self._stage = JOBS[0]
-        self._ports: Mapping[str, Port] = {}
+        self._ports: Mapping[str, TurnPort] = {}
         try:
             with self._failures_told():
                 self._ports = _ports(session.config, states, threads or os.cpu_count() or 1, apart)
@@ -194,7 +194,7 @@ class HeadlessRun:
             answer = oracle.answer(event.query, self._session.config)
             event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
             self._listener(event)
-        self._under_way += isinstance(event, BatchCollected) - isinstance(event, PolicyUpdated)
+        self._under_way += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
         if isinstance(event, PolicyPublished):
             self._policy = event
             self._keep_policy(event)
@@ -205,8 +205,8 @@ class HeadlessRun:
         if event.env_steps is None or event.env_steps < self._snapshot_due and not always:
             return
         figures = self._report.measure if self._report else {}
-        measure = figures.get(find(self._session.config.task).measure_name, float("nan"))
-        moment = Moment(event.env_steps, self._store.count(), time.monotonic() - self._began, measure)
+        measure = figures.get(get_task(self._session.config.task).measure_name, float("nan"))
+        moment = SnapshotInfo(event.env_steps, self._store.count(), time.monotonic() - self._began, measure)
         try:
             self._snapshots.add(moment, event.weights, always)
         except UserError as error:
@@ -220,13 +220,13 @@ class HeadlessRun:
         return Outcome(*counts, seconds, report.true_return, report.measure, report.blow_ups)
 
 
-def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, Port]:
+def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, TurnPort]:
     if apart is None:
         free = free_memory()
         apart = threads > 1 and _long(config) and (free is None or free > _MEMORY_APART)
     own = {name: min(threads, lanes(name)) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
     kind = ProcessPort if apart else LocalPort
-    ports: dict[str, Port] = {}
+    ports: dict[str, TurnPort] = {}
     with ExitStack() as made:
         for name in JOBS:
             ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name])
@@ -239,4 +239,4 @@ def _long(config: Config) -> bool:
     """Whether processes for the jobs are worth their start: of robots, whose batches are small enough to be passed
     around."""
     batch = config.rollout.environments * config.rollout.steps
-    return isinstance(find(config.task), RobotTask) and batch >= _BATCH_APART and config.steps >= _STEPS_APART
+    return isinstance(get_task(config.task), RobotTask) and batch >= _BATCH_APART and config.steps >= _STEPS_APART

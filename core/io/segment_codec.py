@@ -39,7 +39,7 @@ _MAX_HEADER = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
+class CompressedArray:
     """An array of uint8, packed. payload (bytes,); shape: of the array."""
 
     payload: Bytes
@@ -63,9 +63,9 @@ class Packed:
         return rows
 
 
-def packed(array: Bytes) -> Packed:
+def compress(array: Bytes) -> CompressedArray:
     """array (k, ...)"""
-    return Packed(_payload(array), array.shape)
+    return CompressedArray(_payload(array), array.shape)
 
 
 def _payload(array: Bytes) -> Bytes:
@@ -74,7 +74,7 @@ def _payload(array: Bytes) -> Bytes:
     return np.frombuffer(zlib.compress(differences.data, _LEVEL), np.uint8)
 
 
-class Deferred(Packed):
+class Deferred(CompressedArray):
     """An array that is packed when its payload is first asked for, which of most segments of a rollout nobody does."""
 
     def __init__(self, array: Bytes) -> None:
@@ -91,14 +91,14 @@ class Deferred(Packed):
         return array
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Packed, (self.payload, self.shape)
+        return CompressedArray, (self.payload, self.shape)
 
 
 @dataclass(frozen=True, eq=False)
-class Reel:
+class FrameSequence:
     """Pictures, each kept once. stacks (k, n): which of them, in order, each step's observation is made of."""
 
-    pictures: Packed
+    pictures: CompressedArray
     stacks: npt.NDArray[np.int32]
 
     def observations(self) -> Bytes:
@@ -106,30 +106,30 @@ class Reel:
         return self.pictures.array()[self.stacks].reshape(len(self.stacks), -1)
 
 
-def reel_of(pictures: Bytes, depth: int) -> Reel:
+def frame_sequence(pictures: Bytes, depth: int) -> FrameSequence:
     """pictures (k + depth - 1, h, w), in their order: each of k observations is `depth` of them, one further each.
 
     If they are few they are packed only when they go somewhere.
     """
     steps = len(pictures) - depth + 1
-    kept = Deferred(pictures) if pictures.nbytes <= DEFERRED_BYTES else packed(pictures)
-    return Reel(kept, np.add.outer(np.arange(steps), np.arange(depth)).astype(np.int32))
+    kept = Deferred(pictures) if pictures.nbytes <= DEFERRED_BYTES else compress(pictures)
+    return FrameSequence(kept, np.add.outer(np.arange(steps), np.arange(depth)).astype(np.int32))
 
 
-class PackedSegment(Segment):
+class CompressedSegment(Segment):
     """A segment whose pictures are unpacked each time that they are asked for: some 1 ms. Read them once."""
 
     __slots__ = ("packed_states", "reel")
 
-    reel: Reel
-    packed_states: Packed | npt.NDArray[Any]
+    reel: FrameSequence
+    packed_states: CompressedArray | npt.NDArray[Any]
 
     def __init__(
         self,
         id: int,
-        reel: Reel,
+        reel: FrameSequence,
         actions: Float32,
-        packed_states: Packed | npt.NDArray[Any],
+        packed_states: CompressedArray | npt.NDArray[Any],
         true_rewards: Float32 | None,
         env_steps: int,
     ) -> None:
@@ -144,23 +144,23 @@ class PackedSegment(Segment):
     @property
     def states(self) -> npt.NDArray[Any]:
         kept = self.packed_states
-        return kept.array() if isinstance(kept, Packed) else kept
+        return kept.array() if isinstance(kept, CompressedArray) else kept
 
     def __reduce__(self) -> tuple[Any, ...]:
         kept = self.id, self.reel, self.actions, self.packed_states, self.true_rewards, self.env_steps
-        return PackedSegment, kept
+        return CompressedSegment, kept
 
 
-def packed_segment(segment: Segment, reel: Reel) -> PackedSegment:
+def compress_segment(segment: Segment, reel: FrameSequence) -> CompressedSegment:
     """reel: of its observations, which are not read."""
     states = segment.states
-    kept = packed(states) if states.dtype == np.uint8 and states.size else states
-    return PackedSegment(segment.id, reel, segment.actions, kept, segment.true_rewards, segment.env_steps)
+    kept = compress(states) if states.dtype == np.uint8 and states.size else states
+    return CompressedSegment(segment.id, reel, segment.actions, kept, segment.true_rewards, segment.env_steps)
 
 
 def state_size(segment: Segment) -> int:
     """Numbers in a row of its states; those of a packed one need not be unpacked for that."""
-    states = segment.packed_states if isinstance(segment, PackedSegment) else segment.states
+    states = segment.packed_states if isinstance(segment, CompressedSegment) else segment.states
     return int(states.shape[1])
 
 
@@ -173,14 +173,14 @@ def to_arrays(segment: Segment) -> dict[str, npt.NDArray[Any]]:
     arrays: dict[str, npt.NDArray[Any]] = {"actions": segment.actions}
     if segment.true_rewards is not None:
         arrays["true_rewards"] = segment.true_rewards
-    if not isinstance(segment, PackedSegment):
+    if not isinstance(segment, CompressedSegment):
         return {"observations": segment.observations, "states": segment.states, **arrays}
     arrays |= {"stacks": segment.reel.stacks, **_written("pictures", segment.reel.pictures, "pictures")}
     return arrays | _written("states", segment.packed_states, "states_packed")
 
 
-def _written(name: str, kept: Packed | npt.NDArray[Any], payload: str) -> dict[str, npt.NDArray[Any]]:
-    if not isinstance(kept, Packed):
+def _written(name: str, kept: CompressedArray | npt.NDArray[Any], payload: str) -> dict[str, npt.NDArray[Any]]:
+    if not isinstance(kept, CompressedArray):
         return {name: kept}
     return {payload: kept.payload, f"{name}_shape": np.array(kept.shape, np.int64)}
 
@@ -191,11 +191,11 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
     if "pictures" not in arrays:
         plain = Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
         return _sound(plain, plain.observations, plain.states.shape)
-    reel = Reel(_read(arrays, "pictures", "pictures"), arrays["stacks"])
+    reel = FrameSequence(_read(arrays, "pictures", "pictures"), arrays["stacks"])
     if not _is_whole(reel):
         raise ValueError(f"segment {id} is not whole: its pictures are not those that it has stacks of")
     states = arrays["states"] if "states" in arrays else _read(arrays, "states", "states_packed")
-    return _sound(PackedSegment(id, reel, actions, states, rewards, env_steps), reel.stacks, states.shape)
+    return _sound(CompressedSegment(id, reel, actions, states, rewards, env_steps), reel.stacks, states.shape)
 
 
 def _sound(segment: S, seen: npt.NDArray[Any], states: tuple[int, ...]) -> S:
@@ -220,7 +220,7 @@ class Readable(Protocol):
 
 
 @dataclass(frozen=True)
-class Form:
+class SegmentShape:
     """How large a segment is. observation: (o,) numbers, or (n, h, w) pictures"""
 
     steps: int
@@ -228,24 +228,24 @@ class Form:
     action: int
 
 
-def form_of(file: Readable) -> Form:
+def shape_of(file: Readable) -> SegmentShape:
     """Of a segment that was written as a safetensors file, from its header. ValueError where that makes no sense."""
     length = int.from_bytes(file.read(8), "little")
     try:
         header = json.loads(file.read(min(length, _MAX_HEADER)))
         steps, action = map(int, header["actions"]["shape"])
         if "pictures" not in header:  # as from_arrays tells them apart
-            return Form(steps, tuple(map(int, header["observations"]["shape"][1:])), action)
+            return SegmentShape(steps, tuple(map(int, header["observations"]["shape"][1:])), action)
         if header["pictures_shape"]["dtype"] != "I64":
             raise ValueError("a segment is not whole: the shape of its pictures is of another kind")
         file.seek(8 + length + int(header["pictures_shape"]["data_offsets"][0]))
         _, height, width = np.frombuffer(file.read(3 * 8), np.int64).tolist()
-        return Form(steps, (int(header["stacks"]["shape"][1]), height, width), action)
+        return SegmentShape(steps, (int(header["stacks"]["shape"][1]), height, width), action)
     except (KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise ValueError(f"a segment is not whole ({error})") from error
 
 
-def _is_whole(reel: Reel) -> bool:
+def _is_whole(reel: FrameSequence) -> bool:
     """Whether its pictures, as they claim to be, can be stacked, and in a believable size."""
     stacks, shape = reel.stacks, reel.pictures.shape
     if not np.issubdtype(stacks.dtype, np.integer) or stacks.ndim != 2 or len(shape) != 3:
@@ -256,7 +256,7 @@ def _is_whole(reel: Reel) -> bool:
 
 def require_unpackable(segment: Segment) -> None:
     """ValueError where what is packed in it is not what it claims to be."""
-    if isinstance(segment, PackedSegment):
+    if isinstance(segment, CompressedSegment):
         segment.reel.pictures.array()
         _ = segment.states
 
@@ -282,8 +282,8 @@ def pair_of(left: str, right: str) -> str:
     return min(left, right) + max(left, right)
 
 
-def _read(arrays: Mapping[str, npt.NDArray[Any]], name: str, payload: str) -> Packed:
+def _read(arrays: Mapping[str, npt.NDArray[Any]], name: str, payload: str) -> CompressedArray:
     shape = tuple(int(length) for length in arrays[f"{name}_shape"])
     if arrays[payload].dtype != np.uint8:
         raise ValueError(f"the packed {name} are no bytes")
-    return Packed(arrays[payload], shape)
+    return CompressedArray(arrays[payload], shape)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.config import Config
 from core.events import Job, JobSpec
-from core.session.restore_errors import checkpoint_must_fit
+from core.session.restore_errors import checkpoint_errors
 
 if TYPE_CHECKING:
     from core.system.child_link import Link
@@ -25,11 +25,11 @@ def build(spec: JobSpec, threads: int = 1, helper: Link | None = None) -> Job:
         return PlayJob(Config.from_dict(spec.config))
     from core.nn import threads as parallel
 
-    parallel.allow(threads)
+    parallel.set_num_threads(threads)
     config = Config.from_dict(spec.config)
     job = _make(spec.name, config, helper)
     if spec.state is not None:
-        with checkpoint_must_fit(spec.name):
+        with checkpoint_errors(spec.name):
             job.set_state(spec.state)
     return job
 

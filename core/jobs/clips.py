@@ -20,13 +20,13 @@ from core.events import (
     Waited,
 )
 from core.nn.stacked_mlp import CPU
-from core.reward.ensemble import RewardEnsemble, untrained_ensemble
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.ensemble import RewardEnsemble, build_ensemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
-from core.rollout.episodes import Episode, episode, predicted_reward
+from core.rollout.episodes import DemonstrationEpisode, demonstrate, predicted_reward
 from core.seeding import generator
-from core.session.restore_errors import weights_must_fit
-from core.tasks import find
+from core.session.restore_errors import weight_errors
+from core.tasks import get_task
 
 
 class ClipsJob:
@@ -37,7 +37,7 @@ class ClipsJob:
     """
 
     def __init__(self, config: Config) -> None:
-        self._config, self._task = config, find(config.task)
+        self._config, self._task = config, get_task(config.task)
         self._renderer = renderer_for(self._task)
         self._requests: deque[ClipsRequested] = deque()
         self._replay: ReplayRequested | None = None
@@ -74,10 +74,10 @@ class ClipsJob:
 
     def _act(self, request: ReplayRequested) -> Iterator[Event | None]:
         actor = Actor(self._config, None)
-        with weights_must_fit():
+        with weight_errors():
             actor.load(request.weights)
-        acted: Episode | None = None
-        for acted in episode(self._task, actor, generator(self._config.seed, "replays")):
+        acted: DemonstrationEpisode | None = None
+        for acted in demonstrate(self._task, actor, generator(self._config.seed, "replays")):
             if acted is None:
                 yield None
         if acted is None:
@@ -86,10 +86,10 @@ class ClipsJob:
         clip = self._renderer.render(acted.segment.states, request.size, request.fps)
         yield ReplayRendered(request.token, clip, predicted, acted.measure)
 
-    def _ensemble(self) -> RewardEnsemble | PictureEnsemble | None:
+    def _ensemble(self) -> RewardEnsemble | ImageEnsemble | None:
         if self._reward is None:
             return None
-        ensemble = untrained_ensemble(self._config, CPU)
+        ensemble = build_ensemble(self._config, CPU)
         ensemble.load_arrays(self._reward.weights)
         return ensemble
 

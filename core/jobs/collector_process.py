@@ -18,25 +18,25 @@ from core.config import Config
 from core.envs import shares
 from core.envs.split_env import divided, united
 from core.events import Arrays, JobState
-from core.jobs.collectors import Ensemble, Gathering, Here, gathered
+from core.jobs.collectors import CollectorGroup, Ensemble, LocalCollectors, gathered
 from core.nn.stacked_mlp import CPU
-from core.nn.threads import allow
-from core.reward.ensemble import untrained_ensemble
-from core.rollout.collector import Collected, joined
+from core.nn.threads import set_num_threads
+from core.reward.ensemble import build_ensemble
+from core.rollout.collector import RolloutBatch, joined
 from core.system.child_link import Link, belong_to_parent, portable, spawned
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.types import Float32, Observations, Segment
 
 
-def gathering(config: Config, stagger: np.ndarray, link: Link | None = None) -> Gathering:
+def gathering(config: Config, stagger: np.ndarray, link: Link | None = None) -> CollectorGroup:
     """stagger (N,): steps that each environment skips before its first segment; link: a helper's."""
-    return Here(config, stagger) if link is None else _Apart(config, stagger, link)
+    return LocalCollectors(config, stagger) if link is None else _Apart(config, stagger, link)
 
 
 def worth_a_helper(config: Config) -> bool:
     """Games have emulators in processes of their own already, and large pictures to pass."""
-    task = find(config.task)
+    task = get_task(config.task)
     return isinstance(task, RobotTask) and len(shares(task, config.rollout.environments)) > 1
 
 
@@ -58,9 +58,9 @@ class _Apart:
 
     def __init__(self, config: Config, stagger: np.ndarray, link: Link) -> None:
         self._link = link
-        self._counts = shares(find(config.task), config.rollout.environments)
+        self._counts = shares(get_task(config.task), config.rollout.environments)
         self._ask("begin", config.to_dict(), stagger)
-        self._own = Here(config, stagger, [0])
+        self._own = LocalCollectors(config, stagger, [0])
         self._blow_ups: int = self._answer()
         self._news: Arrays | None = None
         """Weights that the second crew doesn't have yet. They go with the next batch's order: all that is asked is
@@ -93,10 +93,10 @@ class _Apart:
         self._own.load(weights)
         self._news = weights
 
-    def collect(self, env_steps: int) -> Iterator[Collected | None]:
+    def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
         news, self._news = self._news, None
         self._ask("collect", env_steps, news)
-        first: Collected | None = None
+        first: RolloutBatch | None = None
         for first in self._own.collect(env_steps):
             if first is None:
                 yield None
@@ -104,7 +104,7 @@ class _Apart:
         second, segments, self._blow_ups = self._answer()
         yield joined([first, replace(second, segments=_single(segments))])
 
-    def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
+    def predict(self, collected: RolloutBatch, ensemble: Ensemble) -> Float32:
         self._ask("predict", ensemble.to_arrays())
         return np.concatenate([self._own.predict(collected, ensemble), self._answer()], axis=2)
 
@@ -127,7 +127,7 @@ class _Apart:
 def _help(link: Link) -> None:
     """Gathers with the second crew until nobody asks any more, or something fails."""
     belong_to_parent()
-    allow(1)
+    set_num_threads(1)
     second = _Second()
     with contextlib.suppress(EOFError, OSError):  # of the pipe: what the crew raises is an answer
         while True:
@@ -152,11 +152,11 @@ class _Second:
 
     def begin(self, config: dict[str, Any], stagger: np.ndarray) -> int:
         own = Config.from_dict(config)
-        self._crew, self._ensemble = Here(own, stagger, [1]), untrained_ensemble(own, CPU)
-        self._collected: Collected | None = None
+        self._crew, self._ensemble = LocalCollectors(own, stagger, [1]), build_ensemble(own, CPU)
+        self._collected: RolloutBatch | None = None
         return self._crew.blow_ups
 
-    def collect(self, env_steps: int, news: Arrays | None) -> tuple[Collected, _Stacked | None, int]:
+    def collect(self, env_steps: int, news: Arrays | None) -> tuple[RolloutBatch, _Stacked | None, int]:
         if news is not None:
             self._crew.load(news)
         *_, self._collected = self._crew.collect(env_steps)

@@ -13,28 +13,28 @@ from typing import Any, Protocol
 import numpy as np
 
 from core.config import Config
-from core.envs import make, make_share, shares, threads_of_share
-from core.envs.base import Environment, Film
+from core.envs import make_envs, make_share, shares, threads_of_share
+from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.split_env import divided, parts_of, united
 from core.events import Arrays, JobState
 from core.io.files import whole
 from core.reward.ensemble import RewardEnsemble
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
-from core.rollout.collector import Collected, Crew, collect
-from core.rollout.segments import SegmentCutter
+from core.rollout.collector import Collector, RolloutBatch, collect
+from core.rollout.segments import SegmentBuilder
 from core.seeding import generator, restored, saved
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.base import RobotTask, Task
 from core.types import Float32
 
-Ensemble = RewardEnsemble | PictureEnsemble
+Ensemble = RewardEnsemble | ImageEnsemble
 _FILM_ONE_IN = 4
 """Where segments must be filmed: of so many in a row one is, so that training isn't spent on drawing."""
 _ENV, _CUTTER = "env_", "cutter_"
 
 
-class Gathering(Protocol):
+class CollectorGroup(Protocol):
     """All environments of a session, with those who act in them."""
 
     @property
@@ -49,11 +49,11 @@ class Gathering(Protocol):
         """Of the policy to act by."""
         ...
 
-    def collect(self, env_steps: int) -> Iterator[Collected | None]:
+    def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
         """A batch; yields None now and then, and the result last. env_steps: the session's count at its start."""
         ...
 
-    def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
+    def predict(self, collected: RolloutBatch, ensemble: Ensemble) -> Float32:
         """(M, T, N) each member's rewards for the batch that was gathered last."""
         ...
 
@@ -62,11 +62,11 @@ class Gathering(Protocol):
     def close(self) -> None: ...
 
 
-class Here:
+class LocalCollectors:
     """The crews `numbers` of all, in this process."""
 
     def __init__(self, config: Config, stagger: np.ndarray, numbers: Sequence[int] | None = None) -> None:
-        task = find(config.task)
+        task = get_task(config.task)
         counts = shares(task, config.rollout.environments)
         self._numbers = range(len(counts)) if numbers is None else numbers
         self._config, self._all, self._crews = config, sum(counts), len(counts)
@@ -76,7 +76,7 @@ class Here:
         ends = np.cumsum(counts)
         self.actors = [Actor(config, rng) for rng in self._act_rngs]
         self.cutters = [
-            SegmentCutter(
+            SegmentBuilder(
                 part,
                 config.query.length(task.segment_steps),
                 stagger[ends[number] - part.count : ends[number]],
@@ -86,15 +86,15 @@ class Here:
             for number, part in zip(self._numbers, parts_of(self.env), strict=True)
         ]
 
-    def _made(self, task: Task, counts: Sequence[int]) -> Environment:
+    def _made(self, task: Task, counts: Sequence[int]) -> VectorEnv:
         acting = self._config.rollout
         if len(self._numbers) < len(counts):
             (number,), (rng,) = self._numbers, self._env_rngs
             own, _ = threads_of_share(task, acting.environments, acting.threads)
             return make_share(task, counts[number], rng, own)
         length = self._config.query.length(task.segment_steps)
-        film = Film(acting.filmed, length, _FILM_ONE_IN) if acting.filmed else None
-        return make(task, acting.environments, self._env_rngs, acting.threads, film=film)
+        film = CaptureSchedule(acting.filmed, length, _FILM_ONE_IN) if acting.filmed else None
+        return make_envs(task, acting.environments, self._env_rngs, acting.threads, film=film)
 
     @property
     def drawable(self) -> int:
@@ -108,18 +108,18 @@ class Here:
         for actor in self.actors:
             actor.load(weights)
 
-    def collect(self, env_steps: int) -> Iterator[Collected | None]:
+    def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
         asked = self._config.teacher != "none"
         crews = [
-            Crew(part, actor, cutter if asked else None)
+            Collector(part, actor, cutter if asked else None)
             for part, actor, cutter in zip(parts_of(self.env), self.actors, self.cutters, strict=True)
         ]
         return collect(crews, self._config.rollout.steps, env_steps, self._all)
 
-    def predict(self, collected: Collected, ensemble: Ensemble) -> Float32:
+    def predict(self, collected: RolloutBatch, ensemble: Ensemble) -> Float32:
         """For these crews, whose rows come first. A robot's have theirs predicted apart, as they have where each does
         so itself: how many rows there are decides how their sums are rounded."""
-        robots = isinstance(find(self._config.task), RobotTask)
+        robots = isinstance(get_task(self._config.task), RobotTask)
         ends = np.cumsum([part.count for part in parts_of(self.env)] if robots else [self._all]).tolist()
         rows = [slice(first, end) for first, end in pairwise([0, *ends])]
         seen, actions = collected.observations, collected.carried_out
@@ -135,7 +135,7 @@ class Here:
             values[_named("next_id", number)] = cutter.next_id
         return JobState(arrays, values)
 
-    def _each(self) -> Iterator[tuple[int, SegmentCutter, np.random.Generator, np.random.Generator]]:
+    def _each(self) -> Iterator[tuple[int, SegmentBuilder, np.random.Generator, np.random.Generator]]:
         return zip(self._numbers, self.cutters, self._env_rngs, self._act_rngs, strict=True)
 
     def set_state(self, state: JobState) -> None:

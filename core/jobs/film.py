@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
-from core.envs import make
-from core.envs.base import Film
+from core.envs import make_envs
+from core.envs.base import CaptureSchedule
 from core.envs.renderer import Renderer, renderer_for
 from core.errors import UserError
 from core.events import Arrays, Event, FilmMade, FilmProgressed, FilmRequested, JobState, Waited
-from core.formatting import counted, figure, lasting
+from core.formatting import format_duration, format_number, pluralize
 from core.io.video_writer import check_path, video_file
 from core.jobs import film_captions
 from core.jobs.film_captions import Caption, Picture
 from core.rollout.actor import Actor
 from core.rollout.episodes import run_episodes
 from core.seeding import generator
-from core.session.policy_snapshots import Moment, snapshots_of
-from core.session.restore_errors import weights_must_fit
-from core.tasks import find
+from core.session.policy_snapshots import SnapshotInfo, snapshots_of
+from core.session.restore_errors import weight_errors
+from core.tasks import get_task
 
 _FPS = 30.0
 _SCENES = 8
@@ -41,7 +41,7 @@ _EPISODES = 8
 class Scene:
     """A policy of the past: when it was, how well it does, and the states of an episode of it, one row a step."""
 
-    moment: Moment
+    moment: SnapshotInfo
     caption: Caption
     figure: float
     states: Any
@@ -51,7 +51,7 @@ class FilmJob:
     """Answers each FilmRequested with FilmProgressed and at last FilmMade. What stops it leaves no file."""
 
     def __init__(self, config: Config) -> None:
-        self._config, self._task = config, find(config.task)
+        self._config, self._task = config, get_task(config.task)
         self._requests: deque[FilmRequested] = deque()
 
     def receive(self, event: Event) -> None:
@@ -89,7 +89,7 @@ class FilmJob:
                 told = share if share - told >= 0.01 else told
         yield FilmMade(str(target), " ".join(notes))
 
-    def _chosen(self, request: FilmRequested, notes: list[str]) -> list[tuple[Moment, Arrays]]:
+    def _chosen(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
         """Evenly from those that are kept: they stand closer together where the policy changed most."""
         kept = snapshots_of(Path(request.folder), self._config)
         moments = kept.moments(notes.append)
@@ -99,23 +99,23 @@ class FilmJob:
         wanted = np.linspace(0, len(moments) - 1, count).round().astype(int)
         return [kept.load(moments[i].env_steps) for i in wanted]
 
-    def _scene(self, moment: Moment, weights: Arrays) -> Scene:
+    def _scene(self, moment: SnapshotInfo, weights: Arrays) -> Scene:
         """Every policy starts the same, so that what differs is what was learned."""
         actor, task = Actor(self._config, None), self._task
-        with weights_must_fit():
+        with weight_errors():
             actor.load(weights)
         # What a game is worth shows only once it is over, long after the scene: the training's own figure does, then.
         measured = not task.pictures or math.isnan(moment.measure)
         count, limit = (_EPISODES, task.longest_episode) if measured else (1, task.episode_steps)
-        film = Film(1, task.episode_steps, one_in=limit)  # the first stretch alone
-        env = make(task, count, generator(self._config.seed, "film"), threads=1, staggered=False, film=film)
+        film = CaptureSchedule(1, task.episode_steps, one_in=limit)  # the first stretch alone
+        env = make_envs(task, count, generator(self._config.seed, "film"), threads=1, staggered=False, film=film)
         try:
             finished, states = run_episodes(env, actor, 1, limit, task.episode_steps)
         finally:
             env.close()
         figures = [measure[task.measure_name] for _, measure in finished]
         mean = float(np.mean(figures)) if measured and len(figures) == _EPISODES else moment.measure
-        return Scene(moment, Caption(moment.told, figure(mean), task.measure_title), mean, states)
+        return Scene(moment, Caption(moment.told, format_number(mean), task.measure_title), mean, states)
 
     def _steps(self, seconds: float) -> int:
         return min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))
@@ -150,10 +150,10 @@ class FilmJob:
         """Nothing outlives a film."""
 
 
-def _taught(moment: Moment) -> str:
+def _taught(moment: SnapshotInfo) -> str:
     by = "choosing the better of two clips" if moment.labels else "its true reward"
-    times = f", {counted(moment.labels, 'time')}" if moment.labels else ""
-    return f"Taught by {by}{times}, in {lasting(moment.seconds)}"
+    times = f", {pluralize(moment.labels, 'time')}" if moment.labels else ""
+    return f"Taught by {by}{times}, in {format_duration(moment.seconds)}"
 
 
 def _held(card: Picture) -> Iterator[Picture]:

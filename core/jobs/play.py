@@ -12,7 +12,7 @@ from core.config import Config
 from core.envs.emulators import interface, rom
 from core.errors import UserError
 from core.events import ControlsHeld, Event, GameShown, JobState
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.atari import FRAMES_A_SECOND, AtariTask
 
 FRAMES_SHOWN_AT_ONCE = 2
@@ -25,7 +25,7 @@ class PlayJob:
     """Plays on, with what ControlsHeld last said, and from the beginning where a game is over."""
 
     def __init__(self, config: Config) -> None:
-        task = find(config.task)
+        task = get_task(config.task)
         if not isinstance(task, AtariTask):
             raise UserError(f"{task.title} can't be played: it is no game.")
         self._game, self._turned = interface(rom(task)), task.turned

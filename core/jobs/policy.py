@@ -12,18 +12,18 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import BatchCollected, Event, JobState, PolicyPublished, PolicyUpdated, Waited
+from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
 from core.io.files import whole
 from core.policy.a2c import A2C
 from core.policy.actor_critic import ActorCritic
 from core.policy.on_policy import UpdateReport
 from core.policy.ppo import PPO
 from core.policy.trpo import TRPO
-from core.rollout.actor import untrained_policy
+from core.rollout.actor import build_policy
 from core.seeding import generator, restored, saved
-from core.tasks import find
+from core.tasks import get_task
 
-_ARRAYS = tuple(field.name for field in fields(BatchCollected) if field.name not in ("policy_version", "env_steps"))
+_ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in ("policy_version", "env_steps"))
 
 
 class PolicyJob:
@@ -31,16 +31,16 @@ class PolicyJob:
 
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
-        self._optimiser = policy_optimiser(untrained_policy(config), config, self._rng)
+        self._optimiser = make_optimizer(build_policy(config), config, self._rng)
         self._size = sizes(config)[0]
-        self._batches: deque[BatchCollected] = deque()
+        self._batches: deque[RolloutBatchReady] = deque()
         self._version = 0
         self._env_steps: int | None = 0
-        self._keeps_batches = find(config.task).pictures is None
+        self._keeps_batches = get_task(config.task).pictures is None
         """In its state. One of pictures takes 60 MB, and is lost where a session stops."""
 
     def receive(self, event: Event) -> None:
-        if isinstance(event, BatchCollected):
+        if isinstance(event, RolloutBatchReady):
             self._batches.append(event)
 
     def run(self) -> Iterator[Event | None]:
@@ -53,7 +53,7 @@ class PolicyJob:
             yield from self._update(batch)
             yield self._published()
 
-    def _update(self, batch: BatchCollected) -> Iterator[Event | None]:
+    def _update(self, batch: RolloutBatchReady) -> Iterator[Event | None]:
         started = time.perf_counter()
         reports: list[UpdateReport] = []
         for report in self._optimiser.update(batch):
@@ -87,12 +87,12 @@ class PolicyJob:
         self._env_steps = None if taken is None else whole(taken)
         for i, (version, env_steps) in enumerate(state.values.get("batches", ())):
             arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
-            batch = BatchCollected(whole(version), whole(env_steps), **arrays)
+            batch = RolloutBatchReady(whole(version), whole(env_steps), **arrays)
             self._require_fitting(batch)
             if np.isfinite(batch.rewards).all():  # else it would end each new start as it ended the last
                 self._batches.append(batch)
 
-    def _require_fitting(self, batch: BatchCollected) -> None:
+    def _require_fitting(self, batch: RolloutBatchReady) -> None:
         """ValueError for arrays that are of no one batch of this task."""
         steps, count, size = batch.observations.shape
         ends = int(batch.ends.sum())
@@ -102,24 +102,24 @@ class PolicyJob:
             raise ValueError("a batch that waited has another shape")
 
 
-class PolicyOptimiser(Protocol):
+class PolicyOptimizer(Protocol):
     """What improves a policy; see OnPolicyOptimiser for what each method does."""
 
     network: ActorCritic
 
-    def update(self, batch: BatchCollected) -> Iterator[UpdateReport]: ...
+    def update(self, batch: RolloutBatchReady) -> Iterator[UpdateReport]: ...
     def observe(self, observations: np.ndarray) -> None: ...
     def get_state(self) -> dict[str, Any]: ...
     def set_state(self, arrays: Mapping[str, Any]) -> None: ...
 
 
-OPTIMISERS: dict[str, Callable[[ActorCritic, Config, np.random.Generator], PolicyOptimiser]] = {
+OPTIMISERS: dict[str, Callable[[ActorCritic, Config, np.random.Generator], PolicyOptimizer]] = {
     "ppo": PPO,
     "trpo": TRPO,
     "a2c": A2C,
 }
 
 
-def policy_optimiser(network: ActorCritic, config: Config, rng: np.random.Generator) -> PolicyOptimiser:
+def make_optimizer(network: ActorCritic, config: Config, rng: np.random.Generator) -> PolicyOptimizer:
     """The optimiser that config.policy.algorithm names; it draws from rng and moves the network's weights."""
     return OPTIMISERS[config.policy.algorithm](network, config, rng)

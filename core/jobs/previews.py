@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.envs import make
-from core.envs.base import Environment, Film
+from core.envs import make_envs
+from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import UserError, summary
 from core.events import Event, JobState, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
 from core.seeding import generator
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.types import Float32, Frames
 
@@ -62,11 +62,11 @@ class PreviewsJob:
 
 def preview(name: str) -> Frames:
     """Two seconds of the task, at random but the same each time. UserError where there is none of that name."""
-    task = find(name)
+    task = get_task(name)
     rng = generator(0, f"preview of {name}")
     steps = math.ceil(SECONDS / task.step_seconds)
     before = 0 if isinstance(task, RobotTask) else _BEFORE
-    env = make(task, 1, rng, threads=1, staggered=False, film=Film(1, steps, max(1, before)))
+    env = make_envs(task, 1, rng, threads=1, staggered=False, film=CaptureSchedule(1, steps, max(1, before)))
     try:
         act = _key_presses(env, rng, task.step_seconds) if env.discrete else _swaying(env, rng, task.step_seconds)
         states = _played(env, act, (before + 1) * steps)[-steps:]
@@ -80,7 +80,7 @@ Act = Callable[[], Float32]
 """-> (1, a)"""
 
 
-def _played(env: Environment, act: Act, steps: int) -> npt.NDArray[Any]:
+def _played(env: VectorEnv, act: Act, steps: int) -> npt.NDArray[Any]:
     """(steps, S) what each step can be drawn from."""
     states = []
     for _ in range(steps):
@@ -89,7 +89,7 @@ def _played(env: Environment, act: Act, steps: int) -> npt.NDArray[Any]:
     return np.stack(states)
 
 
-def _swaying(env: Environment, rng: np.random.Generator, step_seconds: float) -> Act:
+def _swaying(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
     """Each motor swings at its own pace: noise of each step on its own would only make the robot tremble."""
     acted = env.sizes[1]
     pace, start = rng.uniform(*_SWAY, acted), rng.uniform(0, 2 * np.pi, acted)
@@ -104,7 +104,7 @@ def _swaying(env: Environment, rng: np.random.Generator, step_seconds: float) ->
     return act
 
 
-def _key_presses(env: Environment, rng: np.random.Generator, step_seconds: float) -> Act:
+def _key_presses(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
     """One action at random after the other, each for a moment."""
     held = max(1, round(_HELD_SECONDS / step_seconds))
     taken, action = 0, np.zeros((1, env.sizes[1]), np.float32)

@@ -28,10 +28,10 @@ from core.events import (
 from core.io.files import whole
 from core.nn.device import device_for
 from core.preferences.schedule import first_labels
-from core.reward.ensemble import untrained_ensemble
-from core.reward.trainer import FitReport, RewardFit
+from core.reward.ensemble import build_ensemble
+from core.reward.trainer import FitReport, RewardTrainer
 from core.seeding import generator, restored, saved
-from core.session.restore_errors import checkpoint_must_fit
+from core.session.restore_errors import checkpoint_errors
 
 SNAPSHOT = "snapshot_"
 """Before the names of the weights published last, in a state taken amid a round."""
@@ -50,8 +50,8 @@ class RewardJob:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._rng = generator(config.seed, "reward")
-        self._fit = RewardFit(
-            untrained_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config)
+        self._fit = RewardTrainer(
+            build_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config)
         )
         self._first = max(1, min(first_labels(config.labels, config.query), config.reward.latest or config.labels))
         self._generation = 0
@@ -201,7 +201,7 @@ class RewardJob:
         state, self._awaiting_answers = self._awaiting_answers, None
         if state is None:
             return
-        with checkpoint_must_fit("reward"):
+        with checkpoint_errors("reward"):
             self._fit.set_state(state.arrays)
             self._epochs_left = whole(state.values.get("epochs_left", 0))
             self._under_way = self._epochs_left > 0

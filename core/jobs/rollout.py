@@ -15,7 +15,6 @@ from core.config import Config
 from core.errors import NotFiniteError
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     DemonstrationRecorded,
     Event,
     JobState,
@@ -25,6 +24,7 @@ from core.events import (
     PreferenceWithdrawn,
     QueryOffered,
     RewardPublished,
+    RolloutBatchReady,
     RolloutReported,
     Waited,
 )
@@ -34,18 +34,18 @@ from core.jobs.collector_process import gathering
 from core.preferences.oracle import pool_returns
 from core.preferences.queries import QuerySelector, predictions
 from core.preferences.schedule import scheduled
-from core.reward.ensemble import RewardEnsemble, normalised, spread, untrained_ensemble
-from core.reward.image_ensemble import PictureEnsemble
-from core.reward.normalization import Recent
+from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
+from core.reward.image_ensemble import ImageEnsemble
+from core.reward.normalization import RunningWindow
 from core.rollout.actor import Actor, acting_device
-from core.rollout.collector import Collected
-from core.rollout.episodes import Episode, episode, mean_measure, predicted_reward
-from core.rollout.exploration import novelty
+from core.rollout.collector import RolloutBatch
+from core.rollout.episodes import DemonstrationEpisode, demonstrate, mean_measure, predicted_reward
+from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
 from core.seeding import generator, restored, saved
 from core.session.routing import REWARD
 from core.system.child_link import Link
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Float32, Query, Segment
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class RolloutJob:
     def __init__(self, config: Config, helper: Link | None = None) -> None:
         """helper: a process of core.jobs.collector_process.Helper, that does half of the collecting."""
         self.config = config
-        self.task = find(config.task)
+        self.task = get_task(config.task)
         self.query_rng = generator(config.seed, "queries")
         length = config.query.length(self.task.segment_steps)
         self.gathering = gathering(config, self.query_rng.integers(0, length, config.rollout.environments), helper)
@@ -73,8 +73,8 @@ class RolloutJob:
         self.demonstrator = Actor(config, None)
         self._newest: dict[str, np.ndarray] | None = None
         """Weights that the demonstrator acts with when it next does."""
-        self.ensemble: RewardEnsemble | PictureEnsemble | None = None
-        self.recent = Recent(config.reward.members)
+        self.ensemble: RewardEnsemble | ImageEnsemble | None = None
+        self.recent = RunningWindow(config.reward.members)
         self.env_steps = self.episode_count = self.sent = 0
         self.version = -1
         self.outstanding: set[int] = set()
@@ -145,7 +145,7 @@ class RolloutJob:
 
     def _batch(self) -> Iterator[Event | None]:
         started = time.perf_counter()
-        collected: Collected | None = None
+        collected: RolloutBatch | None = None
         for collected in self.gathering.collect(self.env_steps):
             if collected is None:
                 yield None
@@ -166,7 +166,7 @@ class RolloutJob:
         if self.config.rollout.demonstrate_every and self.sent % self.config.rollout.demonstrate_every == 0:
             yield from self._demonstrate()
 
-    def _count(self, collected: Collected) -> None:
+    def _count(self, collected: RolloutBatch) -> None:
         for segment in collected.segments:
             self.pool.add(segment)
         self.env_steps += collected.log_probs.size
@@ -180,7 +180,7 @@ class RolloutJob:
         returns = [total for total, _ in self.episodes]
         self._means = float(np.mean(returns)) if returns else _NAN, mean_measure(list(self.episodes))
 
-    def _raw(self, collected: Collected) -> Float32 | None:
+    def _raw(self, collected: RolloutBatch) -> Float32 | None:
         """(M, T, N) what each member predicts, None before the first snapshot."""
         if self.ensemble is None:
             return None
@@ -192,26 +192,30 @@ class RolloutJob:
     def _normalised(self, raw: Float32) -> Float32:
         """(M, T, N) -> (T, N)"""
         std = self.config.reward.std
-        return self.recent.normalised(raw, std) if self.task.pictures else normalised(raw, std)
+        return self.recent.normalised(raw, std) if self.task.pictures else normalize_reward(raw, std)
 
-    def _rewards(self, collected: Collected, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
+    def _rewards(self, collected: RolloutBatch, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
         """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
         if self._on_true_reward:
             if not np.isfinite(collected.true_rewards).all():
                 raise NotFiniteError("rollout", "the true reward")
             if self.task.pictures:  # as A.2 has it; most small batches have none to normalise by
                 return collected.true_rewards.clip(-1, 1)
-            return normalised(collected.true_rewards[None], 1.0)
+            return normalize_reward(collected.true_rewards[None], 1.0)
         bonus = self._bonus()
-        return predicted + bonus * spread(raw) if bonus and raw is not None and predicted is not None else predicted
+        return (
+            predicted + bonus * disagreement_std(raw)
+            if bonus and raw is not None and predicted is not None
+            else predicted
+        )
 
     def _bonus(self) -> float:
         """Weight of the members' disagreement in the reward: it fades as the answers come in."""
         answered = len(self.usable) / max(1, self.config.labels)
         return self.config.reward.bonus * max(0.0, 1 - answered)
 
-    def _batch_event(self, collected: Collected, rewards: Float32) -> BatchCollected:
-        return BatchCollected(
+    def _batch_event(self, collected: RolloutBatch, rewards: Float32) -> RolloutBatchReady:
+        return RolloutBatchReady(
             self.version,
             self.env_steps,
             collected.observations,
@@ -224,7 +228,7 @@ class RolloutJob:
         )
 
     def _report(
-        self, collected: Collected | None, raw: Float32 | None, predicted: Float32 | None, seconds: float
+        self, collected: RolloutBatch | None, raw: Float32 | None, predicted: Float32 | None, seconds: float
     ) -> RolloutReported:
         correlation = predicted_return = _NAN
         if collected is not None and raw is not None and predicted is not None:
@@ -246,10 +250,10 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """One episode without noise, for the live view, unless its simulation fails."""
-        acted: Episode | None = None
+        acted: DemonstrationEpisode | None = None
         if self._newest is not None:
             self.demonstrator.load(self._newest)
-        for acted in episode(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
+        for acted in demonstrate(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
             if acted is None:
                 yield None
         if acted is None:
@@ -286,7 +290,7 @@ class RolloutJob:
 
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
-            self.ensemble = untrained_ensemble(self.config, acting_device(self.config))
+            self.ensemble = build_ensemble(self.config, acting_device(self.config))
         self.ensemble.load_arrays(weights)
         self.recent.forget()
 
@@ -297,8 +301,8 @@ class RolloutJob:
         unpack(self, state)
 
 
-def _for_novelty(collected: Collected) -> Float32:
-    return normalised(novelty(collected.observations)[None], 1.0)
+def _for_novelty(collected: RolloutBatch) -> Float32:
+    return normalize_reward(knn_entropy_bonus(collected.observations)[None], 1.0)
 
 
 _RNGS = ("query_rng", "demonstration_rng")

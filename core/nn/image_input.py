@@ -15,7 +15,7 @@ BRIGHTEST = 255.0
 bfloat16 holds the whole numbers to 256 exactly."""
 
 
-def working_type(device: torch.device) -> torch.dtype:
+def compute_dtype(device: torch.device) -> torch.dtype:
     """bfloat16 where the hardware multiplies it, which takes half the time of float32; float32 elsewhere.
 
     Weights, sums over a batch and whatever a layer without pixels does stay in float32 (mixed precision).
@@ -26,12 +26,12 @@ def working_type(device: torch.device) -> torch.dtype:
     return torch.bfloat16 if native else torch.float32
 
 
-def layered(pictures: Tensor, kind: torch.dtype) -> Tensor:
+def to_channels_last(pictures: Tensor, kind: torch.dtype) -> Tensor:
     """(B, n, h, w) uint8 -> the same as numbers 0 to 255, channels last, which convolutions are twice as fast with."""
     return pictures.contiguous(memory_format=torch.channels_last).to(kind)
 
 
-class Practice:
+class TrainingPass:
     """What training adds to a pass: dropout, by draws of its own, and the moments of the batch, which it keeps.
 
     moments: mean and variance (channels,) of each normalised layer in turn, as this pass saw them

@@ -26,13 +26,13 @@ class RMSprop(torch.optim.RMSprop):
         weights.addcdiv_(gradient, squares.sqrt().add_(group["eps"]), value=-group["lr"])
 
 
-def optimiser_arrays(optimiser: torch.optim.Optimizer) -> dict[str, np.ndarray]:
+def optimizer_arrays(optimiser: torch.optim.Optimizer) -> dict[str, np.ndarray]:
     """The optimiser's moments and step counts (Adam's, RMSprop's) as plain arrays."""
     state = optimiser.state_dict()["state"]
     return {f"adam_{i}_{name}": value.cpu().numpy().copy() for i, s in state.items() for name, value in s.items()}
 
 
-def load_optimiser(optimiser: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
+def load_optimizer(optimiser: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
     saved = optimiser.state_dict()
     state: dict[int, dict[str, Tensor]] = {}
     for name, array in arrays.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-class Moments:
+class RunningMeanStd:
     """Running mean and variance over the last axis's features (Chan et al.'s parallel update)."""
 
     def __init__(self, size: int) -> None:

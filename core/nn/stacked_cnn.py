@@ -11,7 +11,7 @@ from torch.nn.functional import batch_norm, conv2d, leaky_relu
 
 from core.events import Arrays
 from core.nn.activations import LEAK
-from core.nn.image_input import BRIGHTEST, Practice, layered, working_type
+from core.nn.image_input import BRIGHTEST, TrainingPass, compute_dtype, to_channels_last
 from core.nn.stacked_mlp import CPU, uniform
 
 FILTERS = 16
@@ -46,7 +46,7 @@ class StackedConvolutions:
         before anything is learned that ten to fifteen epochs over a thousand answers go by on unlearning it.
         """
         self.members, self.pictures = members, pictures
-        self._kind = kind or working_type(device)
+        self._kind = kind or compute_dtype(device)
         count, height, width = pictures
         self.weights: list[Tensor] = []
         for side, stride in LAYERS:
@@ -72,7 +72,7 @@ class StackedConvolutions:
         hidden = self._hidden(pictures, 1, None)
         return torch.baddbmm(self.biases[-1], hidden, self.weights[-1]).squeeze(-1)
 
-    def totals(self, pictures: Tensor, practice: Practice | None = None) -> Tensor:
+    def totals(self, pictures: Tensor, practice: TrainingPass | None = None) -> Tensor:
         """(S, k, M, n, h, w) uint8, each member its own -> (M, S): outputs summed over the k steps of each segment.
 
         The last layer is linear, so it comes after the sum. practice: in training, else None
@@ -82,9 +82,9 @@ class StackedConvolutions:
         summed = hidden.reshape(self.members, segments, steps, hidden.shape[-1]).sum(2)
         return torch.baddbmm(self.biases[-1] * steps, summed, self.weights[-1]).squeeze(-1)
 
-    def _hidden(self, pictures: Tensor, groups: int, practice: Practice | None) -> Tensor:
+    def _hidden(self, pictures: Tensor, groups: int, practice: TrainingPass | None) -> Tensor:
         """(B, groups * n, h, w) uint8 -> (M, B, hidden): what the last layer takes."""
-        x = layered(pictures, self._kind)
+        x = to_channels_last(pictures, self._kind)
         for layer, (_, stride) in enumerate(LAYERS):
             filters, offsets = self._filters(layer, practice is None)
             x = conv2d(x, filters, offsets, stride, groups=self.members if layer else groups)
@@ -105,7 +105,7 @@ class StackedConvolutions:
             filters = filters / BRIGHTEST
         return filters.to(self._kind).contiguous(memory_format=torch.channels_last), offsets
 
-    def _practised(self, x: Tensor, layer: int, practice: Practice) -> Tensor:
+    def _practised(self, x: Tensor, layer: int, practice: TrainingPass) -> Tensor:
         """Batch norm by the batch's own moments, and dropout, which a leaky ReLU may as well come after as before.
 
         The factor that makes up for what is left out is in batch norm's scale.
@@ -118,7 +118,7 @@ class StackedConvolutions:
         return practice.drop(x)
 
     @torch.no_grad()
-    def learn_moments(self, practices: list[Practice]) -> None:
+    def learn_moments(self, practices: list[TrainingPass]) -> None:
         """Brings the running moments nearer to those of these passes, in their order."""
         for practice in practices:
             for layer, (mean, variance) in enumerate(practice.moments):

@@ -49,7 +49,7 @@ class StackedMLP:
     def totals(self, x: Tensor, drop: Drop | None = None) -> Tensor:
         """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment."""
         if drop is None and x.device.type == "cpu":
-            return tiled_mlp.totals(x, self.parameters, self._activation)
+            return tiled_mlp.segment_returns(x, self.parameters, self._activation)
         members, segments, steps, size = x.shape
         hidden = self._hidden(x.reshape(members, segments * steps, size), drop)
         summed = hidden.reshape(members, segments, steps, hidden.shape[-1]).sum(2)

@@ -27,7 +27,7 @@ class Both(Protocol):
 _threads = 1
 
 
-def allow(threads: int) -> None:
+def set_num_threads(threads: int) -> None:
     """How many threads of this process may compute at once; each has its own products, and libraries make none."""
     global _threads
     _threads = threads
@@ -36,7 +36,7 @@ def allow(threads: int) -> None:
 
 
 @contextmanager
-def two_lanes() -> Iterator[Both]:
+def two_threads() -> Iterator[Both]:
     """A caller of two functions: at once where two threads are allowed, else one after the other."""
     if _threads < 2:
         yield lambda first, second: (first(), second())

@@ -19,7 +19,7 @@ _ROWS = 1440
 """Steps in a tile, whose layers of 64 units are 370 kB each: of fewer, the calls take longer than their products."""
 
 
-def totals(x: Tensor, parameters: Sequence[Tensor], activation: Activation) -> Tensor:
+def segment_returns(x: Tensor, parameters: Sequence[Tensor], activation: Activation) -> Tensor:
     """x (M, S, k, inputs), parameters of StackedMLP -> (M, S): outputs summed over the k steps of each segment.
 
     With gradients, where they are wanted, for the parameters and not for x. activation: of the hidden units

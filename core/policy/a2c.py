@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import torch
 
 from core.nn.optimizers import RMSprop
-from core.policy.on_policy import OnPolicyOptimiser, Prepared, UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport
 
 
-class A2C(OnPolicyOptimiser):
+class A2C(OnPolicyOptimizer):
     """With gae_lambda 1, the advantages are n-step returns above the value, n being the steps of a batch.
 
     A batch that the present policy did not gather (config.policy.lag) is weighted by the ratio of probabilities;
@@ -33,7 +33,7 @@ class A2C(OnPolicyOptimiser):
     def _move(self) -> None:
         self.optimiser.take_step()
 
-    def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
+    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
         network = self.network
         parameters = batch.parameters or network.parameters_of(batch.inputs)
         change = network.log_probs(parameters, batch.actions) - batch.log_probs

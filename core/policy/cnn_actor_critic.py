@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, relu
 
-from core.nn.image_input import BRIGHTEST, layered, working_type
+from core.nn.image_input import BRIGHTEST, compute_dtype, to_channels_last
 from core.nn.stacked_mlp import CPU
 from core.policy.actor_critic import Categorical, Parameters
 
@@ -28,7 +28,7 @@ _CHUNK = 512
 """Pictures that are numbers in floating point at once, where no gradient is wanted."""
 
 
-class PictureActorCritic(Categorical):
+class CNNActorCritic(Categorical):
     """Discrete actions from pictures. What the value shares with the policy counts as the policy's."""
 
     shares = True
@@ -44,7 +44,7 @@ class PictureActorCritic(Categorical):
     ) -> None:
         """pictures: (n, h, w) of one input; kind: number format of the convolutions, None for the device's best."""
         self._pictures = pictures
-        self._kind = kind or working_type(device)
+        self._kind = kind or compute_dtype(device)
         self._layers, units = KINDS[vision]
         seen = _trunk(pictures, self._layers, units, generator)
         actor = [*seen, *_linear(units, actions, 0.01, generator)]
@@ -76,7 +76,7 @@ class PictureActorCritic(Categorical):
     def _features(self, pixels: Tensor) -> Tensor:
         """(B, n * h * w) uint8 -> (B, units)."""
         kind = self._kind
-        x = layered(pixels.view(-1, *self._pictures), kind)
+        x = to_channels_last(pixels.view(-1, *self._pictures), kind)
         for number, (_, _, stride) in enumerate(self._layers):
             weight, bias = self._actor[2 * number : 2 * number + 2]
             filters = (weight / BRIGHTEST if number == 0 else weight).to(kind)

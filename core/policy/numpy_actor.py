@@ -8,7 +8,7 @@ from core.policy.actor_critic import OBSERVATION_LIMIT, GaussianActorCritic
 from core.types import Float32
 
 
-class PlainPolicy:
+class NumpyActor:
     """Acts by the network's own weights: arrays that share memory with its tensors, and so are always as these are.
 
     How many rows there are and where they lie decides how their sums are rounded; what acts at different places must

@@ -14,13 +14,13 @@ from torch import Tensor
 
 from core.config import Config
 from core.errors import NotFiniteError
-from core.events import BatchCollected
-from core.nn.optimizers import load_optimiser, optimiser_arrays
-from core.nn.running_stats import Moments
+from core.events import RolloutBatchReady
+from core.nn.optimizers import load_optimizer, optimizer_arrays
+from core.nn.running_stats import RunningMeanStd
 from core.policy.actor_critic import ActorCritic, Parameters
 from core.policy.gae import advantages, following_values
-from core.policy.return_scaling import ReturnScale
-from core.policy.value_calibration import Calibration
+from core.policy.return_scaling import ReturnScaling
+from core.policy.value_calibration import ValueCalibration
 from core.types import Float32
 
 
@@ -34,7 +34,7 @@ class UpdateReport:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class TrainingBatch:
     """A batch of B = T * N steps as an optimiser wants it.
 
     inputs (B, o) normalised observations, or pixels as they came; actions (B, a); log_probs (B,) under the policy that
@@ -51,9 +51,9 @@ class Prepared:
     returns: Tensor
     parameters: Parameters | None = None
 
-    def rows(self, chosen: Tensor) -> Prepared:
+    def rows(self, chosen: Tensor) -> TrainingBatch:
         """Those rows, without parameters. Selected: by indexing it takes three times as long."""
-        return Prepared(
+        return TrainingBatch(
             self.inputs.index_select(0, chosen),
             self.actions.index_select(0, chosen),
             self.log_probs.index_select(0, chosen),
@@ -63,7 +63,7 @@ class Prepared:
         )
 
 
-class OnPolicyOptimiser(ABC):
+class OnPolicyOptimizer(ABC):
     """A policy, and how it is improved on the batches that it gathered.
 
     A new reward snapshot may rescale or flip the reward. Values are learned in units of ReturnScale, which follows the
@@ -80,9 +80,9 @@ class OnPolicyOptimiser(ABC):
         self._config = config.policy
         self._planned_steps = config.planned_steps
         self._rng = rng
-        self._moments = Moments(network.mean.shape[0])
-        self._scale = ReturnScale(config.policy.discount)
-        self._calibration = Calibration(config.policy.discount)
+        self._moments = RunningMeanStd(network.mean.shape[0])
+        self._scale = ReturnScaling(config.policy.discount)
+        self._calibration = ValueCalibration(config.policy.discount)
         self._gradient = network.train()
         self.optimiser = self._make_optimiser()
 
@@ -91,7 +91,7 @@ class OnPolicyOptimiser(ABC):
         """Over network.weights, or a part of them."""
 
     @abstractmethod
-    def _improve(self, batch: Prepared) -> Iterator[UpdateReport]: ...
+    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]: ...
 
     def observe(self, observations: np.ndarray) -> None:
         """Lets the input normalisation follow what the policy sees. Pixels have a range of their own."""
@@ -101,7 +101,7 @@ class OnPolicyOptimiser(ABC):
         for tensor, now in ((self.network.mean, self._moments.mean), (self.network.std, self._moments.std)):
             tensor.copy_(torch.as_tensor(now))
 
-    def update(self, batch: BatchCollected) -> Iterator[UpdateReport]:
+    def update(self, batch: RolloutBatchReady) -> Iterator[UpdateReport]:
         """Improves the policy on one batch; yields often, and the caller may stop between.
 
         Raises NotFiniteError for rewards, gradients or weights that are not finite.
@@ -118,7 +118,7 @@ class OnPolicyOptimiser(ABC):
         done = min(1.0, env_steps / self._planned_steps)
         self.optimiser.param_groups[0]["lr"] = self._config.learning_rate * (1 - self._config.decay * done)
 
-    def _prepare(self, batch: BatchCollected) -> Prepared:
+    def _prepare(self, batch: RolloutBatchReady) -> TrainingBatch:
         steps, count, size = batch.observations.shape
         device = self.network.device
         stacked = np.concatenate(
@@ -129,7 +129,7 @@ class OnPolicyOptimiser(ABC):
         parameters, values, now, following = self._judged(batch, inputs, rewards)
         gains = advantages(rewards, now, following, batch.ends, self._config.discount, self._config.gae_lambda)
         taken = steps * count
-        return Prepared(
+        return TrainingBatch(
             inputs[:taken],
             torch.as_tensor(batch.actions.reshape(taken, -1), device=device),
             torch.as_tensor(batch.log_probs.reshape(-1), device=device),
@@ -139,7 +139,7 @@ class OnPolicyOptimiser(ABC):
             None if parameters is None else tuple(rows[:taken] for rows in parameters),
         )
 
-    def _scaled(self, batch: BatchCollected) -> Float32:
+    def _scaled(self, batch: RolloutBatchReady) -> Float32:
         """(T, N) rewards in the value function's unit, which follows them."""
         before = self._scale.value
         self._scale.update(batch.rewards, batch.ends)
@@ -147,7 +147,7 @@ class OnPolicyOptimiser(ABC):
         return batch.rewards / np.float32(self._scale.value)
 
     def _judged(
-        self, batch: BatchCollected, inputs: Tensor, rewards: Float32
+        self, batch: RolloutBatchReady, inputs: Tensor, rewards: Float32
     ) -> tuple[Parameters | None, Tensor, Float32, Float32]:
         """Values of all inputs, once corrected where they no longer fit; those in time, and of what followed.
 
@@ -192,17 +192,17 @@ class OnPolicyOptimiser(ABC):
 
     def get_state(self) -> dict[str, Any]:
         kept = {"moments": self._moments.to_array(), "calibration": self._calibration.sums.copy()}
-        return {**self.network.to_arrays(), **kept, **self._scale.get_state(), **optimiser_arrays(self.optimiser)}
+        return {**self.network.to_arrays(), **kept, **self._scale.get_state(), **optimizer_arrays(self.optimiser)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         self.network.load_arrays(arrays)
         self._moments.load_array(arrays["moments"])
         self._calibration.sums = arrays["calibration"].copy()
         self._scale.set_state(arrays)
-        load_optimiser(self.optimiser, arrays)
+        load_optimizer(self.optimiser, arrays)
 
 
-def _in_time(values: Tensor, batch: BatchCollected) -> tuple[Float32, Float32]:
+def _in_time(values: Tensor, batch: RolloutBatchReady) -> tuple[Float32, Float32]:
     """Values of observations, last and end observations end to end -> (T, N) values, and those of what followed."""
     steps, count = batch.rewards.shape
     flat = values.detach().cpu().numpy()

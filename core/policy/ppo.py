@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from core.nn.threads import Both, two_lanes
+from core.nn.threads import Both, two_threads
 from core.policy.actor_critic import Parameters
-from core.policy.on_policy import OnPolicyOptimiser, Prepared, UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport
 
 _MOST_WEIGHT = 2.0
 """Of a step that an earlier policy took: a rare one is not to outweigh a batch."""
@@ -27,7 +27,7 @@ _Part = tuple[list[Tensor], _Told]
 """The gradients that it found, and what it tells."""
 
 
-class PPO(OnPolicyOptimiser):
+class PPO(OnPolicyOptimizer):
     """Several passes of gradient steps, each bounded by clipping; one report a pass.
 
     A gradient step is done in two parts at once: policy and value, or where these share a network two halves of the
@@ -37,10 +37,10 @@ class PPO(OnPolicyOptimiser):
     def _make_optimiser(self) -> torch.optim.Optimizer:
         return torch.optim.Adam([self.network.weights], lr=self._config.learning_rate, eps=1e-5, fused=True)
 
-    def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
+    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
         if self._config.lag:
             batch = self._caught_up(batch)
-        with two_lanes() as both:
+        with two_threads() as both:
             for _ in range(self._config.epochs):
                 order = torch.as_tensor(self._rng.permutation(len(batch.inputs)), device=batch.inputs.device)
                 parts = order.split(self._config.minibatch)
@@ -51,7 +51,7 @@ class PPO(OnPolicyOptimiser):
                     return
 
     @torch.no_grad()
-    def _caught_up(self, batch: Prepared) -> Prepared:
+    def _caught_up(self, batch: TrainingBatch) -> TrainingBatch:
         """A batch that an earlier policy gathered, as one of the present's.
 
         Bounds are put on how far this update moves the present policy: measured from the earlier one, the update in
@@ -62,7 +62,7 @@ class PPO(OnPolicyOptimiser):
         oftener = (now - batch.log_probs).exp().clamp(max=_MOST_WEIGHT)
         return replace(batch, log_probs=now, advantages=batch.advantages * oftener)
 
-    def _step(self, batch: Prepared, both: Both) -> _Told:
+    def _step(self, batch: TrainingBatch, both: Both) -> _Told:
         """One gradient step."""
         count = len(batch.inputs)
         if self.network.shares:
@@ -77,7 +77,7 @@ class PPO(OnPolicyOptimiser):
         kl, entropy, value_loss = (mine + its for mine, its in zip(first[1], second[1], strict=True))
         return kl, entropy, value_loss
 
-    def _judge(self, batch: Prepared, count: int) -> _Part:
+    def _judge(self, batch: TrainingBatch, count: int) -> _Part:
         """Policy and values of some of a gradient step's `count` rows; none of them where there is just one."""
         if not len(batch.inputs):
             return [torch.zeros_like(leaf) for leaf in self.network.leaves], (0.0, 0.0, 0.0)
@@ -88,15 +88,15 @@ class PPO(OnPolicyOptimiser):
         gradients = torch.autograd.grad((loss + value_loss) * share, self.network.leaves)
         return list(gradients), (kl * share, entropy * share, float(value_loss.detach()) * share)
 
-    def _judge_policy(self, batch: Prepared) -> _Part:
+    def _judge_policy(self, batch: TrainingBatch) -> _Part:
         loss, kl, entropy = self._policy_loss(batch, self.network.parameters_of(batch.inputs))
         return list(torch.autograd.grad(loss, self.network.policy_leaves)), (kl, entropy, 0.0)
 
-    def _judge_values(self, batch: Prepared) -> _Part:
+    def _judge_values(self, batch: TrainingBatch) -> _Part:
         loss = _value_loss(batch, self.network.values(batch.inputs))
         return list(torch.autograd.grad(loss, self.network.value_leaves)), (0.0, 0.0, float(loss.detach()))
 
-    def _policy_loss(self, batch: Prepared, parameters: Parameters) -> tuple[Tensor, float, float]:
+    def _policy_loss(self, batch: TrainingBatch, parameters: Parameters) -> tuple[Tensor, float, float]:
         """With the entropy's bonus and the penalty for excess; the approximate KL divergence, and the entropy."""
         network, config = self.network, self._config
         advantage = batch.advantages
@@ -130,5 +130,5 @@ class _Clipped(torch.autograd.Function):
         return moves * (gradients[0] / len(moves)), None, None
 
 
-def _value_loss(batch: Prepared, values: Tensor) -> Tensor:
+def _value_loss(batch: TrainingBatch, values: Tensor) -> Tensor:
     return 0.5 * (values - batch.returns).square().mean()

@@ -15,7 +15,7 @@ _SMALLEST = 1e-4
 """Variance below which there is nothing to go by: a constant reward must not blow the values up."""
 
 
-class ReturnScale:
+class ReturnScaling:
     """Standard deviation of the discounted sums of rewards, as the policy of late gathers them.
 
     Rewards come normalised, but how large their sums are depends on the task and the discount: between 1 and

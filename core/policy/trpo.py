@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.errors import NotFiniteError
 from core.policy.actor_critic import ActorCritic
-from core.policy.on_policy import OnPolicyOptimiser, Prepared, UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport
 
 _SHORTER = 0.8
 """Each length that the line search tries is this times the one before; halving would throw away half a good step."""
@@ -18,7 +18,7 @@ _SOLVED = 1e-10
 """A squared residual below which conjugate gradients stop."""
 
 
-class TRPO(OnPolicyOptimiser):
+class TRPO(OnPolicyOptimizer):
     """One step of the policy, as far as the trust region and the line search allow, then passes for the value.
 
     Surrogate and entropy bonus are improved together: the paper adds the bonus because a trust region alone explores
@@ -30,7 +30,7 @@ class TRPO(OnPolicyOptimiser):
         values.grad = self._gradient[self.network.policy_size :]
         return torch.optim.Adam([values], lr=self._config.learning_rate, eps=1e-5, fused=True)
 
-    def _improve(self, batch: Prepared) -> Iterator[UpdateReport]:
+    def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
         kl = self._move_policy(batch)
         with torch.no_grad():
             entropy = float(self.network.entropy(self.network.parameters_of(batch.inputs)))
@@ -41,12 +41,12 @@ class TRPO(OnPolicyOptimiser):
             loss = sum(self._fit_values(batch, part) for part in parts) / len(parts)
             yield UpdateReport(kl, entropy, loss)
 
-    def _fit_values(self, batch: Prepared, part: Tensor) -> float:
+    def _fit_values(self, batch: TrainingBatch, part: Tensor) -> float:
         loss = 0.5 * (self.network.values(batch.inputs[part]) - batch.returns[part]).square().mean()
         self._descend(loss)
         return float(loss.detach())
 
-    def _move_policy(self, batch: Prepared) -> float:
+    def _move_policy(self, batch: TrainingBatch) -> float:
         """One natural gradient step; returns how far it moved the policy, 0 where the line search rejected it."""
         network, config = self.network, self._config
         gradient = _flat(torch.autograd.grad(self._objective(batch), network.policy_leaves))
@@ -60,14 +60,14 @@ class TRPO(OnPolicyOptimiser):
             return 0.0
         return self._search(batch, direction * math.sqrt(2 * config.max_kl / bent))
 
-    def _objective(self, batch: Prepared) -> Tensor:
+    def _objective(self, batch: TrainingBatch) -> Tensor:
         """What the policy step is to raise."""
         parameters = self.network.parameters_of(batch.inputs)
         ratio = (self.network.log_probs(parameters, batch.actions) - batch.log_probs).exp()
         return (ratio * batch.advantages).mean() + self._config.entropy_bonus * self.network.entropy(parameters)
 
     @torch.no_grad()
-    def _search(self, batch: Prepared, step: Tensor) -> float:
+    def _search(self, batch: TrainingBatch, step: Tensor) -> float:
         """Takes the longest of the step's shortenings that gains and keeps within the limit, or none at all."""
         network = self.network
         weights = network.weights[: network.policy_size]

@@ -23,7 +23,7 @@ class Correction:
     offset: float
 
 
-class Calibration:
+class ValueCalibration:
     """Compares the rewards with those that the value function implies.
 
     A value function v implies the reward d = v - discount * v', v' being the value of what follows. If the reward is

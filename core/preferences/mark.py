@@ -12,7 +12,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.formatting import counted
+from core.formatting import pluralize
 from core.io import files
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class Mark:
     def beyond(self, other: Mark) -> str:
         """What this has and the other lacks: '2 answers and 1 changed choice', or '' where that is nothing."""
         lacking = (self.answers - other.answers, "answer"), (self.changes - other.changes, "changed choice")
-        return " and ".join(counted(number, what) for number, what in lacking if number > 0)
+        return " and ".join(pluralize(number, what) for number, what in lacking if number > 0)
 
 
 def beside(store: Path) -> Path:

@@ -15,7 +15,7 @@ _LIGHT = ("id", "left_segment", "right_segment", "choice", "labeller", "answered
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChoiceRevision:
     """The choice that an answer had until it was changed, and whose that was."""
 
     choice: Choice
@@ -27,7 +27,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRow:
+class PreferenceSummary:
     """An answer as a list shows it; its segments are read when somebody looks at them."""
 
     id: int
@@ -40,7 +40,7 @@ class AnswerRow:
     """The answer to the same pair, which this one repeats to see whether it is given again."""
     sides: tuple[int, int] = (0, 0)
     """Numbers of the segments, left and right: a repeat may have them swapped."""
-    changes: tuple[Change, ...] = field(default=())
+    changes: tuple[ChoiceRevision, ...] = field(default=())
     """Oldest first."""
     trouble: str = ""
     """Why it can't be read, in one sentence; '' where it can."""
@@ -60,7 +60,7 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], bool]] = {
 """Of each column of an answer: what its value must be, and whether there may be none."""
 
 
-def read_rows(db: sqlite3.Connection, key: int | None = None) -> list[AnswerRow]:
+def read_rows(db: sqlite3.Connection, key: int | None = None) -> list[PreferenceSummary]:
     """Every answer, or the one with that number, in the order given. Reads no segment.
 
     One that can't be read is there too, with the sentence that says so.
@@ -88,10 +88,10 @@ def changes_of(db: sqlite3.Connection, key: int) -> list[tuple[Any, ...]]:
     return db.execute(wanted, (key,)).fetchall()
 
 
-def change(values: tuple[Any, ...] | list[Any]) -> Change:
+def change(values: tuple[Any, ...] | list[Any]) -> ChoiceRevision:
     """From choice, labeller, time and newest answer; ValueError or TypeError where they are something else."""
     choice, labeller, changed_at, newest = values
-    return Change(Choice(choice), str(labeller), float(changed_at), int(newest))
+    return ChoiceRevision(Choice(choice), str(labeller), float(changed_at), int(newest))
 
 
 def require_numbers(row: tuple[Any, ...]) -> None:
@@ -110,11 +110,11 @@ def unreadable(key: int, error: BaseException) -> str:
     return f"Answer {key} can't be read ({error}): {COMMAND_LINE} preferences export saves those that are whole."
 
 
-def _row(values: tuple[Any, ...], changes: list[Any]) -> AnswerRow:
+def _row(values: tuple[Any, ...], changes: list[Any]) -> PreferenceSummary:
     key, left, right, choice, labeller, answered_at, withdrawn, repeats = values
     try:
         done = tuple(change(values) for values in changes)
         times = Choice(choice), str(labeller), float(answered_at)
-        return AnswerRow(key, *times, bool(withdrawn), repeats, (int(left), int(right)), done)
+        return PreferenceSummary(key, *times, bool(withdrawn), repeats, (int(left), int(right)), done)
     except (ValueError, TypeError) as error:
-        return AnswerRow(key, None, "", 0.0, trouble=unreadable(key, error))
+        return PreferenceSummary(key, None, "", 0.0, trouble=unreadable(key, error))

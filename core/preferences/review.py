@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.config import QueryConfig
-from core.preferences.records import AnswerRow
+from core.preferences.records import PreferenceSummary
 from core.types import Choice, Preference, Query
 
 DOUBTED = 0.5
@@ -42,7 +42,7 @@ def contradiction(choice: Choice | None, left: float) -> float:
             return 0.0
 
 
-def doubted(rows: Iterable[AnswerRow], left: Mapping[int, float]) -> list[tuple[AnswerRow, float]]:
+def contradicted(rows: Iterable[PreferenceSummary], left: Mapping[int, float]) -> list[tuple[PreferenceSummary, float]]:
     """The answers that the predictions contradict, the most contradicted first, each with how much.
 
     left: P[left is preferred] by number of the answer; one without a prediction is not fitted to and not doubted.
@@ -78,7 +78,7 @@ class Consistency:
         return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def repeatable(rows: Iterable[AnswerRow], after: int, labeller: str) -> list[int]:
+def repeatable(rows: Iterable[PreferenceSummary], after: int, labeller: str) -> list[int]:
     """Numbers of the answers that may be put to this labeller again: at least `after` others were given since.
 
     Those that stand and say something, each once.
@@ -95,7 +95,7 @@ def repeatable(rows: Iterable[AnswerRow], after: int, labeller: str) -> list[int
     ]
 
 
-def consistency(rows: Iterable[AnswerRow]) -> Consistency:
+def consistency(rows: Iterable[PreferenceSummary]) -> Consistency:
     """Compares each repeat with what the first answer was when the pair came again, whatever became of it since."""
     by_id = {row.id: row for row in rows}
     alike = compared = untold = 0
@@ -136,7 +136,7 @@ def comment(found: Consistency, error_rate: float) -> str:
     return f"{method}: that fits ({low:.0%} to {high:.0%} is likely from so few)."
 
 
-def _as_first_shown(repeat: AnswerRow, first: AnswerRow) -> Choice | None:
+def _as_first_shown(repeat: PreferenceSummary, first: PreferenceSummary) -> Choice | None:
     if repeat.choice is None or repeat.sides == first.sides:
         return repeat.choice
     return _SWAPPED.get(repeat.choice, repeat.choice)
@@ -155,7 +155,7 @@ class Repeats:
         share = self._config.repeat_share
         return self.on and bool(self._rng.random() < share / (1 - share))
 
-    def pick(self, rows: Iterable[AnswerRow]) -> int | None:
+    def pick(self, rows: Iterable[PreferenceSummary]) -> int | None:
         """Number of the answer whose pair comes again; None where there is none yet. None is picked twice."""
         left = set(repeatable(rows, self._config.repeat_after, self._labeller)) - self._put_again
         if not left:

@@ -10,15 +10,15 @@ from pathlib import Path
 from core.errors import UserError
 from core.io import files
 from core.preferences import mark, wal_check
-from core.preferences.store import Kept, PreferenceStore
+from core.preferences.store import PreferenceStore, StoredPreference
 
 
-def rescued(store: Path) -> tuple[list[Kept], int]:
+def rescued(store: Path) -> tuple[list[StoredPreference], int]:
     """Every answer that is whole, in order, and how many are known to be lost. UserError where nothing can be read.
 
     A spoiled log holds earlier states of what the store itself has, so both ways are tried.
     """
-    found: dict[int, Kept] = {}
+    found: dict[int, StoredPreference] = {}
     known, refusals = mark.read(store).answers, []
     extent = wal_check.extent(store)
     for logged in (extent.whole, 0) if extent.spoiled else (extent.whole,):
@@ -34,7 +34,7 @@ def rescued(store: Path) -> tuple[list[Kept], int]:
     return [found[key] for key in sorted(found)], known - len(found)
 
 
-def _salvaged(store: Path, logged: int) -> tuple[list[Kept], int]:
+def _salvaged(store: Path, logged: int) -> tuple[list[StoredPreference], int]:
     """logged: bytes of the log that are believed."""
     try:
         with tempfile.TemporaryDirectory() as made:

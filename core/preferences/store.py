@@ -25,10 +25,10 @@ from safetensors.numpy import load, save
 
 from core.errors import UserError
 from core.io import files
-from core.io.segment_codec import Form, form_of, from_arrays, to_arrays
+from core.io.segment_codec import SegmentShape, from_arrays, shape_of, to_arrays
 from core.preferences import copies, integrity, mark, records, schema, wal_check
 from core.preferences.mark import Mark
-from core.preferences.records import AnswerRow, Change
+from core.preferences.records import ChoiceRevision, PreferenceSummary
 from core.types import Choice, PoolReturns, Preference, Query, Segment
 from core.version import COMMAND_LINE
 
@@ -39,12 +39,12 @@ _PAGES_IN_LOG = 64
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredPreference:
     """An answer as it is on disk, whether it was taken back, and the choices that it had before, oldest first."""
 
     preference: Preference
     withdrawn: bool
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ChoiceRevision, ...] = ()
     undone: bool = False
     """Taken back, and can still be given again."""
 
@@ -127,7 +127,9 @@ class PreferenceStore:
             for (undone,) in self._db.execute("SELECT id FROM preferences WHERE withdrawn = ?", (_UNDONE,)).fetchall():
                 self._mark(undone, _GONE)
             sides = self._sides(query)
-            key = self._insert(Kept(Preference(0, query, choice, labeller, now, returns), False), sides, None)
+            key = self._insert(
+                StoredPreference(Preference(0, query, choice, labeller, now, returns), False), sides, None
+            )
             integrity.seal(self._db, key)
         return Preference(key, query, choice, labeller, now, returns)
 
@@ -145,13 +147,13 @@ class PreferenceStore:
         was = old.preference
         with self._transaction():
             newest = self._db.execute("SELECT MAX(id) FROM preferences").fetchone()[0]
-            self._keep_change(key, Change(was.choice, was.labeller, time.time(), newest))
+            self._keep_change(key, ChoiceRevision(was.choice, was.labeller, time.time(), newest))
             values = (str(choice), labeller, key)
             self._db.execute("UPDATE preferences SET choice = ?, labeller = ? WHERE id = ?", values)
             integrity.seal(self._db, key)
         return replace(was, choice=choice, labeller=labeller)
 
-    def restore(self, history: Sequence[Kept]) -> None:
+    def restore(self, history: Sequence[StoredPreference]) -> None:
         """Puts answers into a store that has none, with the numbers and times that they had."""
         segments = {s.id: s for kept in history for s in (kept.preference.query.left, kept.preference.query.right)}
         with self._transaction():
@@ -204,11 +206,11 @@ class PreferenceStore:
         for (key,) in keys:
             yield from self._read("WHERE id = ?", key)
 
-    def history(self) -> list[Kept]:
+    def history(self) -> list[StoredPreference]:
         """Every answer, those taken back too, in the order given."""
         return self._history("ORDER BY id")
 
-    def each_kept(self) -> Iterator[Kept]:
+    def each_kept(self) -> Iterator[StoredPreference]:
         """What `history` gives, each read when it is its turn."""
         newest = -1
         while True:
@@ -218,7 +220,7 @@ class PreferenceStore:
                 return
             yield from self._history("WHERE id = ?", newest)
 
-    def forms(self) -> Iterator[tuple[int, Form]]:
+    def forms(self) -> Iterator[tuple[int, SegmentShape]]:
         """Each answer's number and how large a segment of it is, first left then right; reads no more of it than that.
 
         UserError at one that can't be read.
@@ -228,24 +230,24 @@ class PreferenceStore:
             for key, *sides in pairs:
                 for side in sides:
                     with self._db.blobopen("segments", "arrays", side, readonly=True) as blob:
-                        form = form_of(blob)
+                        form = shape_of(blob)
                     yield key, form
 
-    def answers(self, *keys: int) -> list[Kept]:
+    def answers(self, *keys: int) -> list[StoredPreference]:
         """The answers of these numbers, as asked. UserError where one is not there, or can't be read."""
         found = [kept for key in keys for kept in self._history("WHERE id = ?", key)]
         if len(found) < len(keys):
             raise UserError(f"{self._path} has no answer {min(set(keys) - {kept.preference.id for kept in found})}.")
         return found
 
-    def rows(self, key: int | None = None) -> list[AnswerRow]:
+    def rows(self, key: int | None = None) -> list[PreferenceSummary]:
         """Every answer, or that of this number, without its segments. One that can't be read says so."""
         with self._plain_errors():
             return records.read_rows(self._db, key)
 
-    def salvage(self) -> tuple[list[Kept], int]:
+    def salvage(self) -> tuple[list[StoredPreference], int]:
         """Every answer that is whole, and how many are not. UserError where not even their numbers can be read."""
-        found: list[Kept] = []
+        found: list[StoredPreference] = []
         lost = 0
         for key in integrity.numbers(self._db):
             try:
@@ -259,14 +261,14 @@ class PreferenceStore:
                 self._db.execute("SELECT MAX(preference) FROM seals").fetchone()
         return found, lost
 
-    def _history(self, condition: str, *values: int) -> list[Kept]:
+    def _history(self, condition: str, *values: int) -> list[StoredPreference]:
         with self._plain_errors():
             found = self._db.execute(f"SELECT id, withdrawn FROM preferences {condition}", values).fetchall()
             gone = {key: withdrawn for key, withdrawn in found if withdrawn}
             read = self._read(condition, *values)
-            return [Kept(p, p.id in gone, self._changes(p.id), gone.get(p.id) == _UNDONE) for p in read]
+            return [StoredPreference(p, p.id in gone, self._changes(p.id), gone.get(p.id) == _UNDONE) for p in read]
 
-    def _changes(self, key: int) -> tuple[Change, ...]:
+    def _changes(self, key: int) -> tuple[ChoiceRevision, ...]:
         return tuple(records.change(values) for values in records.changes_of(self._db, key))
 
     def count(self) -> int:
@@ -304,7 +306,7 @@ class PreferenceStore:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def _insert(self, kept: Kept, sides: tuple[int, int], key: int | None) -> int:
+    def _insert(self, kept: StoredPreference, sides: tuple[int, int], key: int | None) -> int:
         """key: the number that it had; None for the next one."""
         preference, query = kept.preference, kept.preference.query
         disagreement = None if np.isnan(query.disagreement) else query.disagreement
@@ -318,7 +320,7 @@ class PreferenceStore:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def _keep_change(self, key: int, change: Change) -> None:
+    def _keep_change(self, key: int, change: ChoiceRevision) -> None:
         row = (key, str(change.choice), change.labeller, change.changed_at, change.newest)
         names = "preference, choice, labeller, changed_at, newest"
         self._db.execute(f"INSERT INTO changes ({names}) VALUES (?, ?, ?, ?, ?)", row)

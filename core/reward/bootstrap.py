@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 
-class Resampling:
+class Bootstrap:
     """Hold-outs and bootstrap draws of M members over preferences 0..D-1."""
 
     def __init__(self, members: int, holdout: float, rng: np.random.Generator) -> None:

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from core.config import RewardConfig
-from core.io.segment_codec import Packed, PackedSegment, Reel
-from core.nn.image_input import Practice
+from core.io.segment_codec import CompressedArray, CompressedSegment, FrameSequence
+from core.nn.image_input import TrainingPass
 from core.nn.stacked_mlp import Drop
 from core.reward.ensemble import RewardEnsemble
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.types import Preference, Segment
 
 P = TypeVar("P")
@@ -23,7 +23,7 @@ E = TypeVar("E")
 """The kind of ensemble."""
 
 
-class Pairs(ABC, Generic[P, E]):
+class PreferenceDataset(ABC, Generic[P, E]):
     """The segments of preferences 0..D-1."""
 
     chunk: int
@@ -58,7 +58,7 @@ class Pairs(ABC, Generic[P, E]):
         """Any ensemble's sums over these preferences, (M, B, 2), outside of training."""
 
 
-class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
+class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
     """Observations and actions as tensors that grow by doubling, normalised by their own moments."""
 
     chunk = 64
@@ -139,7 +139,7 @@ class NumberPairs(Pairs[Drop | None, RewardEnsemble]):
         return ensemble.totals(self._inputs[rows].flatten(0, 1)).reshape(ensemble.members, -1, 2)
 
 
-class PicturePairs(Pairs[Practice, PictureEnsemble]):
+class ImagePreferences(PreferenceDataset[TrainingPass, ImageEnsemble]):
     """Pictures, each kept once, and packed unless there is a GPU to keep them on; stacked for a gradient step only.
 
     The latest 3,000 preferences (A.2) of 25 steps would take 4.2 GB as stacks; so they take some 50 MB, and 1.2 GB of a
@@ -148,7 +148,7 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
 
     chunk = 8
 
-    def __init__(self, ensemble: PictureEnsemble, config: RewardConfig, device: torch.device) -> None:
+    def __init__(self, ensemble: ImageEnsemble, config: RewardConfig, device: torch.device) -> None:
         self._ensemble = ensemble
         self._dropout = config.dropout
         self._device = device
@@ -159,7 +159,7 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
         self._clips.insert(index, (self._clip(query.left), self._clip(query.right)))
 
     def _clip(self, segment: Segment) -> _Clip:
-        if not isinstance(segment, PackedSegment):
+        if not isinstance(segment, CompressedSegment):
             raise ValueError(f"the pictures of segment {segment.id} are not packed")
         return _Clip(segment.reel, self._device)
 
@@ -169,13 +169,13 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
     def prepare(self) -> None:
         """Pixels need no normalisation."""
 
-    def practice(self, rng: np.random.Generator) -> Practice:
-        return Practice(self._dropout, int(rng.integers(2**63)))
+    def practice(self, rng: np.random.Generator) -> TrainingPass:
+        return TrainingPass(self._dropout, int(rng.integers(2**63)))
 
-    def learn(self, practices: list[Practice]) -> None:
+    def learn(self, practices: list[TrainingPass]) -> None:
         self._ensemble.network.learn_moments(practices)
 
-    def sums(self, indices: Tensor, practice: Practice | None) -> Tensor:
+    def sums(self, indices: Tensor, practice: TrainingPass | None) -> Tensor:
         members, batch = indices.shape
         network = self._ensemble.network
         if not batch:  # half of a single preference: a batch without pictures has no moments
@@ -184,7 +184,7 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
         rows = [self._members_own(chosen, side) for chosen in indices.t().tolist() for side in (0, 1)]
         return network.totals(torch.stack(rows), practice).reshape(members, batch, 2)
 
-    def judged(self, rows: list[int], ensemble: PictureEnsemble) -> Tensor:
+    def judged(self, rows: list[int], ensemble: ImageEnsemble) -> Tensor:
         if not rows:
             return torch.zeros(ensemble.members, 0, 2)
         clips = [self._clips[row][side] for row in rows for side in (0, 1)]
@@ -199,23 +199,25 @@ class PicturePairs(Pairs[Practice, PictureEnsemble]):
 class _Clip:
     """One segment as the fit keeps it."""
 
-    def __init__(self, reel: Reel, device: torch.device) -> None:
+    def __init__(self, reel: FrameSequence, device: torch.device) -> None:
         self._stacks = torch.as_tensor(reel.stacks, dtype=torch.int64, device=device)
-        self._pictures: Packed | Tensor = Packed(reel.pictures.payload, reel.pictures.shape)  # packed by now at least
+        self._pictures: CompressedArray | Tensor = CompressedArray(
+            reel.pictures.payload, reel.pictures.shape
+        )  # packed by now at least
         if device.type != "cpu":
             self._pictures = torch.as_tensor(reel.pictures.array(), device=device)
 
     def stacked(self) -> Tensor:
         """(k, n, h, w) uint8."""
         pictures = self._pictures
-        if isinstance(pictures, Packed):
+        if isinstance(pictures, CompressedArray):
             pictures = torch.from_numpy(pictures.array())
         return pictures[self._stacks]
 
 
-def pairs_for(
-    ensemble: RewardEnsemble | PictureEnsemble, config: RewardConfig, device: torch.device
-) -> Pairs[Any, Any]:
-    if isinstance(ensemble, PictureEnsemble):
-        return PicturePairs(ensemble, config, device)
-    return NumberPairs(ensemble, config, device)
+def make_dataset(
+    ensemble: RewardEnsemble | ImageEnsemble, config: RewardConfig, device: torch.device
+) -> PreferenceDataset[Any, Any]:
+    if isinstance(ensemble, ImageEnsemble):
+        return ImagePreferences(ensemble, config, device)
+    return VectorPreferences(ensemble, config, device)

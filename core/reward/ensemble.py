@@ -13,13 +13,13 @@ from core.envs.spaces import sizes
 from core.errors import UserError
 from core.events import Arrays
 from core.nn.stacked_mlp import CPU, StackedMLP
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.seeding import seed_for
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Float32, Segment
 
 
-def standardised(raw: Float32) -> Float32:
+def standardize_members(raw: Float32) -> Float32:
     """(M, ...) raw predictions -> each member to mean 0, std 1; one that is constant gives zeros."""
     axes = tuple(range(1, raw.ndim))
     centred = raw - raw.mean(axis=axes, keepdims=True)
@@ -27,23 +27,23 @@ def standardised(raw: Float32) -> Float32:
     return centred / np.where(scale > 1e-8, scale, np.inf)
 
 
-def normalised(raw: Float32, std: float) -> Float32:
+def normalize_reward(raw: Float32, std: float) -> Float32:
     """(M, ...) raw predictions -> (...): the mean of the standardised members, to mean 0 and `std` (2.2.3, A).
 
     A mean that is constant gives zeros.
     """
-    mean = standardised(raw).mean(axis=0)
+    mean = standardize_members(raw).mean(axis=0)
     deviation = float(mean.std())
     return (mean * (std / deviation) if deviation > 1e-8 else np.zeros_like(mean)).astype(np.float32)
 
 
-def spread(raw: Float32) -> Float32:
+def disagreement_std(raw: Float32) -> Float32:
     """(M, ...) raw predictions -> (...): standard deviation over the standardised members.
 
     Added to the reward it draws the policy to where the members disagree, and so to clips worth asking about (Liang
     et al., Reward Uncertainty for Exploration in Preference-based Reinforcement Learning, 2022; not in the paper).
     """
-    return standardised(raw).std(axis=0)
+    return standardize_members(raw).std(axis=0)
 
 
 class RewardEnsemble:
@@ -97,12 +97,12 @@ class RewardEnsemble:
         self.std = torch.as_tensor(arrays["std"], device=self.std.device)
 
 
-def untrained_ensemble(config: Config, device: torch.device) -> RewardEnsemble | PictureEnsemble:
+def build_ensemble(config: Config, device: torch.device) -> RewardEnsemble | ImageEnsemble:
     """The ensemble before its first fit: the same for the same seed."""
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
-    pictures = find(config.task).pictures
+    pictures = get_task(config.task).pictures
     if pictures:
-        return PictureEnsemble(pictures, config.reward, start, device)
+        return ImageEnsemble(pictures, config.reward, start, device)
     observations, actions = sizes(config)
     seen = config.reward.observed
     if seen > observations:

@@ -12,14 +12,14 @@ from core.config import RewardConfig
 from core.events import Arrays
 from core.nn.stacked_cnn import StackedConvolutions
 from core.nn.stacked_mlp import CPU
-from core.nn.threads import two_lanes
+from core.nn.threads import two_threads
 from core.types import Float32, Observations, Segment
 
 _CHUNK = 256
 """Pictures that are numbers in floating point at once."""
 
 
-class PictureEnsemble:
+class ImageEnsemble:
     """M predictors of r(o), o being a stack of pictures. Their inputs' range is known, so no moments normalise them."""
 
     def __init__(
@@ -43,7 +43,7 @@ class PictureEnsemble:
             raw = self._raw(flat)
         else:
             one, other = flat.tensor_split(2)
-            with two_lanes() as both:
+            with two_threads() as both:
                 raw = torch.cat(both(lambda: self._raw(one), lambda: self._raw(other)), dim=1)
         return raw.numpy().reshape(self.members, *observations.shape[:-1])
 

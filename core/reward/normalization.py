@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.reward.ensemble import normalised
+from core.reward.ensemble import normalize_reward
 from core.types import Float32
 
 USUAL = 16_384
@@ -12,7 +12,7 @@ USUAL = 16_384
 batches of 80 often hold one moment of a game only, and by itself that is worth nothing."""
 
 
-class Recent:
+class RunningWindow:
     """The raw predictions of the latest steps, all by one snapshot of the ensemble."""
 
     def __init__(self, members: int) -> None:
@@ -27,4 +27,4 @@ class Recent:
         flat = raw.reshape(len(raw), -1)
         steps = flat.shape[1]
         self.raw = np.concatenate([self.raw, flat], axis=1)[:, -max(USUAL, steps) :]
-        return normalised(self.raw, std)[-steps:].reshape(raw.shape[1:])
+        return normalize_reward(self.raw, std)[-steps:].reshape(raw.shape[1:])

@@ -15,12 +15,12 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.nn.optimizers import load_optimiser, optimiser_arrays
-from core.nn.threads import Both, two_lanes
-from core.reward.bootstrap import Resampling
-from core.reward.dataset import pairs_for
+from core.nn.optimizers import load_optimizer, optimizer_arrays
+from core.nn.threads import Both, two_threads
+from core.reward.bootstrap import Bootstrap
+from core.reward.dataset import make_dataset
 from core.reward.ensemble import RewardEnsemble
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.reward.loss import cross_entropy, next_l2, squared_error
 from core.types import Preference
 
@@ -34,36 +34,36 @@ class FitReport:
     accuracy: float
 
 
-class _Judgement:
+class ValidationTotals:
     """Sums over held-out preferences: losses (M,), choices ranked rightly, choices that are no ties."""
 
     def __init__(self, members: int) -> None:
         self.losses = torch.zeros(members)
         self.right = self.clear = 0.0
 
-    def add(self, other: _Judgement) -> None:
+    def add(self, other: ValidationTotals) -> None:
         self.losses += other.losses
         self.right += other.right
         self.clear += other.clear
 
 
-class RewardFit:
+class RewardTrainer:
     """Preferences as tensors, and the optimiser of the ensemble."""
 
     def __init__(
         self,
-        ensemble: RewardEnsemble | PictureEnsemble,
+        ensemble: RewardEnsemble | ImageEnsemble,
         config: RewardConfig,
         rng: np.random.Generator,
         device: torch.device,
     ) -> None:
         self.ensemble = ensemble
-        self._pairs = pairs_for(ensemble, config, device)
+        self._pairs = make_dataset(ensemble, config, device)
         self._config = config
         self._on_returns = config.target == "returns"
         self._rng = rng
         self._device = device
-        self.resampling = Resampling(config.members, config.holdout, rng)
+        self.resampling = Bootstrap(config.members, config.holdout, rng)
         self._ids: list[int] = []
         self._mu = torch.zeros(0)
         self._returns = torch.zeros(0)
@@ -146,7 +146,7 @@ class RewardFit:
         self.resampling.remove(index)
 
     @torch.no_grad()
-    def chances(self, ids: Sequence[int], ensemble: RewardEnsemble | PictureEnsemble) -> dict[int, float]:
+    def chances(self, ids: Sequence[int], ensemble: RewardEnsemble | ImageEnsemble) -> dict[int, float]:
         """What any ensemble makes of these preferences, by number: P[left is preferred], the mean over the members.
 
         Without the labeller's errors. Those that are no longer kept are left out.
@@ -162,7 +162,7 @@ class RewardFit:
 
         None, within an epoch, is a moment at which the caller may stop or hand in answers: those join the next epoch.
         """
-        with two_lanes() as both:
+        with two_threads() as both:
             for _ in range(count):
                 self._in_epoch = True
                 try:
@@ -266,7 +266,7 @@ class RewardFit:
             return torch.full((len(held),), torch.nan), math.nan
         indices = torch.as_tensor(held, device=self._device)
         half = -(-held.shape[1] // 2)
-        totals = _Judgement(len(held)), _Judgement(len(held))
+        totals = ValidationTotals(len(held)), ValidationTotals(len(held))
         lanes = [part.split(self._pairs.chunk, dim=1) for part in (indices[:, :half], indices[:, half:])]
         for parts in zip_longest(*lanes, fillvalue=indices[:, :0]):
             found = both(lambda: self._judged(parts[0]), lambda: self._judged(parts[1]))  # noqa: B023 - called at once
@@ -277,9 +277,9 @@ class RewardFit:
         return (totals[0].losses + totals[1].losses) / held.shape[1], right / clear if clear else math.nan
 
     @torch.no_grad()
-    def _judged(self, indices: Tensor) -> _Judgement:
+    def _judged(self, indices: Tensor) -> ValidationTotals:
         """Of held-out preferences (M, B)."""
-        result = _Judgement(len(indices))
+        result = ValidationTotals(len(indices))
         if indices.numel():
             left, second = self._sums(indices)
             mu = self._mu[indices]
@@ -304,7 +304,7 @@ class RewardFit:
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64)}
         arrays["mu"] = self._mu[: self.count].cpu().numpy().copy()
         arrays["evicted"] = np.array(self._evicted)
-        return arrays | optimiser_arrays(self.optimiser)
+        return arrays | optimizer_arrays(self.optimiser)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restores all but the preferences, which come from the store and must have been added.
@@ -326,4 +326,4 @@ class RewardFit:
         for index, key in enumerate(self._ids):  # answered since, or changed from what is not trained on
             if key not in known:
                 self.resampling.add(index)
-        load_optimiser(self.optimiser, arrays)
+        load_optimizer(self.optimiser, arrays)

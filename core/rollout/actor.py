@@ -10,36 +10,36 @@ from core.envs.spaces import spaces
 from core.nn.device import device_for
 from core.nn.stacked_mlp import CPU
 from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic
-from core.policy.cnn_actor_critic import PictureActorCritic
-from core.policy.numpy_actor import PlainPolicy
+from core.policy.cnn_actor_critic import CNNActorCritic
+from core.policy.numpy_actor import NumpyActor
 from core.seeding import seed_for
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Float32, Observations
 
 
-def untrained_policy(config: Config, device: torch.device | None = None) -> ActorCritic:
+def build_policy(config: Config, device: torch.device | None = None) -> ActorCritic:
     """The policy before its first update: the same for the same seed."""
     start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
     found = spaces(config)
     place = device or device_for(config)
     if found.pictures:
-        return PictureActorCritic(found.pictures, found.actions, config.policy.vision, start, place)
+        return CNNActorCritic(found.pictures, found.actions, config.policy.vision, start, place)
     return actor_critic(found.observations, found.actions, found.discrete, config.policy, start, place)
 
 
 def acting_device(config: Config) -> torch.device:
     """Where rollouts compute: on the CPU, as their batches are small, unless those are of pictures."""
-    return device_for(config) if find(config.task).pictures else CPU
+    return device_for(config) if get_task(config.task).pictures else CPU
 
 
 class Actor:
     """Acts with the weights it was last given, with noise (rng) or without (None)."""
 
     def __init__(self, config: Config, rng: np.random.Generator | None) -> None:
-        network = untrained_policy(config, acting_device(config))
+        network = build_policy(config, acting_device(config))
         self._network, self._rng = network, rng
         on_cpu = network.device.type == CPU.type
-        self._plain = PlainPolicy(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
+        self._plain = NumpyActor(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
 
     def load(self, weights: dict[str, np.ndarray]) -> None:
         self._network.load_arrays(weights)

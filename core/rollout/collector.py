@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from core.envs.base import Environment
-from core.rollout.segments import SegmentCutter
+from core.envs.base import VectorEnv
+from core.rollout.segments import SegmentBuilder
 from core.types import Float32, Observations, Segment
 
 FinishedEpisode = tuple[float, dict[str, float]]
@@ -21,7 +21,7 @@ _BREATH = 16
 
 
 @dataclass(frozen=True)
-class Collected:
+class RolloutBatch:
     """T steps of N environments. true_rewards is for the oracle, the metrics and the baseline alone.
 
     Observations of stacked pictures overlap in memory, so they are for reading.
@@ -44,15 +44,15 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class Crew:
+class Collector:
     """Who acts in a part of the environments, and what cuts its segments: None where nobody will be asked."""
 
-    env: Environment
+    env: VectorEnv
     act: Act
-    cutter: SegmentCutter | None = None
+    cutter: SegmentBuilder | None = None
 
 
-def collect(crews: Sequence[Crew], steps: int, env_steps: int, count: int = 0) -> Iterator[Collected | None]:
+def collect(crews: Sequence[Collector], steps: int, env_steps: int, count: int = 0) -> Iterator[RolloutBatch | None]:
     """Takes `steps` steps in each environment of the crews, which take turns; yields None now and then, and the result
     last.
 
@@ -76,13 +76,13 @@ def collect(crews: Sequence[Crew], steps: int, env_steps: int, count: int = 0) -
     yield batch.collected(turns)
 
 
-def joined(parts: Sequence[Collected]) -> Collected:
+def joined(parts: Sequence[RolloutBatch]) -> RolloutBatch:
     """What crews collected side by side, as they would have by turns."""
     observations, actions, log_probs, true_rewards, ends = (
         np.concatenate([getattr(part, name) for part in parts], axis=1)
         for name in ("observations", "actions", "log_probs", "true_rewards", "ends")
     )
-    return Collected(
+    return RolloutBatch(
         observations,
         actions,
         log_probs,
@@ -95,7 +95,7 @@ def joined(parts: Sequence[Collected]) -> Collected:
     )
 
 
-def _end_observations(parts: Sequence[Collected]) -> Observations:
+def _end_observations(parts: Sequence[RolloutBatch]) -> Observations:
     """In the order of steps, and of the parts' rows in each."""
     times = np.concatenate([np.nonzero(part.ends)[0] for part in parts])
     ends: Observations = np.concatenate([part.end_observations for part in parts])
@@ -105,7 +105,7 @@ def _end_observations(parts: Sequence[Collected]) -> Observations:
 class _Batch:
     """T steps of N environments, as they come in."""
 
-    def __init__(self, envs: Sequence[Environment], steps: int) -> None:
+    def __init__(self, envs: Sequence[VectorEnv], steps: int) -> None:
         n, acted = sum(env.count for env in envs), envs[0].sizes[1]
         self.count = n
         self._envs = envs
@@ -119,8 +119,8 @@ class _Batch:
         """What these rows of the environments show before step t."""
         self._seen.add(t, rows, observations)
 
-    def collected(self, turns: Sequence[_Turns]) -> Collected:
-        return Collected(
+    def collected(self, turns: Sequence[_Turns]) -> RolloutBatch:
+        return RolloutBatch(
             self._seen.observations,
             self.actions,
             self.log_probs,
@@ -137,7 +137,7 @@ class _Seen:
     """(T, N, o) observations. Of stacked pictures each is kept once, and stacks are views into them: four times less is
     written, and asked of the system anew for each batch, which took a tenth of the time of collecting."""
 
-    def __init__(self, env: Environment, n: int, steps: int) -> None:
+    def __init__(self, env: VectorEnv, n: int, steps: int) -> None:
         """env: any of those whose rows they are"""
         size, self._older = env.observations.shape[1], env.depth - 1
         self._part = size // env.depth
@@ -156,7 +156,7 @@ class _Seen:
 class _Turns:
     """Those of a crew, whose rows begin at `first`: while its step is simulated another crew has its turn."""
 
-    def __init__(self, crew: Crew, first: int, batch: _Batch, env_steps: int, count: int) -> None:
+    def __init__(self, crew: Collector, first: int, batch: _Batch, env_steps: int, count: int) -> None:
         self._part, self._act, self._cutter = crew.env, crew.act, crew.cutter
         self._batch, self._env_steps, self._count = batch, env_steps, count
         self._rows = slice(first, first + crew.env.count)

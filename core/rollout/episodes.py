@@ -9,54 +9,56 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
-from core.envs import make
-from core.envs.base import Environment, Film
-from core.nn.threads import allow
-from core.reward.ensemble import RewardEnsemble, normalised
-from core.reward.image_ensemble import PictureEnsemble
-from core.rollout.actor import Actor, untrained_policy
-from core.rollout.collector import Act, Collected, Crew, FinishedEpisode, collect
-from core.rollout.segments import SegmentCutter
+from core.envs import make_envs
+from core.envs.base import CaptureSchedule, VectorEnv
+from core.nn.threads import set_num_threads
+from core.reward.ensemble import RewardEnsemble, normalize_reward
+from core.reward.image_ensemble import ImageEnsemble
+from core.rollout.actor import Actor, build_policy
+from core.rollout.collector import Act, Collector, FinishedEpisode, RolloutBatch, collect
+from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
-from core.session.restore_errors import checkpoint_must_fit
+from core.session.restore_errors import checkpoint_errors
 from core.session.session import Session
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.base import Task
 from core.types import Float32, Segment
 
 
 @dataclass(frozen=True)
-class Episode:
+class DemonstrationEpisode:
     """segment: all of it but its last step; measure: the task's own figures of the whole of it."""
 
     segment: Segment
     measure: dict[str, float]
 
 
-def episode(task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0) -> Iterator[Episode | None]:
+def demonstrate(
+    task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0
+) -> Iterator[DemonstrationEpisode | None]:
     """Yields None now and then, and the episode last; none where its simulation failed.
 
     rng: what its start is drawn from
     """
-    env = make(task, 1, rng, threads=1, film=Film(1, task.episode_steps))
+    env = make_envs(task, 1, rng, threads=1, film=CaptureSchedule(1, task.episode_steps))
     try:
-        cutter = SegmentCutter(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
-        collected: Collected | None = None
-        for collected in collect([Crew(env, act, cutter)], task.episode_steps, env_steps):
+        cutter = SegmentBuilder(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
+        collected: RolloutBatch | None = None
+        for collected in collect([Collector(env, act, cutter)], task.episode_steps, env_steps):
             if collected is None:
                 yield None
         assert collected is not None
     finally:
         env.close()
     if collected.segments:
-        yield Episode(collected.segments[0], collected.finished[0][1] if collected.finished else {})
+        yield DemonstrationEpisode(collected.segments[0], collected.finished[0][1] if collected.finished else {})
 
 
-def predicted_reward(ensemble: RewardEnsemble | PictureEnsemble | None, segment: Segment) -> Float32:
+def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: Segment) -> Float32:
     """(k,) to mean 0 and std 1 over the segment; (0,) where no reward was fitted yet."""
     if ensemble is None:
         return np.zeros(0, np.float32)
-    return normalised(ensemble.predict(segment.observations, segment.actions), 1.0)
+    return normalize_reward(ensemble.predict(segment.observations, segment.actions), 1.0)
 
 
 def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
@@ -66,14 +68,14 @@ def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, fl
     return {name: float(np.mean([figures[name] for _, figures in episodes])) for name in episodes[0][1]}
 
 
-def run_episodes(env: Environment, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[FinishedEpisode], Any]:
+def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[FinishedEpisode], Any]:
     """Acts until every environment has ended `each` episodes and `keep` steps are taken, or for `limit` steps.
 
     Returns those episodes, the first of all environments before their second, and environment 0's states (steps, S) at
     the first `keep` of the steps. Later episodes of environments that were done sooner don't count: short ones would
     be counted too often.
     """
-    episodes: list[list[Episode]] = [[] for _ in range(env.count)]
+    episodes: list[list[FinishedEpisode]] = [[] for _ in range(env.count)]
     states = np.zeros((min(keep, limit), env.states.shape[1]), env.states.dtype)
     steps = 0
     while steps < limit and (steps < keep or min(map(len, episodes)) < each):
@@ -97,11 +99,13 @@ _RANDOM_GAMES = 8
 
 def random_return(config: Config) -> float:
     """Mean true return of the untrained policy, acting with noise."""
-    allow(1)
-    task = find(config.task)
+    set_num_threads(1)
+    task = get_task(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
-    env = make(task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False)
+    env = make_envs(
+        task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False
+    )
     finished, _ = run_episodes(env, actor, 1, task.longest_episode)
     env.close()
     return float(np.mean([total for total, _ in finished]))
@@ -115,15 +119,17 @@ def evaluate(
     Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
     `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
     """
-    allow(1)
-    config, task = session.config, task or find(session.config.task)
+    set_num_threads(1)
+    config, task = session.config, task or get_task(session.config.task)
     actor = Actor(config, None)
     loaded = session.load()
-    with checkpoint_must_fit("policy"):
-        actor.load(loaded[1]["policy"].arrays if loaded else untrained_policy(config).to_arrays())
+    with checkpoint_errors("policy"):
+        actor.load(loaded[1]["policy"].arrays if loaded else build_policy(config).to_arrays())
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
-    env = make(task, count, rng, threads, staggered=False, film=Film(1, task.episode_steps) if filmed else None)
+    env = make_envs(
+        task, count, rng, threads, staggered=False, film=CaptureSchedule(1, task.episode_steps) if filmed else None
+    )
     each = -(-episodes // count)
     finished, states = run_episodes(env, actor, each, each * task.longest_episode, task.episode_steps)
     env.close()

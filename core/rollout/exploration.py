@@ -20,7 +20,7 @@ _AT_ONCE = 16384
 """Rows of distances, of 2 kB each."""
 
 
-def novelty(observations: Float32) -> Float32:
+def knn_entropy_bonus(observations: Float32) -> Float32:
     """(T, N, o) -> (T, N): log(1 + distance to the fifth nearest of a sample of the batch).
 
     Distances are in standard deviations of the batch. On average it is, but for a constant, the entropy of the

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from core.io.segment_codec import packed_segment, reel_of
+from core.io.segment_codec import compress_segment, frame_sequence
 from core.types import Float32, Observations, Segment
 
 
-class Cuttable(Protocol):
+class SegmentSource(Protocol):
     """What of a batch of environments (core.envs.base.Environment) decides how segments are kept."""
 
     count: int
@@ -25,7 +25,7 @@ class Cuttable(Protocol):
     def sizes(self) -> tuple[int, int, int]: ...
 
 
-class SegmentCutter:
+class SegmentBuilder:
     """Cuts the steps of N environments into segments of k. Segments never cross an episode's end.
 
     Of pictures it keeps each once: an observation is the one before moved on by one picture (core.envs.frame_stack).
@@ -33,7 +33,7 @@ class SegmentCutter:
 
     def __init__(
         self,
-        env: Cuttable,
+        env: SegmentSource,
         length: int,
         stagger: np.ndarray,
         pictures: tuple[int, int, int] | None = None,
@@ -105,7 +105,7 @@ class SegmentCutter:
         if self._pictures is None:
             return segment
         depth, *sides = self._pictures
-        return packed_segment(segment, reel_of(seen.reshape(-1, *sides), depth))
+        return compress_segment(segment, frame_sequence(seen.reshape(-1, *sides), depth))
 
     def get_state(self) -> dict[str, np.ndarray]:
         names = ("filled", "observations", "actions", "states", "rewards")

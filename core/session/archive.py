@@ -207,7 +207,7 @@ def _examine(folder: Path, source: Path) -> None:
                 for segment in (kept.preference.query.left, kept.preference.query.right):
                     require_unpackable(segment)
         checkpoint.load_newest(folder / "checkpoints")
-        policy_snapshots.Snapshots(folder).moments()  # one that is damaged is left out, here as later
+        policy_snapshots.PolicySnapshots(folder).moments()  # one that is damaged is left out, here as later
     except (UserError, ValueError) as error:
         inner = str(error).replace(str(folder), "what is in it").split(f": {COMMAND_LINE}")[0].rstrip(".")
         raise UserError(f"{source} was not imported: {inner}.") from error

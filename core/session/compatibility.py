@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core.config import Config
 from core.errors import UserError
-from core.io.segment_codec import Form
+from core.io.segment_codec import SegmentShape
 from core.preferences.store import PreferenceStore
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.base import Task
 
 _REMEDY = "put the session's own preferences.sqlite back into its folder, or start a new session"
@@ -22,7 +22,7 @@ def require_fitting(
     sizes: as Task.sizes, from whoever has made the environment
     remedy: what the person can do about it
     """
-    task, first = find(config.task), None
+    task, first = get_task(config.task), None
     steps = config.query.length(task.segment_steps)
     for key, form in store.forms():
         first = first or form
@@ -30,7 +30,7 @@ def require_fitting(
             raise UserError(f"Answer {key} is none to the task {task.name} ({lack}): {remedy}.")
 
 
-def _lack(form: Form, first: Form, task: Task, sizes: tuple[int, int] | None, steps: int) -> str:
+def _lack(form: SegmentShape, first: SegmentShape, task: Task, sizes: tuple[int, int] | None, steps: int) -> str:
     """What is wrong with a segment; '' where nothing is."""
     observed, acted = sizes or (None, first.action)
     wanted = task.pictures or first.observation if observed is None or task.pictures else (observed,)

@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Entry:
+class SessionEntry:
     """One session as it is listed. `problem`, where there is one, says in a sentence why it can't be opened."""
 
     folder: Path
@@ -34,7 +34,7 @@ class Entry:
     problem: str = ""
 
 
-def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[Entry]:
+def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
     """Every session in the folder, the last opened first; unreadable ones too. UserError where it can't be read.
 
     elsewhere: sessions in other folders, which are listed too as long as they are there
@@ -49,12 +49,12 @@ def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[Entry]:
     return sorted(map(entry, folders), key=lambda found: found.changed_at, reverse=True)
 
 
-def entry(folder: Path) -> Entry:
+def entry(folder: Path) -> SessionEntry:
     """What its summary says; without one, as far as that is cheap, what its config and its store do."""
     try:
         changed = folder.stat().st_mtime
     except OSError as error:
-        return Entry(folder, None, 0.0, f"{folder.name} can't be read ({disk.reason(error)}).")
+        return SessionEntry(folder, None, 0.0, f"{folder.name} can't be read ({disk.reason(error)}).")
     try:
         config = read_config(folder)  # a summary that is whole does not make a session whole
         store = require_answers(folder)
@@ -63,8 +63,8 @@ def entry(folder: Path) -> Entry:
             labels = answers(store)
             told = Summary(config.task, config.teacher, labels, config.labels, 0, "", None, changed)
     except UserError as error:
-        return Entry(folder, None, changed, str(error))
-    return Entry(folder, told, told.opened_at)
+        return SessionEntry(folder, None, changed, str(error))
+    return SessionEntry(folder, told, told.opened_at)
 
 
 def _told(folder: Path) -> Summary | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from core.config import Config
 from core.errors import UserError
 from core.events import Arrays
-from core.formatting import counted, lasting
+from core.formatting import format_duration, pluralize
 from core.io import tensor_file as files
 from core.io.files import make_inside, whole, write_atomically
 
@@ -36,7 +36,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Moment:
+class SnapshotInfo:
     """What was known when a snapshot was taken.
 
     seconds: of teaching so far, in all runs of the session
@@ -53,11 +53,11 @@ class Moment:
         """In words: 'after 12 answers, 3 minutes'."""
         if self.env_steps == 0:
             return "untrained"
-        taught = counted(self.labels, "answer") if self.labels else f"{self.env_steps:,} steps"
-        return f"after {taught}, {lasting(self.seconds)}"
+        taught = pluralize(self.labels, "answer") if self.labels else f"{self.env_steps:,} steps"
+        return f"after {taught}, {format_duration(self.seconds)}"
 
 
-class Snapshots:
+class PolicySnapshots:
     """The snapshots of one session, by the environment steps that their policies had learned from.
 
     Use in one thread at a time; each call reads the folder anew.
@@ -91,7 +91,7 @@ class Snapshots:
                 continue  # moments() tells of it
         return 0.0
 
-    def add(self, moment: Moment, weights: Arrays, always: bool = False) -> bool:
+    def add(self, moment: SnapshotInfo, weights: Arrays, always: bool = False) -> bool:
         """Keeps this policy if one is due, or `always`; whether it did. UserError where it can't be written.
 
         Those from later on go: the session was taken back to before them, and what they had learned is lost.
@@ -123,7 +123,7 @@ class Snapshots:
     def _path(self, steps: int) -> Path:
         return self.folder / f"{steps:012d}.safetensors"
 
-    def moments(self, tell: Callable[[str], None] | None = None) -> list[Moment]:
+    def moments(self, tell: Callable[[str], None] | None = None) -> list[SnapshotInfo]:
         """Of all that are whole, in order. `tell` gets one sentence where some are damaged; the log has each."""
         found, damaged = [], 0
         for steps in self.kept():
@@ -137,7 +137,7 @@ class Snapshots:
             tell(f"{which} damaged and can't be shown again; the session itself is not touched by that.")
         return found
 
-    def load(self, steps: int) -> tuple[Moment, Arrays]:
+    def load(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
         """What was known then, and the policy's weights. UserError where it is gone or damaged."""
         try:
             return self._read(steps)
@@ -145,7 +145,7 @@ class Snapshots:
             text = f"The policy after {steps:,} steps can't be read ({error}): choose another one."
             raise UserError(text) from error
 
-    def _read(self, steps: int) -> tuple[Moment, Arrays]:
+    def _read(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
         values, weights, sealed = files.read(self._path(steps), _MAX_SIZE)
         if values["version"] != _VERSION:
             raise ValueError("it was written by another version of Somersault")
@@ -154,7 +154,7 @@ class Snapshots:
         if values["env_steps"] != steps:
             raise ValueError("its number is not that of its name")
         measure = math.nan if values["measure"] is None else float(values["measure"])
-        return Moment(whole(steps), whole(values["labels"]), float(values["seconds"]), measure), weights
+        return SnapshotInfo(whole(steps), whole(values["labels"]), float(values["seconds"]), measure), weights
 
 
 def thinned(steps: list[int], limit: int) -> list[int]:
@@ -169,6 +169,6 @@ def thinned(steps: list[int], limit: int) -> list[int]:
     return left
 
 
-def snapshots_of(session: Path, config: Config) -> Snapshots:
+def snapshots_of(session: Path, config: Config) -> PolicySnapshots:
     """Those of a session with this config."""
-    return Snapshots(session, max(1, round(config.planned_steps * _FIRST_SHARE)))
+    return PolicySnapshots(session, max(1, round(config.planned_steps * _FIRST_SHARE)))

@@ -34,9 +34,9 @@ from core.errors import UserError
 from core.io import files as disk
 from core.io import tensor_file as files
 from core.io.segment_codec import from_arrays, require_unpackable, to_arrays
-from core.preferences.records import Change
+from core.preferences.records import ChoiceRevision
 from core.preferences.salvage import rescued
-from core.preferences.store import Kept
+from core.preferences.store import StoredPreference
 from core.session.compatibility import require_fitting
 from core.session.session import Session, read_config
 from core.types import Choice, PoolReturns, Preference, Query, Segment
@@ -111,7 +111,7 @@ def _without_trace(folder: Path, keep: bool = False) -> Iterator[None]:
         raise
 
 
-def _all_that_is_whole(session: Session) -> tuple[list[Kept], int, bool]:
+def _all_that_is_whole(session: Session) -> tuple[list[StoredPreference], int, bool]:
     """The answers, how many are lost, and whether the store is damaged."""
     try:
         with closing(session.store()) as store:
@@ -125,7 +125,7 @@ def _arrays(segments: Iterable[Segment]) -> dict[str, np.ndarray]:
     return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
 
-def _row(entry: Kept) -> dict[str, Any]:
+def _row(entry: StoredPreference) -> dict[str, Any]:
     preference, query = entry.preference, entry.preference.query
     pool = query.pool_returns
     return {
@@ -166,7 +166,7 @@ def import_preferences(source: Path, folder: Path) -> int:
     return len(kept)
 
 
-def _read(source: Path) -> list[Kept]:
+def _read(source: Path) -> list[StoredPreference]:
     table = json.loads(disk.read_small(source / _TABLE, _MAX_TABLE))
     if table["format"] != _FORMAT:
         raise ValueError("it has another format")
@@ -195,7 +195,7 @@ def _segment(entry: Mapping[str, Any], arrays: Mapping[str, Mapping[str, np.ndar
         raise ValueError(f"segment {key} is not whole") from error
 
 
-def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
+def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> StoredPreference:
     pool = None if row["pool_returns"] is None else PoolReturns(*map(_finite, row["pool_returns"]))
     disagreement = np.nan if row["disagreement"] is None else _finite(row["disagreement"])
     repeats = None if row.get("repeats") is None else disk.whole(row["repeats"])
@@ -205,12 +205,12 @@ def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> Kept:
     labeller, answered_at = _text(row["labeller"]), _finite(row["answered_at"])
     preference = Preference(_number(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
     withdrawn, undone = row["withdrawn"] is True, row.get("undone") is True
-    return Kept(preference, withdrawn, tuple(map(_change, row.get("changes", ()))), withdrawn and undone)
+    return StoredPreference(preference, withdrawn, tuple(map(_change, row.get("changes", ()))), withdrawn and undone)
 
 
-def _change(entry: Mapping[str, Any]) -> Change:
+def _change(entry: Mapping[str, Any]) -> ChoiceRevision:
     told = Choice(entry["choice"]), _text(entry["labeller"]), _finite(entry["changed_at"])
-    return Change(*told, disk.whole(entry["newest"]))
+    return ChoiceRevision(*told, disk.whole(entry["newest"]))
 
 
 def _number(value: Any) -> int:

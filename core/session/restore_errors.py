@@ -9,7 +9,7 @@ from core.errors import UserError, lack
 
 
 @contextmanager
-def checkpoint_must_fit(job: str) -> Iterator[None]:
+def checkpoint_errors(job: str) -> Iterator[None]:
     """Tells in one sentence of a state that lacks something, or has it in another shape, than this job's."""
     try:
         yield
@@ -23,7 +23,7 @@ def checkpoint_must_fit(job: str) -> Iterator[None]:
 
 
 @contextmanager
-def weights_must_fit() -> Iterator[None]:
+def weight_errors() -> Iterator[None]:
     """Tells in one sentence of a policy's weights that are another session's."""
     try:
         yield

@@ -10,7 +10,6 @@ import numpy as np
 
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     ClipsRequested,
     Event,
     JobState,
@@ -21,6 +20,7 @@ from core.events import (
     PreferenceWithdrawn,
     ReplayRequested,
     RewardPublished,
+    RolloutBatchReady,
 )
 from core.io.segment_codec import fingerprint, pair_of
 from core.types import Query, Segment
@@ -35,7 +35,7 @@ _NOTHING = np.zeros((0, 0), np.float32)
 _NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
 
 ROUTES: dict[type[Event], tuple[str, ...]] = {
-    BatchCollected: ("policy",),
+    RolloutBatchReady: ("policy",),
     PolicyPublished: ("rollout", "reward", "snapshots"),
     RewardPublished: ("rollout", "clips"),
     PreferenceAdded: ("reward", "rollout"),

@@ -26,10 +26,10 @@ from core.io import files
 from core.preferences import mark
 from core.preferences.store import PreferenceStore
 from core.session import checkpoint, metrics_file
-from core.session.policy_snapshots import Snapshots, snapshots_of
+from core.session.policy_snapshots import PolicySnapshots, snapshots_of
 from core.session.size_limits import require_bearable
 from core.system import resources
-from core.tasks import find
+from core.tasks import get_task
 
 log = logging.getLogger(__name__)
 _MAX_CONFIG = 1 << 20
@@ -51,8 +51,8 @@ class Session:
         if os.path.exists(folder / "config.json"):
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         files.require_empty(folder)
-        require_bearable(config, find(config.task))
-        resources.require_room(folder, resources.session_room(find(config.task).pictures is not None))
+        require_bearable(config, get_task(config.task))
+        resources.require_room(folder, resources.session_room(get_task(config.task).pictures is not None))
         made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ class Session:
     def open(folder: Path) -> Session:
         """Opens an existing session. UserError if it is none or one too large, or another program has it."""
         config = read_config(folder)
-        require_bearable(config, find(config.task))
+        require_bearable(config, get_task(config.task))
         return Session(folder, config, locked(folder))
 
     def store(self) -> PreferenceStore:
@@ -118,7 +118,7 @@ class Session:
         """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""
         return checkpoint.load_newest(self.folder / "checkpoints", tell)
 
-    def snapshots(self) -> Snapshots:
+    def snapshots(self) -> PolicySnapshots:
         """The policies of its past. Use in one thread."""
         return snapshots_of(self.folder, self.config)
 
@@ -129,7 +129,7 @@ class Session:
 def learned(folder: Path) -> list[Path]:
     """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
     curve = folder / metrics_file.NAME
-    paths = [*checkpoint.kept(folder / "checkpoints"), *Snapshots(folder).paths()]
+    paths = [*checkpoint.kept(folder / "checkpoints"), *PolicySnapshots(folder).paths()]
     return [*paths, curve] if curve.is_file() else paths
 
 

@@ -39,7 +39,7 @@ PAPER_GAMES = ("beam-rider", "breakout", "enduro", "pong", "qbert", "seaquest", 
 """The seven of figure 3."""
 
 
-def find(name: str) -> Task:
+def get_task(name: str) -> Task:
     """The task of that name; UserError listing those there are."""
     if name.startswith(PREFIX):
         return gym_task(name)

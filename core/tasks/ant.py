@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward, taught_in
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps
 from core.types import Float64
 
 _MOVED = 27
@@ -65,7 +65,7 @@ ANT = RobotTask(
     # always, and a rare one would count for a hundred deviations. A gait once begun seems seldom left, so that the
     # reward has to be right early, hence the early answers and the larger steps of its fit (RESULTS.md).
     presets={
-        **taught_in(2_500_000),
+        **preset_for_steps(2_500_000),
         "policy.initial_std": 0.15,
         "policy.entropy_bonus": 0.003,
         "policy.learning_rate": 5e-4,

@@ -41,7 +41,7 @@ _SLOWEST = 6
 
 
 @dataclass(frozen=True)
-class Moment:
+class GameInfo:
     """One step of N games, as reward and measure see it.
 
     points (N,) scored; lost (N,) bool: a life or the game was; memory (N, 128) the console's, (N, 0) where the task
@@ -53,7 +53,7 @@ class Moment:
     memory: npt.NDArray[np.uint8]
 
 
-Figure = Callable[[Moment], Float64]
+Figure = Callable[[GameInfo], Float64]
 """Of each game, (N,)."""
 
 
@@ -67,16 +67,16 @@ class Box:
     right: int
 
 
-def points(moment: Moment) -> Float64:
+def points(moment: GameInfo) -> Float64:
     return moment.points.astype(np.float64)
 
 
-def clipped_points(moment: Moment) -> Float64:
+def clipped_points(moment: GameInfo) -> Float64:
     """At most 1 a step, whatever was scored (A.2)."""
     return np.clip(points(moment), -1, 1)
 
 
-def pace(moment: Moment) -> Float64:
+def pace(moment: GameInfo) -> Float64:
     """From 1 at the traffic's speed down to 0 at walking speed, or as much too fast.
 
     It judges by the speed alone. Counting cars would not do: at first, when no car has been passed yet, the game takes
@@ -85,12 +85,12 @@ def pace(moment: Moment) -> Float64:
     return np.clip(1 - _off_pace(moment) / (_TRAFFIC - _SLOWEST), 0, 1)
 
 
-def level(moment: Moment) -> Float64:
+def level(moment: GameInfo) -> Float64:
     """At this speed a car in sight moves by less than its length in a second."""
     return (_off_pace(moment) <= 2).astype(np.float64)
 
 
-def _off_pace(moment: Moment) -> Float64:
+def _off_pace(moment: GameInfo) -> Float64:
     return np.abs(moment.memory[:, _SPEED].astype(np.float64) - _TRAFFIC)
 
 

@@ -157,7 +157,7 @@ class Camera:
     """Vertical field of view in degrees."""
 
 
-def taught_in(steps: int) -> dict[str, Any]:
+def preset_for_steps(steps: int) -> dict[str, Any]:
     """Presets of a session of so many steps and figure 2's 700 answers, which come as early in it as in the paper's.
 
     There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of

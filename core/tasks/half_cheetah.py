@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tasks.base import Camera, RobotTask, averages, forward, taught_in
+from core.tasks.base import Camera, RobotTask, averages, forward, preset_for_steps
 from core.types import Float64
 
 
@@ -39,7 +39,7 @@ HALF_CHEETAH = RobotTask(
     # With noise of 1 much of what the motors get is at their limits, and it learns a third less. With a tenth of
     # the paper's entropy bonus it learns a tenth more from 700 answers.
     presets={
-        **taught_in(2_000_000),
+        **preset_for_steps(2_000_000),
         "policy.initial_std": 0.5,
         "policy.entropy_bonus": 0.001,
         "reward.epochs": 2,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, taught_in
+from core.tasks.base import Camera, Physics, RobotTask, averages, preset_for_steps
 from core.types import Float64
 
 _POLE = 0.6
@@ -86,7 +86,7 @@ PENDULUM = RobotTask(
     camera=Camera((0.0, -3.4, 0.7), (0.0, 0.0, 0.15)),
     floor_height=-0.5,
     # With noise of .3 it balances sooner, but of three sessions with 1,400 answers one didn't keep to it.
-    presets=taught_in(600_000),
+    presets=preset_for_steps(600_000),
 )
 
 DOUBLE_PENDULUM = RobotTask(
@@ -116,5 +116,5 @@ DOUBLE_PENDULUM = RobotTask(
     # A policy that has learned to swing its poles through never leaves that, under the true reward neither. With noise
     # of .5 three of five were caught so, with .3 none; and more in episodes of five seconds, of which fewer steps are
     # a fall from the top.
-    presets={**taught_in(1_500_000), "policy.initial_std": 0.3},
+    presets={**preset_for_steps(1_500_000), "policy.initial_std": 0.3},
 )

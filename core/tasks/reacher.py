@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, taught_in
+from core.tasks.base import Camera, Physics, RobotTask, averages, preset_for_steps
 from core.types import Float64
 
 _INNER, _OUTER = 0.1, 0.11
@@ -94,7 +94,7 @@ REACHER = RobotTask(
     # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon.
     # Its clips have few steps, so that fits are cheap, and within centimetres of the target the reward must be right.
     presets={
-        **taught_in(1_500_000),
+        **preset_for_steps(1_500_000),
         "reward.epochs": 6,
         "reward.pace": 3,
         "policy.initial_std": 0.1,

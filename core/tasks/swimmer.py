@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tasks.base import Camera, RobotTask, averages, forward, taught_in
+from core.tasks.base import Camera, RobotTask, averages, forward, preset_for_steps
 from core.types import Float64
 
 
@@ -38,7 +38,7 @@ SWIMMER = RobotTask(
     # after seconds. Without the penalty one that glides comes to push a joint at twice what its motor takes, where
     # noise can't show it that a stroke is better.
     presets={
-        **taught_in(2_000_000),
+        **preset_for_steps(2_000_000),
         "policy.minibatch": 512,
         "policy.excess_penalty": 0.2,
         "policy.discount": 0.995,

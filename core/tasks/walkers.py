@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward, taught_in
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps
 from core.tasks.hopper_backflip import standard_observation
 from core.types import Float64
 
@@ -59,7 +59,7 @@ HOPPER = RobotTask(
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
     # Its physics are quick: with the passes and fits of the others most of the time would be theirs.
-    presets={**taught_in(2_000_000), "policy.epochs": 6, "reward.pace": 35},
+    presets={**preset_for_steps(2_000_000), "policy.epochs": 6, "reward.pace": 35},
 )
 
 WALKER = RobotTask(
@@ -86,7 +86,7 @@ WALKER = RobotTask(
     # With the usual steps of the reward's fit and no bonus for disagreement 350 answers taught 833 on average instead
     # of 1,401, and of those with 700 more stayed slow (RESULTS.md).
     presets={
-        **taught_in(2_000_000),
+        **preset_for_steps(2_000_000),
         "reward.epochs": 2,
         "reward.pace": 4,
         "reward.learning_rate": 3e-3,

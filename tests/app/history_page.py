@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.history.preference_model import ROW
 from app.windows.history import HistoryPage
-from core.preferences.store import Kept
+from core.preferences.store import StoredPreference
 from core.types import Choice, Preference
 from tests.app.fakes import Face, make_query
 
@@ -26,8 +26,8 @@ MIXED: Given = [
 _SECONDS = 30.0
 
 
-def kept(number: int, choice: Choice, labeller: str = "human", withdrawn: bool = False) -> Kept:
-    return Kept(Preference(number, make_query(), choice, labeller, 1.7e9 + 60 * number), withdrawn)
+def kept(number: int, choice: Choice, labeller: str = "human", withdrawn: bool = False) -> StoredPreference:
+    return StoredPreference(Preference(number, make_query(), choice, labeller, 1.7e9 + 60 * number), withdrawn)
 
 
 def page_of(face: Face) -> HistoryPage:
@@ -63,7 +63,7 @@ def playing(page: HistoryPage, key: int) -> bool:
     return chosen and shown is not None and page.pane.clips.clock.playing
 
 
-def stored(face: Face, key: int) -> Kept:
+def stored(face: Face, key: int) -> StoredPreference:
     with closing(face.controller.session.store()) as store:
         return store.answers(key)[0]
 

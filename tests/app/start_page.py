@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.session.library import Shelf
+from app.session.library import SessionLibrary
 from app.start_page.previews import Previews
 from app.start_page.session_list import SessionList
 from app.windows.start import StartWindow
@@ -21,7 +21,7 @@ from core.config import Config
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 from tests.app.clipping import clipped
 from tests.app.drawers import Drawers
 
@@ -40,7 +40,7 @@ class Page:
         self.opened: list[Session] = []
         self.trash: list[Path] = []
         self.trashes, self.closed = True, False
-        self.window = StartWindow(Shelf(self.root, self._throw), Previews(self.drawers, folder / "cache"))
+        self.window = StartWindow(SessionLibrary(self.root, self._throw), Previews(self.drawers, folder / "cache"))
         self.window.opened.connect(self.opened.append)
 
     def _throw(self, path: str) -> bool:
@@ -109,7 +109,7 @@ def make_session(root: Path, name: str, task: str = "reacher", labels: int = 0, 
     """Written plainly: two hundred that are synced to the disk take seconds."""
     config = Config(task=task, teacher="human", labels=40)
     best = None if labels == 0 else labels / 8
-    told = Summary(task, "human", labels, 40, 1000 * labels, find(task).measure_title, best, time.time() - ago)
+    told = Summary(task, "human", labels, 40, 1000 * labels, get_task(task).measure_title, best, time.time() - ago)
     (root / name).mkdir(parents=True)
     (root / name / "config.json").write_text(json.dumps(config.to_dict()))
     (root / name / summary.NAME).write_text(json.dumps(asdict(told)))

@@ -6,7 +6,6 @@ import numpy as np
 
 from core.events import (
     AnswersJudged,
-    BatchCollected,
     ClipsRendered,
     DemonstrationRecorded,
     Event,
@@ -24,6 +23,7 @@ from core.events import (
     ReplayRendered,
     RewardFitted,
     RewardPublished,
+    RolloutBatchReady,
     RolloutReported,
     StateSaved,
     Waited,
@@ -43,7 +43,7 @@ def events() -> list[tuple[str, Event]]:
     return [
         ("rollout", Waited("rollout", "it waits")),
         ("rollout", QueryOffered(query)),
-        ("rollout", BatchCollected(0, 0, *[EMPTY] * 4, np.zeros(0, np.bool_), EMPTY, EMPTY)),
+        ("rollout", RolloutBatchReady(0, 0, *[EMPTY] * 4, np.zeros(0, np.bool_), EMPTY, EMPTY)),
         ("rollout", RolloutReported(1000, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, 0)),
         ("rollout", DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321)),
         ("reward", RewardFitted(1, 3, (0.5,), (0.6,), (1e-4,), 0.8, 0.1)),

@@ -22,15 +22,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.api import fitted_ensemble, learned
 from core.config import Config
-from core.envs import make
+from core.envs import make_envs
 from core.nn.stacked_mlp import CPU
 from core.policy.actor_critic import ActorCritic
 from core.policy.gae import advantages
-from core.reward.ensemble import normalised
-from core.rollout.actor import Actor, untrained_policy
-from core.rollout.collector import Collected, Crew, collect
+from core.reward.ensemble import normalize_reward
+from core.rollout.actor import Actor, build_policy
+from core.rollout.collector import Collector, RolloutBatch, collect
 from core.seeding import generator
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Float32
 
 _ROBOTS, _PASSES, _STEPS, _MINIBATCH = 192, 4, 150, 1024
@@ -48,8 +48,8 @@ def _of(folder: Path) -> dict[str, object]:
     played = _episodes(config, states["policy"].arrays)
     true = played.true_rewards
     ensemble = fitted_ensemble(config, states["reward"])
-    predicted = normalised(ensemble.predict(played.observations, played.carried_out), 1.0)
-    gains = [_gains(config, played, rewards) for rewards in (predicted, normalised(true[None], 1.0))]
+    predicted = normalize_reward(ensemble.predict(played.observations, played.carried_out), 1.0)
+    gains = [_gains(config, played, rewards) for rewards in (predicted, normalize_reward(true[None], 1.0))]
     return {
         "task": config.task,
         "true_return": round(float(true.sum(0).mean()), 2),
@@ -60,26 +60,26 @@ def _of(folder: Path) -> dict[str, object]:
     }
 
 
-def _episodes(config: Config, weights: dict[str, np.ndarray]) -> Collected:
+def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
     """One whole episode of each robot."""
-    task = find(config.task)
-    env = make(task, _ROBOTS, generator(config.seed, "agreement"), staggered=False)
+    task = get_task(config.task)
+    env = make_envs(task, _ROBOTS, generator(config.seed, "agreement"), staggered=False)
     actor = Actor(config, generator(config.seed, "agreement's actions"))
     actor.load(weights)
-    *_, played = collect([Crew(env, actor)], task.episode_steps, 0)
+    *_, played = collect([Collector(env, actor)], task.episode_steps, 0)
     env.close()
     assert played is not None
     return played
 
 
-def _gains(config: Config, played: Collected, rewards: Float32) -> Float32:
+def _gains(config: Config, played: RolloutBatch, rewards: Float32) -> Float32:
     """(T, N) advantages, by a value function that is fitted to the episodes' own returns; rewards of deviation 1."""
     torch.manual_seed(config.seed)
     seen = played.observations
     # What the last step led to stands below: its value counts, as an episode's end is a time limit.
     rows = np.concatenate([seen, played.end_observations[None]])
     inputs = torch.as_tensor((rows - seen.mean((0, 1))) / (seen.std((0, 1)) + 1e-6), dtype=torch.float32)
-    network = untrained_policy(config, CPU)  # for its value function
+    network = build_policy(config, CPU)  # for its value function
     network.train()
     values = np.zeros(inputs.shape[:-1], np.float32)
     for _ in range(_PASSES):
@@ -90,7 +90,7 @@ def _gains(config: Config, played: Collected, rewards: Float32) -> Float32:
     return _judged(config, played, rewards, values)
 
 
-def _judged(config: Config, played: Collected, rewards: Float32, values: Float32) -> Float32:
+def _judged(config: Config, played: RolloutBatch, rewards: Float32, values: Float32) -> Float32:
     """(T, N) advantages by the values (T + 1, N) of what was seen and of what the last step led to."""
     policy = config.policy
     return advantages(rewards, values[:-1], values[1:], played.ends, policy.discount, policy.gae_lambda)

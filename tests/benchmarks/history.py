@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QApplication
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config, replaced
-from core.preferences.store import Kept
+from core.preferences.store import StoredPreference
 from core.session.session import Session
 from core.types import Choice, Preference, Query
 
@@ -44,28 +44,30 @@ def make_session(folder: Path, answers: int) -> None:
 
     import numpy as np
 
-    from core.envs import make
-    from core.rollout.collector import Crew, collect
-    from core.rollout.segments import SegmentCutter
+    from core.envs import make_envs
+    from core.rollout.collector import Collector, collect
+    from core.rollout.segments import SegmentBuilder
     from core.seeding import generator
-    from core.tasks import find
+    from core.tasks import get_task
 
     config = replaced(Config(), teacher="human", labels=2 * answers, steps=10**12)
-    task, rng = find(config.task), generator(0, "benchmark")
-    env = make(task, _DISTINCT, rng, threads=1)
-    cutter = SegmentCutter(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
+    task, rng = get_task(config.task), generator(0, "benchmark")
+    env = make_envs(task, _DISTINCT, rng, threads=1)
+    cutter = SegmentBuilder(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
 
     def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return rng.uniform(-1, 1, (len(observations), env.sizes[1])).astype(np.float32), np.zeros(len(observations))
 
-    *_, collected = collect([Crew(env, act, cutter)], 2 * task.segment_steps, 0)
+    *_, collected = collect([Collector(env, act, cutter)], 2 * task.segment_steps, 0)
     assert collected is not None
     numbers, found = itertools.count(1), itertools.cycle(collected.segments)
     history = []
     for key in range(1, answers + 1):
         pair = Query(key, *(replace(next(found), id=next(numbers)) for _ in range(2)), 0.1)
         choice = list(Choice)[key % len(Choice)]
-        history.append(Kept(Preference(key, pair, choice, "human", time.time() - 5 * (answers - key)), False))
+        history.append(
+            StoredPreference(Preference(key, pair, choice, "human", time.time() - 5 * (answers - key)), False)
+        )
     session = Session.create(folder, config)
     with closing(session.store()) as store:
         store.restore(history)

@@ -32,7 +32,7 @@ from core.config import Config, replaced
 from core.preferences import oracle
 from core.session.session import Session
 from core.system.child_process import JobProcess
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Choice
 
 _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
@@ -153,7 +153,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         labels = round(options.minutes * options.labels_a_minute)
         chosen = {"labels": labels, "steps": 10**12, "query.first_labels": min(labels, _FIRST)}
-        config = replaced(Config(), **{**find(Config().task).presets, **chosen})
+        config = replaced(Config(), **{**get_task(Config().task).presets, **chosen})
         controller = Controller(Session.create(Path(folder) / "session", config), JobProcess)
         window = MainWindow(controller)
         watch = Watch(window, controller, options.labels_a_minute)

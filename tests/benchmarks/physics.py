@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.rollout.episodes import evaluate
 from core.session.session import Session
-from core.tasks import find
+from core.tasks import get_task
 
 PHYSICS = {
     "as taught: implicitfast, 5 ms": {},
@@ -34,7 +34,7 @@ def main() -> None:
     session = Session.open(options.session)
     print("| physics | true return | backflips an episode | landed upright |\n|---|---|---|---|")
     for name, changes in PHYSICS.items():
-        task = dataclasses.replace(find(session.config.task), **changes)
+        task = dataclasses.replace(get_task(session.config.task), **changes)
         result = evaluate(session, options.episodes, task=task)
         figures = " | ".join(f"{value:.2f}" for value in result["measure"].values())
         print(f"| {name} | {result['true_return']:.0f} | {figures} |")

@@ -24,15 +24,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config, replaced
-from core.envs import make
-from core.envs.base import Film
+from core.envs import make_envs
+from core.envs.base import CaptureSchedule
 from core.headless.run import HeadlessRun
 from core.io.segment_codec import from_arrays, to_arrays
 from core.preferences import oracle
-from core.preferences.store import Kept
-from core.rollout.segments import SegmentCutter
+from core.preferences.store import StoredPreference
+from core.rollout.segments import SegmentBuilder
 from core.session.session import Session
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Preference, Query, Segment
 
 _AT_ONCE, _CLIPS = 16, 1000
@@ -60,7 +60,7 @@ def main() -> None:
 
 def _fill(folder: Path, name: str, labels: int) -> float:
     """Makes the session; returns the mean bytes of a segment."""
-    task = find(name)
+    task = get_task(name)
     config = replaced(Config(task=name), **{**task.presets, "labels": labels, "rollout.filmed": _AT_ONCE})
     batch = config.rollout.environments * config.rollout.steps
     config = replaced(config, steps=2 * batch, **{"reward.epochs_first": 1})
@@ -75,14 +75,14 @@ def _fill(folder: Path, name: str, labels: int) -> float:
     return float(np.mean([sum(array.nbytes for array in to_arrays(clip).values()) for clip in clips]))
 
 
-def _answer(number: int, query: Query, config: Config) -> Kept:
-    return Kept(Preference(number + 1, query, oracle.answer(query, config).choice, "oracle", 0.0), False)
+def _answer(number: int, query: Query, config: Config) -> StoredPreference:
+    return StoredPreference(Preference(number + 1, query, oracle.answer(query, config).choice, "oracle", 0.0), False)
 
 
 def _random_play(config: Config) -> Iterator[Segment]:
-    task, rng = find(config.task), np.random.default_rng(0)
-    env = make(task, _AT_ONCE, rng, film=Film(_AT_ONCE, task.segment_steps))
-    cutter = SegmentCutter(env, task.segment_steps, np.arange(_AT_ONCE) % task.segment_steps, task.pictures)
+    task, rng = get_task(config.task), np.random.default_rng(0)
+    env = make_envs(task, _AT_ONCE, rng, film=CaptureSchedule(_AT_ONCE, task.segment_steps))
+    cutter = SegmentBuilder(env, task.segment_steps, np.arange(_AT_ONCE) % task.segment_steps, task.pictures)
     while True:
         before, states = env.observations, env.states
         actions = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1], size=_AT_ONCE)]

@@ -26,8 +26,8 @@ from core.config import Config
 from core.nn import threads
 from core.nn.activations import ACTIVATIONS
 from core.nn.stacked_mlp import CPU
-from core.reward.ensemble import RewardEnsemble, normalised, untrained_ensemble
-from core.reward.trainer import RewardFit
+from core.reward.ensemble import RewardEnsemble, build_ensemble, normalize_reward
+from core.reward.trainer import RewardTrainer
 from core.seeding import generator
 from core.session.session import Session
 from core.types import Choice, Preference
@@ -41,7 +41,7 @@ _FITS = 21
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sessions", nargs="+", type=Path)
-    threads.allow(1)
+    threads.set_num_threads(1)
     for folder in parser.parse_args().sessions:
         session = Session.open(folder)
         config = session.config
@@ -56,9 +56,9 @@ def main() -> None:
 
 
 def _ranked(config: Config, answers: list[Preference]) -> dict[str, list[float]]:
-    ensemble = untrained_ensemble(config, CPU)
+    ensemble = build_ensemble(config, CPU)
     assert isinstance(ensemble, RewardEnsemble), "this is for tasks whose observations are numbers"
-    fit = RewardFit(ensemble, config.reward, generator(config.seed, "ranking"), CPU)
+    fit = RewardTrainer(ensemble, config.reward, generator(config.seed, "ranking"), CPU)
     marks = np.linspace(len(answers) // 4, len(answers), _FITS + 1).astype(int)
     found, known = [], 0
     for now, until in zip(marks[:-1], marks[1:], strict=True):
@@ -76,7 +76,7 @@ def _put_to(ensemble: RewardEnsemble, answers: list[Preference]) -> tuple[float,
     """Share of these answers that it ranks rightly, and the correlation of predicted and true reward, step by step."""
     sides = [side for answer in answers for side in (answer.query.left, answer.query.right)]
     raw = ensemble.predict(np.stack([side.observations for side in sides]), np.stack([side.actions for side in sides]))
-    predicted = normalised(raw, 1.0)
+    predicted = normalize_reward(raw, 1.0)
     true = np.stack([side.true_rewards for side in sides])
     left, right = predicted.sum(1).reshape(-1, 2).T
     chosen = np.array([answer.choice is Choice.LEFT for answer in answers])

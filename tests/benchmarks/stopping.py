@@ -29,7 +29,7 @@ from app.windows.main import MainWindow
 from core.config import Config, replaced
 from core.session.session import Session
 from core.system.child_process import JobProcess
-from core.tasks import find
+from core.tasks import get_task
 
 _PATIENCE_MS = 300_000
 
@@ -60,7 +60,7 @@ def once(folder: Path, rng: random.Random) -> dict[str, float]:
         session = Session.open(folder)
     else:
         session = Session.create(
-            folder, replaced(Config(), **{**find(Config().task).presets, "labels": 20, "steps": 10**12})
+            folder, replaced(Config(), **{**get_task(Config().task).presets, "labels": 20, "steps": 10**12})
         )
     controller = Controller(session, JobProcess)
     window = MainWindow(controller)

@@ -30,7 +30,7 @@ from core.config import Config, replaced
 from core.preferences import oracle
 from core.session.session import Session
 from core.system.child_process import JobProcess
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Choice
 
 _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
@@ -107,7 +107,7 @@ def main() -> None:
     theme.apply(app)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "session"
-        presets = find(Config().task).presets
+        presets = get_task(Config().task).presets
         Session.create(folder, replaced(Config(), **{**presets, "labels": 20, "steps": 10**12})).close()
         with_window(Session.open(folder), 30, 0.8)  # the first labels, so that all that follows trains
         pairs = []

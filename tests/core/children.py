@@ -10,9 +10,9 @@ import numpy as np
 import psutil
 
 from core.events import (
-    BatchCollected,
     Event,
     Failed,
+    RolloutBatchReady,
 )
 from core.system.child_process import JobProcess
 
@@ -43,11 +43,11 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def batch(size: int = 64) -> BatchCollected:
+def batch(size: int = 64) -> RolloutBatchReady:
     rng = np.random.default_rng(0)
     observations = rng.standard_normal((4, size, 12)).astype(np.float32)
     actions, ends = rng.standard_normal((4, size, 3)).astype(np.float32), np.zeros((4, size), np.bool_)
     rewards = actions[..., 0]
     log_probs = (-0.5 * (actions**2).sum(2) - 1.5 * np.log(2 * np.pi)).astype(np.float32)
     none = np.zeros((0, 12), np.float32)
-    return BatchCollected(0, 4 * size, observations, actions, log_probs, rewards, ends, none, observations[0])
+    return RolloutBatchReady(0, 4 * size, observations, actions, log_probs, rewards, ends, none, observations[0])

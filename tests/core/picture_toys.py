@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from core.config import Config, RewardConfig, replaced
-from core.envs.base import Film, Step
-from core.io.segment_codec import PackedSegment, Reel, packed, packed_segment
-from core.reward.image_ensemble import PictureEnsemble
-from core.reward.trainer import RewardFit
+from core.envs.base import CaptureSchedule, Step
+from core.io.segment_codec import CompressedSegment, FrameSequence, compress, compress_segment
+from core.reward.image_ensemble import ImageEnsemble
+from core.reward.trainer import RewardTrainer
 from core.tasks.gymnasium import GymTask
 from core.types import Choice, Preference, Query, Segment
 from tests.core.builders import tiny
@@ -40,14 +40,14 @@ def drawn(places: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.where(columns, 200, 0)[..., None, :], (*places.shape, *SHAPE[1:])).astype(np.uint8)
 
 
-def packed_whole(segment: Segment, shape: tuple[int, int, int]) -> PackedSegment:
+def packed_whole(segment: Segment, shape: tuple[int, int, int]) -> CompressedSegment:
     """A segment of any pictures, each observation's own kept for it alone; shape: (n, h, w) of one."""
     pictures = segment.observations.reshape(-1, *shape[1:])
     stacks = np.arange(len(pictures), dtype=np.int32).reshape(-1, shape[0])
-    return packed_segment(segment, Reel(packed(pictures), stacks))
+    return compress_segment(segment, FrameSequence(compress(pictures), stacks))
 
 
-def block_segment(number: int, places: np.ndarray) -> PackedSegment:
+def block_segment(number: int, places: np.ndarray) -> CompressedSegment:
     """places (k + 1,): of the block before the first step and at each."""
     stacks = np.stack([drawn(places[:-1]), drawn(places[1:])], axis=1).reshape(len(places) - 1, -1)
     actions = np.eye(3, dtype=np.float32)[np.zeros(len(stacks), np.int64)]
@@ -64,10 +64,10 @@ def block_preference(number: int) -> Preference:
     return Preference(number, Query(number, left, right, 0.5), choice, "oracle", 0.0)
 
 
-def block_fit(seed: int = 0, **numbers: Any) -> RewardFit:
+def block_fit(seed: int = 0, **numbers: Any) -> RewardTrainer:
     config = RewardConfig(**{"members": 2, "hidden": 16, "minibatch": 16, "learning_rate": 3e-3, **numbers})
     start = torch.Generator().manual_seed(seed)
-    return RewardFit(PictureEnsemble(SHAPE, config, start), config, np.random.default_rng(seed), torch.device("cpu"))
+    return RewardTrainer(ImageEnsemble(SHAPE, config, start), config, np.random.default_rng(seed), torch.device("cpu"))
 
 
 class BlockBatch:
@@ -83,7 +83,7 @@ class BlockBatch:
         environments: int,
         rng: np.random.Generator,
         staggered: bool = True,
-        film: Film | None = None,
+        film: CaptureSchedule | None = None,
     ) -> None:
         self.count, self._rng, self._filmed = environments, rng, film is not None
         self._ages = np.arange(environments) % TASK.episode_steps if staggered else np.zeros(environments, np.int64)

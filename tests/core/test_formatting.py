@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.formatting import counted, figure, lasting
+from core.formatting import format_duration, format_number, pluralize
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from core.formatting import counted, figure, lasting
     [(0.0, "0.0"), (0.418, "0.42"), (5.31, "5.3"), (-2.0, "-2.0"), (1204.4, "1,204"), (float("nan"), "–")],
 )
 def test_a_measure(value: float, text: str) -> None:
-    assert figure(value) == text
+    assert format_number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ def test_a_measure(value: float, text: str) -> None:
     ],
 )
 def test_a_time(seconds: float, text: str) -> None:
-    assert lasting(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_a_count() -> None:
-    assert [counted(n, "answer") for n in (0, 1, 1200)] == ["0 answers", "1 answer", "1,200 answers"]
+    assert [pluralize(n, "answer") for n in (0, 1, 1200)] == ["0 answers", "1 answer", "1,200 answers"]

@@ -16,7 +16,7 @@ from core.jobs.policy import OPTIMISERS
 from core.preferences.schedule import first_labels
 from core.presets import PRESETS, presets
 from core.session.session import read_config
-from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, find
+from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, get_task
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
@@ -26,7 +26,7 @@ def made(*, task: dict[str, Any], papers: dict[str, Any] | None = None, algorith
 
 
 def made_of(name: str, algorithm: str | None = None) -> Config:
-    task = find(name)
+    task = get_task(name)
     return replaced(Config(task=name), **presets(task.presets, task.papers, algorithm))
 
 
@@ -37,7 +37,7 @@ def test_there_are_presets_for_every_optimiser() -> None:
 @pytest.mark.parametrize("algorithm", PRESETS)
 @pytest.mark.parametrize("task", CATALOGUE)
 def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str) -> None:
-    assert made(task=dict(find(task).presets), algorithm=algorithm).policy.algorithm == algorithm
+    assert made(task=dict(get_task(task).presets), algorithm=algorithm).policy.algorithm == algorithm
 
 
 def test_the_papers_numbers() -> None:

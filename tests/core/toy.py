@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from core.config import RewardConfig
-from core.reward.ensemble import RewardEnsemble, normalised
-from core.reward.trainer import FitReport, RewardFit
+from core.reward.ensemble import RewardEnsemble, normalize_reward
+from core.reward.trainer import FitReport, RewardTrainer
 from core.types import Choice, Preference, Query
 from tests.core.builders import ACTED, OBSERVED, preference, query
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 TOY = np.random.default_rng(99).standard_normal(OBSERVED)
 
 
-def new_fit(seed: int = 0, **numbers: Any) -> RewardFit:
+def new_fit(seed: int = 0, **numbers: Any) -> RewardTrainer:
     plain: dict[str, Any] = {"members": 3, "hidden": 16, "learning_rate": 3e-3, "minibatch": 32, "l2": 1e-4}
     config = RewardConfig(**{**plain, **numbers})
     ensemble = RewardEnsemble((config.observed or OBSERVED) + ACTED, config, torch.Generator().manual_seed(seed))
-    return RewardFit(ensemble, config, np.random.default_rng(seed), torch.device("cpu"))
+    return RewardTrainer(ensemble, config, np.random.default_rng(seed), torch.device("cpu"))
 
 
 def toy_choice(pair: Query) -> Choice:
@@ -46,13 +46,13 @@ def told(preferences: list[Preference]) -> list[Preference]:
     return [replace(p, returns=(left, right)) for p, (left, right) in zip(preferences, sums, strict=True)]
 
 
-def train(fit: RewardFit, preferences: list[Preference], epochs: int) -> list[FitReport]:
+def train(fit: RewardTrainer, preferences: list[Preference], epochs: int) -> list[FitReport]:
     for each in preferences:
         fit.add(each)
     return reports(fit, epochs)
 
 
-def reports(fit: RewardFit, epochs: int) -> list[FitReport]:
+def reports(fit: RewardTrainer, epochs: int) -> list[FitReport]:
     return [report for report in fit.epochs(epochs) if report is not None]
 
 
@@ -66,7 +66,7 @@ def returned(generator: Generator[None, None, T]) -> T:
             return value
 
 
-def accuracy(fit: RewardFit, preferences: list[Preference]) -> float:
+def accuracy(fit: RewardTrainer, preferences: list[Preference]) -> float:
     """Share of pairs that the members' mean ranks as chosen."""
     sums = [fit.ensemble.segment_sums([p.query.left, p.query.right]).mean(0) for p in preferences]
     right = [(left > second) == (p.choice is Choice.LEFT) for (left, second), p in zip(sums, preferences, strict=True)]
@@ -77,20 +77,20 @@ def ranks(values: np.ndarray) -> np.ndarray:
     return values.argsort().argsort()
 
 
-def rank_correlation(fit: RewardFit) -> float:
+def rank_correlation(fit: RewardTrainer) -> float:
     """Spearman's, between predicted and true reward of single states that no segment held."""
     rng = np.random.default_rng(123)
     observations = rng.standard_normal((2000, OBSERVED)).astype(np.float32)
     actions = rng.uniform(-1, 1, (2000, ACTED)).astype(np.float32)
-    predicted = normalised(fit.ensemble.predict(observations, actions), 1.0)
+    predicted = normalize_reward(fit.ensemble.predict(observations, actions), 1.0)
     return float(np.corrcoef(ranks(predicted), ranks(observations @ TOY))[0, 1])
 
 
-def weights(fit: RewardFit) -> dict[str, np.ndarray]:
+def weights(fit: RewardTrainer) -> dict[str, np.ndarray]:
     return fit.ensemble.network.to_arrays()
 
 
-def copied(fit: RewardFit) -> dict[str, np.ndarray]:
+def copied(fit: RewardTrainer) -> dict[str, np.ndarray]:
     return {name: np.array(array) for name, array in fit.get_state().items()}
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import torch
 
 from core.config import Config, replaced
-from core.events import BatchCollected
+from core.events import RolloutBatchReady
 from core.jobs.policy import OPTIMISERS
 from core.policy.actor_critic import ActorCritic, actor_critic
-from core.policy.on_policy import OnPolicyOptimiser, UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
 
 ALGORITHMS = tuple(OPTIMISERS)
 _SMALL = {"hidden": 16, "learning_rate": 1e-2, "epochs": 5, "minibatch": 64, "entropy_bonus": 0.0, "target_kl": 1e9}
 
 
-def optimiser(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **numbers: Any) -> OnPolicyOptimiser:
+def optimiser(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **numbers: Any) -> OnPolicyOptimizer:
     """For observations of 2 numbers and actions of 1, or 3 to choose from. numbers: PolicyConfig's, steps, horizon."""
     steps, horizon = numbers.pop("steps", 1_000_000), numbers.pop("horizon", 0)
     changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **numbers}.items()}
@@ -25,7 +25,7 @@ def optimiser(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **n
     start = torch.Generator().manual_seed(seed)
     network = actor_critic(2, 3 if discrete else 1, discrete, config.policy, start)
     made = OPTIMISERS[algorithm](network, config, np.random.default_rng(seed))
-    assert isinstance(made, OnPolicyOptimiser)
+    assert isinstance(made, OnPolicyOptimizer)
     return made
 
 
@@ -45,19 +45,21 @@ def matching(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
     return (actions.argmax(1) == wanted).astype(np.float32)
 
 
-def one_step(network: ActorCritic, seed: int, reward: Any = matching, count: int = 256) -> BatchCollected:
+def one_step(network: ActorCritic, seed: int, reward: Any = matching, count: int = 256) -> RolloutBatchReady:
     """Episodes of one step."""
     rng = np.random.default_rng(seed)
     observations = rng.standard_normal((count, 2)).astype(np.float32)
     actions, log_probs = acted(network, observations, rng)
     rewards = np.asarray(reward(observations, actions), np.float32)
     ends = np.ones((1, count), np.bool_)
-    return BatchCollected(
+    return RolloutBatchReady(
         0, count, observations[None], actions[None], log_probs[None], rewards[None], ends, *2 * [observations]
     )
 
 
-def drifting(network: ActorCritic, seed: int, factor: float = 1.0, steps: int = 64, count: int = 64) -> BatchCollected:
+def drifting(
+    network: ActorCritic, seed: int, factor: float = 1.0, steps: int = 64, count: int = 64
+) -> RolloutBatchReady:
     """Endless episodes in which no action matters: the first observed number drifts, and is the reward."""
     rng = np.random.default_rng(seed)
     observations = np.zeros((steps + 1, count, 2), np.float32)
@@ -65,7 +67,7 @@ def drifting(network: ActorCritic, seed: int, factor: float = 1.0, steps: int = 
     for t in range(steps):
         observations[t + 1] = 0.9 * observations[t] + np.sqrt(1 - 0.9**2) * rng.standard_normal((count, 2))
     actions, log_probs = acted(network, observations[:-1].reshape(-1, 2), rng)
-    return BatchCollected(
+    return RolloutBatchReady(
         0,
         steps * count,
         observations[:-1],
@@ -78,14 +80,14 @@ def drifting(network: ActorCritic, seed: int, factor: float = 1.0, steps: int = 
     )
 
 
-def improved(made: OnPolicyOptimiser, batch: BatchCollected) -> list[UpdateReport]:
+def improved(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> list[UpdateReport]:
     """The reports of one update, with the observations taken note of as the policy job does."""
     reports = list(made.update(batch))
     made.observe(batch.observations)
     return reports
 
 
-def copied(made: OnPolicyOptimiser) -> dict[str, np.ndarray]:
+def copied(made: OnPolicyOptimizer) -> dict[str, np.ndarray]:
     return {name: np.array(array) for name, array in made.get_state().items()}
 
 

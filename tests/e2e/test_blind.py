@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from core.events import (
-    BatchCollected,
     PolicyUpdated,
     PreferenceAdded,
     QueryOffered,
     RewardFitted,
+    RolloutBatchReady,
 )
 from core.preferences import oracle
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 from core.types import Answer, Choice
 from tests.e2e.taught import TASK, Teach, garbage, same
 
@@ -35,7 +35,7 @@ def test_neither_policy_nor_reward_fit_sees_the_true_reward(
     honest.finished()
     recorded = {p.preference.query.id: Answer(p.preference.choice) for p in honest.all(PreferenceAdded)}
     monkeypatch.setattr(oracle, "answer", lambda query, config: recorded[query.id])
-    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=other_reward))
+    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(get_task(TASK), true_reward=other_reward))
     blind = teach("blind", **changes)
     blind.finished()
     assert len(recorded) == 12
@@ -58,14 +58,14 @@ def test_without_a_teacher_it_learns_from_the_true_reward_and_asks_nothing(teach
     assert outcome.labels == 0
     assert not taught.all(QueryOffered) and not taught.all(RewardFitted)
     assert len(taught.all(PolicyUpdated)) == 24
-    assert all(abs(float(batch.rewards.mean())) < 1e-4 for batch in taught.all(BatchCollected))
+    assert all(abs(float(batch.rewards.mean())) < 1e-4 for batch in taught.all(RolloutBatchReady))
 
 
 def test_the_true_reward_teaches_a_policy_that_sees_it(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
     """With no teacher the same garbage does change what is learned."""
     honest = teach("honest", teacher="none")
     honest.finished()
-    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=garbage))
+    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(get_task(TASK), true_reward=garbage))
     other = teach("other", teacher="none")
     other.finished()
     assert not same(honest, other)

@@ -19,8 +19,8 @@ from core.events import Event, FilmMade, FilmProgressed, FilmRequested
 from core.headless.run import HeadlessRun
 from core.jobs import film, film_captions
 from core.jobs.film import FilmJob
-from core.rollout.actor import untrained_policy
-from core.session.policy_snapshots import Moment, Snapshots
+from core.rollout.actor import build_policy
+from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.session import Session, read_config
 from tests.core.builders import tiny
 
@@ -111,7 +111,7 @@ def test_a_damaged_policy_is_left_out_and_told_of(
     monkeypatch.setattr(film, "_CARD_SECONDS", 0.1)
     monkeypatch.setattr(film, "_SCENE_SECONDS", 0.1)
     monkeypatch.setattr(film, "_LAST_SECONDS", 0.1)
-    paths = Snapshots(taught).paths()
+    paths = PolicySnapshots(taught).paths()
     whole = paths[2].read_bytes()
     paths[2].write_bytes(whole[:-5])
     try:
@@ -161,7 +161,7 @@ def test_where_no_episode_ends_within_a_scene_the_measure_is_the_one_known_then(
 ) -> None:
     run_episodes = film.run_episodes
     monkeypatch.setattr(film, "run_episodes", lambda *arguments: ([], run_episodes(*arguments)[1]))
-    known, weights = Snapshots(taught).load(0)
+    known, weights = PolicySnapshots(taught).load(0)
     scene = FilmJob(read_config(taught))._scene(dataclasses.replace(known, measure=4.25), weights)
     assert scene.figure == 4.25 and scene.caption.figure == "4.2"
 
@@ -174,7 +174,7 @@ def test_the_quick_deaths_are_not_taken_for_the_whole(taught: Path, monkeypatch:
         return finished[1:], states
 
     monkeypatch.setattr(film, "run_episodes", but_one)
-    known, weights = Snapshots(taught).load(0)
+    known, weights = PolicySnapshots(taught).load(0)
     assert FilmJob(read_config(taught))._scene(dataclasses.replace(known, measure=4.25), weights).figure == 4.25
 
 
@@ -192,8 +192,8 @@ def test_a_game_is_judged_by_games_that_were_played_to_their_end(
         return [(0.0, {"score_per_game": float(row)}) for row in range(env.count)], env.states[:1]
 
     monkeypatch.setattr(film, "run_episodes", ended)
-    moment = Moment(500, 1, 1.0, known)
-    scene = FilmJob(config)._scene(moment, untrained_policy(config).to_arrays())
+    moment = SnapshotInfo(500, 1, 1.0, known)
+    scene = FilmJob(config)._scene(moment, build_policy(config).to_arrays())
     assert asked == [(games, 1, steps, 300)] and scene.figure == told
 
 

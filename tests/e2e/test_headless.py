@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from core.events import (
-    BatchCollected,
     PolicyUpdated,
     PreferenceAdded,
     QueryOffered,
     RewardFitted,
+    RolloutBatchReady,
     RolloutReported,
 )
 from core.headless.lockstep import ProcessPort
@@ -31,7 +31,7 @@ def test_every_label_and_every_step_is_used(teach: Teach) -> None:
     taught = teach()
     outcome = taught.finished()
     assert (outcome.labels, outcome.env_steps, outcome.steps_taken) == (12, 8 * 32 * 24, 8 * 32 * 24)
-    assert len(taught.all(BatchCollected)) == len(taught.all(PolicyUpdated))  # each batch was learned from
+    assert len(taught.all(RolloutBatchReady)) == len(taught.all(PolicyUpdated))  # each batch was learned from
     assert taught.all(RewardFitted)[-1].preferences == 12
     assert outcome.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
 

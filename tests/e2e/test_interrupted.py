@@ -15,15 +15,15 @@ import torch
 from core.__main__ import main
 from core.errors import CutShortError, NotFiniteError
 from core.events import (
-    BatchCollected,
     Event,
     PolicyPublished,
     PolicyUpdated,
     PreferenceAdded,
+    RolloutBatchReady,
     RolloutReported,
 )
 from core.headless.run import HeadlessRun
-from core.reward.trainer import FitReport, RewardFit
+from core.reward.trainer import FitReport, RewardTrainer
 from core.session import checkpoint
 from tests.e2e.taught import Taught, Teach, same
 
@@ -53,7 +53,7 @@ def interrupted_at_batch(taught: Taught, number: int, times: int) -> None:
 
     def listen(event: Event) -> None:
         taught.events.append(event)
-        if isinstance(event, BatchCollected) and len(taught.all(BatchCollected)) == number:
+        if isinstance(event, RolloutBatchReady) and len(taught.all(RolloutBatchReady)) == number:
             for _ in range(times):
                 signal.raise_signal(signal.SIGINT)
 
@@ -127,9 +127,9 @@ def test_a_spoiled_fit_ends_the_command_and_the_session_goes_on_from_the_last_go
 ) -> None:
     teach("s").close()
     monkeypatch.setattr("core.headless.run._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    epochs, published = RewardFit.epochs, []
+    epochs, published = RewardTrainer.epochs, []
 
-    def spoiled(fit: RewardFit, count: int) -> Iterator[FitReport]:
+    def spoiled(fit: RewardTrainer, count: int) -> Iterator[FitReport]:
         published.append(len(published))
         if len(published) == 5:
             with torch.no_grad():
@@ -138,7 +138,7 @@ def test_a_spoiled_fit_ends_the_command_and_the_session_goes_on_from_the_last_go
 
     monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
     with monkeypatch.context() as spoiling:
-        spoiling.setattr(RewardFit, "epochs", spoiled)
+        spoiling.setattr(RewardTrainer, "epochs", spoiled)
         assert main() == 1
     told = capsys.readouterr().err.splitlines()[-1]
     assert told == "somersault: reward fit: the predicted reward is no longer finite; the last checkpoint is kept."

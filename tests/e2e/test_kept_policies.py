@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from core.events import (
-    BatchCollected,
     PolicyPublished,
+    RolloutBatchReady,
 )
 from core.rollout.episodes import evaluate, random_return
-from core.session.policy_snapshots import Snapshots
-from core.tasks import find
+from core.session.policy_snapshots import PolicySnapshots
+from core.tasks import get_task
 from tests.core.builders import tiny
 from tests.e2e.taught import TASK, Teach
 
@@ -21,7 +21,7 @@ def test_the_saved_policy_is_what_is_evaluated(teach: Teach) -> None:
     outcome = taught.run.run()
     one, other = evaluate(taught.session, 3), evaluate(taught.session, 3)
     assert one["true_return"] == other["true_return"] != untrained["true_return"]
-    assert one["states"].shape == (find(TASK).episode_steps, 13)
+    assert one["states"].shape == (get_task(TASK).episode_steps, 13)
     assert one["measure"].keys() == outcome.measure.keys()
 
 
@@ -32,9 +32,9 @@ def test_the_untrained_policys_return_depends_on_the_seed_alone() -> None:
 def test_policies_of_the_past_are_kept_and_the_last_is_the_one_reached(teach: Teach) -> None:
     taught = teach()
     taught.finished()
-    kept = Snapshots(taught.session.folder)
+    kept = PolicySnapshots(taught.session.folder)
     moments, last = kept.moments(), taught.all(PolicyPublished)[-1]
-    assert [known.env_steps for known in moments] == [0, *(batch.env_steps for batch in taught.all(BatchCollected))]
+    assert [known.env_steps for known in moments] == [0, *(batch.env_steps for batch in taught.all(RolloutBatchReady))]
     assert all((kept.load(8 * 32 * 24)[1][name] == array).all() for name, array in last.weights.items())
     assert [known.labels for known in moments] == sorted(known.labels for known in moments)
     assert (moments[0].labels, moments[-1].labels) == (0, 12)
@@ -48,7 +48,7 @@ def test_a_resumed_run_forgets_the_policies_of_the_time_that_was_lost(teach: Tea
     for _ in range(4):
         stopped.run.cycle()
     stopped.close()
-    kept = Snapshots(stopped.session.folder)
+    kept = PolicySnapshots(stopped.session.folder)
     assert kept.kept()[-1] > saved_at
     seconds = kept.seconds()
     resumed = teach("s")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from core.events import (
-    BatchCollected,
     PolicyPublished,
     PolicyUpdated,
     PreferenceAdded,
     RewardFitted,
+    RolloutBatchReady,
 )
 from tests.e2e.taught import Taught, Teach, same, stopped_and_resumed
 
@@ -59,7 +59,7 @@ def test_environments_that_cannot_be_saved_resume_as_if_they_had_not_stopped(tea
 def test_a_resumed_rollout_acts_as_the_policy_that_was_saved(teach: Teach) -> None:
     """Not as the untrained one, which it is built with."""
     resumed, _ = stopped_and_resumed(teach, 10)
-    first = resumed.all(BatchCollected)[0]
+    first = resumed.all(RolloutBatchReady)[0]
     published = resumed.all(PolicyPublished)[0]
     assert first.policy_version == published.version > 0
 
@@ -76,9 +76,9 @@ def test_where_rollouts_run_ahead_the_batch_under_way_is_kept(teach: Teach, cycl
     assert same(whole, resumed) and outcome.true_return == expected.true_return
 
 
-def pairs(taught: Taught) -> Iterator[tuple[BatchCollected, PolicyUpdated]]:
+def pairs(taught: Taught) -> Iterator[tuple[RolloutBatchReady, PolicyUpdated]]:
     """Each batch and what was learned from it."""
-    return zip(taught.all(BatchCollected), taught.all(PolicyUpdated), strict=True)
+    return zip(taught.all(RolloutBatchReady), taught.all(PolicyUpdated), strict=True)
 
 
 @pytest.mark.parametrize("cycles", [10, 11, 12, 13])

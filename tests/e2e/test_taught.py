@@ -15,7 +15,7 @@ import torch
 from core.api import LearnedReward, TaskEnvironment, environment, policy
 from core.errors import UserError
 from core.headless.run import HeadlessRun
-from core.reward.ensemble import normalised
+from core.reward.ensemble import normalize_reward
 from core.rollout.episodes import evaluate
 from core.seeding import generator
 from core.session.preference_export import export_preferences
@@ -78,7 +78,7 @@ def test_the_reward_ranks_as_the_ensemble_does(taught: Path) -> None:
     assert loaded
     pool = loaded[1]["rollout"].arrays
     observations, actions = pool["pool_observations"], pool["pool_actions"]
-    expected = normalised(env._ensemble.predict(observations, actions), 1.0).ravel()
+    expected = normalize_reward(env._ensemble.predict(observations, actions), 1.0).ravel()
     raw = env._ensemble.predict(observations, actions).reshape(env._ensemble.members, -1)
     given = np.array([env._scale(raw[:, i]) for i in range(raw.shape[1])])
     assert given == pytest.approx(expected, abs=1e-4)

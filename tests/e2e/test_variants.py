@@ -15,7 +15,7 @@ from core.events import (
 )
 from core.preferences import oracle
 from core.presets import ABLATIONS
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 from core.types import Answer, Choice, Query
 from tests.e2e.taught import TASK, Teach, choices, garbage, same, stopped_and_resumed, tape
 
@@ -81,7 +81,7 @@ def test_the_oracles_answers_are_the_only_way_for_true_returns_to_the_target_abl
     honest.finished()
     recorded = {p.preference.query.id: p.preference for p in honest.all(PreferenceAdded)}
     assert all(p.returns is not None for p in recorded.values())
-    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(find(TASK), true_reward=garbage))
+    monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(get_task(TASK), true_reward=garbage))
     for factor in (1.0, 2.0):
 
         def as_recorded(query: Query, config: Config, factor: float = factor) -> Answer:

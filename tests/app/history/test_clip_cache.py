@@ -11,10 +11,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.history.clip_cache import Album
+from app.history.clip_cache import ClipCache
 from app.windows.history import HistoryPage
 from core.events import ClipsRequested
-from core.preferences.store import Kept, PreferenceStore
+from core.preferences.store import PreferenceStore, StoredPreference
 from core.types import Choice
 from tests.app.fakes import Face
 from tests.app.history_page import MIXED, choose, listed, page_of, playing
@@ -30,7 +30,7 @@ class Counted:
         self.threads: set[int] = set()
         answers = PreferenceStore.answers
 
-        def counting(store: PreferenceStore, *keys: int) -> list[Kept]:
+        def counting(store: PreferenceStore, *keys: int) -> list[StoredPreference]:
             self.keys += keys
             self.threads.add(threading.get_ident())
             return answers(store, *keys)
@@ -42,7 +42,7 @@ def visible(page: HistoryPage) -> int:
     return page.list.viewport().height() // page.list.sizeHintForRow(0) + 2
 
 
-def settled(album: Album) -> bool:
+def settled(album: ClipCache) -> bool:
     return not album._under_way and not album._wanted
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.keys.commands import TABLE, Command, KeyMap, symbol
+from app.keys.commands import COMMANDS, Command, KeyMap, symbol
 from core.errors import UserError
 from core.types import Choice
 
@@ -32,7 +32,7 @@ def test_only_what_differs_is_kept_and_new_commands_keep_their_keys() -> None:
     keys = KeyMap().rebound(Choice.LEFT, "A").rebound(Command.REDO, "Ctrl+Z")
     assert keys.changes() == {"left": ["A"], "undo": ["Backspace"], "redo": ["Ctrl+Z"]}
     again = KeyMap.changed(keys.changes())
-    assert {m: again.keys_for(m) for m in TABLE} == {m: keys.keys_for(m) for m in TABLE}
+    assert {m: again.keys_for(m) for m in COMMANDS} == {m: keys.keys_for(m) for m in COMMANDS}
     assert KeyMap.changed({}) == KeyMap()
 
 
@@ -47,7 +47,7 @@ def test_left_and_right_can_change_places() -> None:
 
 
 def test_every_default_key_has_one_meaning() -> None:
-    keys = [key for entry in TABLE.values() for key in entry.keys]
+    keys = [key for entry in COMMANDS.values() for key in entry.keys]
     assert len(keys) == len(set(keys))
 
 

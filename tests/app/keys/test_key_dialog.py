@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialogButtonBox
 from pytestqt.qtbot import QtBot
 
 from app import settings
-from app.keys.commands import Command, KeyMap, Meaning, kept_keys
+from app.keys.commands import Command, KeyAction, KeyMap, kept_keys
 from app.keys.key_dialog import KeyDialog
 from core.types import Choice
 from tests.app.fakes import Face, make_query
@@ -35,7 +35,7 @@ def dialog(face: Face, qtbot: QtBot) -> KeyDialog:
 
 
 def choose(
-    dialog: KeyDialog, meaning: Meaning, key: Qt.Key, modifier: Qt.KeyboardModifier = NONE, place: int = 0
+    dialog: KeyDialog, meaning: KeyAction, key: Qt.Key, modifier: Qt.KeyboardModifier = NONE, place: int = 0
 ) -> None:
     field = dialog.fields[meaning][place]
     QTest.mouseClick(field, Qt.MouseButton.LeftButton)

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.labelling.labelling import HUMAN, ORACLE
 from app.session.controller import State
-from app.workers.preference_writer import AnswerWorker
+from app.workers.preference_writer import PreferenceWriter
 from core.errors import UserError
 from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, PreferenceWithdrawn
 from core.io.segment_codec import fingerprint, pair_of
@@ -60,7 +60,7 @@ def test_a_job_that_is_started_is_given_one_answer_after_the_other(face: Face, m
             def send(self, event: Event) -> None:
                 told.append((len(read), event.preference.id if isinstance(event, PreferenceAdded) else 0))
 
-        worker = AnswerWorker(face.controller.session.store, {"reward": Port()})
+        worker = PreferenceWriter(face.controller.session.store, {"reward": Port()})
         worker._replay(store, ("reward",), ())
     assert told == [(1, 1), (2, 2), (3, 3), (3, 0)]
 

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.labelling.labelling import ORACLE
 from app.labelling.last_teacher import kept_teacher
-from app.session.summary_writer import SummaryKeeper
+from app.session.summary_writer import SummaryWriter
 from core.config import Config
 from core.session import summary
 from core.session.session import Session
@@ -54,7 +54,7 @@ def test_a_damaged_summary_is_told_of_in_the_log_alone(session: Session, caplog:
 
 def test_what_is_chosen_in_the_window_is_kept_and_goes_with_the_folder(face: Face, qtbot: QtBot) -> None:
     qtbot.waitUntil((face.folder / "preferences.sqlite").exists)
-    keeper = SummaryKeeper(face.controller)
+    keeper = SummaryWriter(face.controller)
     face.window.teacher_actions[ORACLE].trigger()
     keeper.close()
     assert kept_teacher(face.controller.session) == "oracle"

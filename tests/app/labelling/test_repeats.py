@@ -18,7 +18,7 @@ from app.labelling.labelling import HUMAN, ORACLE
 from core.config import QueryConfig
 from core.errors import UserError
 from core.events import PreferenceAdded, PreferenceWithdrawn
-from core.preferences.records import AnswerRow
+from core.preferences.records import PreferenceSummary
 from core.preferences.review import Repeats, repeatable
 from core.preferences.store import PreferenceStore
 from core.session.session import read_config
@@ -30,8 +30,8 @@ SOON: dict[str, Any] = {"query__repeats": "on", "query__repeat_share": 0.5, "que
 """A repeat beside each pair that is offered, of an answer from before the last two."""
 
 
-def row(key: int, **values: Any) -> AnswerRow:
-    return AnswerRow(**{"id": key, "choice": Choice.LEFT, "labeller": "human", "answered_at": 0.0, **values})
+def row(key: int, **values: Any) -> PreferenceSummary:
+    return PreferenceSummary(**{"id": key, "choice": Choice.LEFT, "labeller": "human", "answered_at": 0.0, **values})
 
 
 def test_only_what_a_person_said_long_enough_ago_may_come_again() -> None:
@@ -171,7 +171,7 @@ def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
     looking, reached, adding = threading.Event(), threading.Event(), threading.Event()
     add = PreferenceStore.add
 
-    def spoiled(store: PreferenceStore) -> list[AnswerRow]:
+    def spoiled(store: PreferenceStore) -> list[PreferenceSummary]:
         looking.wait(5)
         raise error
 

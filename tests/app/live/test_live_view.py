@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.live.demonstrations import Demonstration
 from app.live.live_view import LiveView
-from app.live.reward_timeline import Ribbon, colour, heights
+from app.live.reward_timeline import RewardTimeline, colour, heights
 from app.session.controller import State
 from app.style import theme
 from core.events import (
@@ -28,7 +28,7 @@ from core.events import (
     ReplayRequested,
     RewardPublished,
 )
-from core.session.policy_snapshots import Moment, Snapshots
+from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.routing import JOBS
 from core.types import Float32
 from tests.app.fakes import Face, make_frames, make_query
@@ -64,22 +64,22 @@ def test_what_is_above_the_mean_is_green_and_what_is_below_blue() -> None:
 
 
 @pytest.fixture
-def ribbon(qtbot: QtBot) -> Ribbon:
-    made = Ribbon()
+def ribbon(qtbot: QtBot) -> RewardTimeline:
+    made = RewardTimeline()
     qtbot.addWidget(made)
     made.setFixedSize(120, 34)
     made.show()
     return made
 
 
-def column(ribbon: Ribbon, x: int) -> tuple[bool, bool]:
+def column(ribbon: RewardTimeline, x: int) -> tuple[bool, bool]:
     """Whether something is drawn at the top of this column, and at its bottom."""
     image = ribbon.grab().toImage()
     panel = QColor(theme.PANEL)
     return image.pixelColor(x, 2) != panel, image.pixelColor(x, 31) != panel
 
 
-def test_the_ribbon_goes_up_for_reward_and_down_for_none(ribbon: Ribbon) -> None:
+def test_the_ribbon_goes_up_for_reward_and_down_for_none(ribbon: RewardTimeline) -> None:
     ribbon.set_predicted(rewards(2.5, 0, -2.5))
     ribbon.set_share(0.5)
     assert column(ribbon, 20) == (True, False)
@@ -87,7 +87,7 @@ def test_the_ribbon_goes_up_for_reward_and_down_for_none(ribbon: Ribbon) -> None
     assert column(ribbon, 100) == (False, True)
 
 
-def test_the_head_goes_along(ribbon: Ribbon) -> None:
+def test_the_head_goes_along(ribbon: RewardTimeline) -> None:
     ribbon.set_predicted(rewards(0, 0))
     for share, x in ((0.0, 0), (0.25, 30), (0.5, 60), (0.999, 118)):
         ribbon.set_share(share)
@@ -96,8 +96,8 @@ def test_the_head_goes_along(ribbon: Ribbon) -> None:
         assert image.pixelColor((x + 40) % 120, 3) == QColor(theme.PANEL)
 
 
-def moments(count: int) -> tuple[Moment, ...]:
-    return tuple(Moment(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(count))
+def moments(count: int) -> tuple[SnapshotInfo, ...]:
+    return tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(count))
 
 
 def published(steps: int) -> PolicyPublished:
@@ -130,7 +130,7 @@ def test_policies_are_kept_as_they_learn_with_what_was_known_then(face: Face, qt
     face.engine["rollout"].play(report(5000))
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 5000)
     learned(face, qtbot, 10**10)
-    kept = Snapshots(face.folder)
+    kept = PolicySnapshots(face.folder)
     assert [(m.env_steps, m.labels) for m in kept.moments()] == [(0, 0), (10**10, 1)]
     assert kept.moments()[1].measure == 2.5 and 0 < kept.moments()[1].seconds < 60
     assert kept.load(10**10)[1]["weights"].tolist() == [1e10] * 4
@@ -142,19 +142,21 @@ def test_policies_that_are_not_due_are_let_go(face: Face, qtbot: QtBot) -> None:
     face.engine["policy"].play(published(1))
     face.engine["policy"].play(PolicyPublished(2, {"weights": np.zeros(4, np.float32)}))  # nobody knows of when
     learned(face, qtbot, 10**10)
-    assert Snapshots(face.folder).kept() == [0, 10**10]
+    assert PolicySnapshots(face.folder).kept() == [0, 10**10]
 
 
 def test_taken_back_to_before_them_later_policies_go(face: Face, qtbot: QtBot) -> None:
     learned(face, qtbot, 0, 10**10, 3 * 10**10)
     face.engine["policy"].play(published(2 * 10**10))
     qtbot.waitUntil(lambda: [m.env_steps for m in face.controller.past.moments] == [0, 10**10, 2 * 10**10])
-    assert Snapshots(face.folder).kept() == [0, 10**10, 2 * 10**10]
+    assert PolicySnapshots(face.folder).kept() == [0, 10**10, 2 * 10**10]
 
 
 def test_a_reopened_session_has_its_past_and_its_minutes(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     first = open_face()
-    Snapshots(first.folder).add(Moment(500, 3, 600.0, 0.25), {"weights": np.zeros(2, np.float32)}, always=True)
+    PolicySnapshots(first.folder).add(
+        SnapshotInfo(500, 3, 600.0, 0.25), {"weights": np.zeros(2, np.float32)}, always=True
+    )
     first.close()
     again = open_face()
     qtbot.waitUntil(lambda: [m.env_steps for m in again.controller.past.moments] == [500])
@@ -166,9 +168,9 @@ def test_a_damaged_policy_is_told_of_when_a_session_opens(
     open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = open_face()
-    kept = Snapshots(first.folder)
+    kept = PolicySnapshots(first.folder)
     for steps in (0, 500):
-        kept.add(Moment(steps, 3, 600.0, 0.25), {"weights": np.zeros(2, np.float32)}, always=True)
+        kept.add(SnapshotInfo(steps, 3, 600.0, 0.25), {"weights": np.zeros(2, np.float32)}, always=True)
     first.close()
     kept.paths()[1].write_bytes(b"spoiled")
     again = open_face()
@@ -264,7 +266,7 @@ def test_a_policy_that_cannot_be_shown_is_told_of_and_the_slider_goes_live(face:
     face.engine["clips"].play(ReplayRefused(requests(face)[0].token, "It can't be shown: choose another one."))
     qtbot.waitUntil(lambda: "can't be shown" in face.window.banner.text.text())
     assert live.moment is None
-    Snapshots(face.folder).paths()[1].unlink()
+    PolicySnapshots(face.folder).paths()[1].unlink()
     live.slider.setValue(1)
     qtbot.waitUntil(lambda: "can't be read" in face.window.banner.text.text())
     assert live.moment is None and len(requests(face)) == 1
@@ -354,7 +356,7 @@ def test_the_slider_stays_at_its_policy_while_others_come_and_go(view: LiveView)
 
 
 def test_what_a_slider_passes_over_is_not_asked_for(view: LiveView, qtbot: QtBot) -> None:
-    asked: list[Moment | None] = []
+    asked: list[SnapshotInfo | None] = []
     view.moment_chosen.connect(asked.append)
     view.set_moments(moments(8))
     view.take(demonstration())

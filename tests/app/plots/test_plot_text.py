@@ -13,22 +13,22 @@ from app.plots import plot_text
 from app.plots.axes import round_between
 from app.plots.plot_specs import STEPS, groups
 from app.session import metrics_recorder
-from app.session.metrics_recorder import Episode, record
+from app.session.metrics_recorder import EpisodeRewards, record
 from app.style.palette import DARK
 from core.config import Config, RewardConfig
 from core.events import DemonstrationRecorded
 from core.metrics import Metrics
-from core.tasks import find
+from core.tasks import get_task
 from tests.app.fakes import make_segment
 from tests.app.tape import FIT, report
 
-PLOTS = {one.key: one for group in groups(find("hopper-backflip"), RewardConfig()).values() for one in group}
+PLOTS = {one.key: one for group in groups(get_task("hopper-backflip"), RewardConfig()).values() for one in group}
 
 
-def episode(predicted: list[float], true: list[float] | None) -> Episode:
+def episode(predicted: list[float], true: list[float] | None) -> EpisodeRewards:
     rewards = None if true is None else np.array(true, np.float32)
     segment = replace(make_segment(), true_rewards=rewards)
-    return Episode.of(DemonstrationRecorded(segment, np.array(predicted, np.float32), 7), 0.5)
+    return EpisodeRewards.of(DemonstrationRecorded(segment, np.array(predicted, np.float32), 7), 0.5)
 
 
 def test_fits_are_dated_by_the_last_report() -> None:
@@ -59,14 +59,16 @@ def test_how_they_go_together_is_said_in_words(true: list[float] | None, said: s
 
 
 def test_an_episode_has_its_own_time() -> None:
-    x, y = episode([0, 1, 2, 3, 4, 5], None).snapshot(Episode.PREDICTED)
+    x, y = episode([0, 1, 2, 3, 4, 5], None).snapshot(EpisodeRewards.PREDICTED)
     assert (x.tolist(), y.tolist()) == ([0, 0.5, 1, 1.5, 2, 2.5], [0, 1, 2, 3, 4, 5])
-    assert len(episode([0] * 6, None).snapshot(Episode.TRUE)[0]) == 0
+    assert len(episode([0] * 6, None).snapshot(EpisodeRewards.TRUE)[0]) == 0
 
 
 def test_before_the_first_reward_an_episode_has_only_its_true_one() -> None:
     untaught = episode([], [0, 1, 2, 3, 4, 5])
-    assert len(untaught.snapshot(Episode.PREDICTED)[0]) == 0 and len(untaught.snapshot(Episode.TRUE)[0]) == 6
+    assert (
+        len(untaught.snapshot(EpisodeRewards.PREDICTED)[0]) == 0 and len(untaught.snapshot(EpisodeRewards.TRUE)[0]) == 6
+    )
     assert plot_text.alike(untaught) == ""
 
 

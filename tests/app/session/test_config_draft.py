@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from app.session.config_draft import PLAIN, Draft, sections, setting
+from app.session.config_draft import PLAIN, ConfigDraft, sections, setting
 from core.config import Config
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 
 
 def every_field() -> set[str]:
@@ -45,14 +45,14 @@ def test_settings_are_searched_by_all_their_words(words: str, matches: bool) -> 
 
 @pytest.mark.parametrize("task", [*CATALOGUE, "gym:CartPole-v1"])
 def test_a_fresh_draft_of_every_task_can_be_made_as_it_is(task: str) -> None:
-    draft = Draft(task)
+    draft = ConfigDraft(task)
     assert draft.problem == "" and draft.config and draft.config.task == task
     assert not draft.changes
 
 
 def test_what_suits_the_task_is_applied_and_marked() -> None:
-    draft = Draft("reacher")
-    assert find("reacher").presets["policy.discount"] == 0.9
+    draft = ConfigDraft("reacher")
+    assert get_task("reacher").presets["policy.discount"] == 0.9
     assert draft.value("policy.discount") == 0.9 and draft.suits("policy.discount") == "task"
     assert draft.value("policy.clip") == 0.2 and draft.suits("policy.clip") == ""
     assert draft.value("query.first_labels") == 30 and draft.suits("query.first_labels") == "window"
@@ -60,7 +60,7 @@ def test_what_suits_the_task_is_applied_and_marked() -> None:
 
 
 def test_what_is_set_counts_and_goes_back() -> None:
-    draft = Draft("reacher")
+    draft = ConfigDraft("reacher")
     draft.set("policy.discount", 0.5)
     assert draft.config and draft.config.policy.discount == 0.5
     assert draft.suits("policy.discount") == ""
@@ -69,14 +69,14 @@ def test_what_is_set_counts_and_goes_back() -> None:
 
 
 def test_another_optimiser_brings_its_own_numbers() -> None:
-    draft = Draft("hopper")
+    draft = ConfigDraft("hopper")
     draft.set("policy.algorithm", "a2c")
     assert (draft.value("rollout.steps"), draft.value("reward.interval")) == (5, 2000)
     assert draft.config and draft.config.rollout.steps == 5
 
 
 def test_what_is_set_stays_when_the_task_changes() -> None:
-    draft = Draft("reacher", {"labels": 33})
+    draft = ConfigDraft("reacher", {"labels": 33})
     draft.set_task("ant")
     assert draft.config and (draft.config.task, draft.config.labels) == ("ant", 33)
     assert draft.value("policy.initial_std") == 0.15
@@ -96,7 +96,7 @@ def test_what_is_set_stays_when_the_task_changes() -> None:
     ],
 )
 def test_what_contradicts_is_told_in_a_sentence(changes: dict[str, object], sentence: str, wrong: set[str]) -> None:
-    draft = Draft("reacher")
+    draft = ConfigDraft("reacher")
     for name, value in changes.items():
         draft.set(name, value)
     assert draft.config is None and sentence in draft.problem
@@ -104,7 +104,7 @@ def test_what_contradicts_is_told_in_a_sentence(changes: dict[str, object], sent
 
 
 def test_a_mended_draft_can_be_made_again() -> None:
-    draft = Draft("reacher")
+    draft = ConfigDraft("reacher")
     draft.set("reward.members", 1)
     assert "One predictor cannot disagree" in draft.problem
     draft.set("query.selection", "random")
@@ -114,7 +114,7 @@ def test_a_mended_draft_can_be_made_again() -> None:
 def test_the_oracle_needs_a_true_reward(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = dataclasses.replace(CATALOGUE["reacher"], true_reward=None)  # type: ignore[call-arg]
     monkeypatch.setitem(CATALOGUE, "reacher", bare)
-    draft = Draft("reacher", {"teacher": "oracle"})
+    draft = ConfigDraft("reacher", {"teacher": "oracle"})
     assert "no true reward" in draft.problem
     draft.set("teacher", "human")
     assert draft.problem == ""

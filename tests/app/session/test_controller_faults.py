@@ -12,7 +12,6 @@ from app.labelling.labelling import HUMAN, ORACLE
 from app.session.controller import State
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     ClipsRequested,
     Event,
     Paused,
@@ -20,6 +19,7 @@ from core.events import (
     PreferenceAdded,
     PreferenceWithdrawn,
     RewardPublished,
+    RolloutBatchReady,
     StateRequested,
 )
 from core.preferences.store import PreferenceStore
@@ -57,7 +57,7 @@ def test_a_worker_that_cannot_pass_on_an_event_is_told_of_and_started_again(
 SENDINGS = [
     ("rollout", PolicyPublished),
     ("reward", PolicyPublished),
-    ("policy", BatchCollected),
+    ("policy", RolloutBatchReady),
     ("rollout", RewardPublished),
     ("rollout", PreferenceAdded),
     ("reward", PreferenceAdded),

@@ -12,7 +12,7 @@ from core.errors import UserError
 from core.preferences.schedule import scheduled
 from core.session.session import Session
 from core.system import resources
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Choice
 from tests.core.builders import query
 
@@ -24,13 +24,13 @@ def test_a_session_in_the_window_has_no_end(teacher: str) -> None:
 
 def test_its_labels_are_due_over_the_steps_of_the_task() -> None:
     config = new_config(parsed(["--labels", "50"]))
-    assert config.query.horizon == find("hopper-backflip").presets["steps"]
+    assert config.query.horizon == get_task("hopper-backflip").presets["steps"]
     assert scheduled(config.query.horizon, config) == 50
 
 
 def test_pong_has_its_labels_asked_before_the_steps_of_the_task_are_over() -> None:
     config = new_config(parsed(["--task", "pong"]))
-    assert config.query.horizon == find("pong").presets["query.horizon"] < find("pong").presets["steps"]
+    assert config.query.horizon == get_task("pong").presets["query.horizon"] < get_task("pong").presets["steps"]
     assert scheduled(config.query.horizon, config) == config.labels
 
 
@@ -41,7 +41,7 @@ def test_training_starts_after_thirty_answers_at_most(labels: int, first: int) -
 
 @pytest.mark.parametrize(("task", "falls"), [("reacher", False), ("pong", True)])
 def test_in_a_window_the_step_size_falls_only_where_learning_takes_hours(task: str, falls: bool) -> None:
-    assert find(task).presets["policy.decay"] > 0
+    assert get_task(task).presets["policy.decay"] > 0
     assert (session_config(task).policy.decay > 0) == falls
     assert session_config(task, {"policy.decay": 0.5}).policy.decay == 0.5
 

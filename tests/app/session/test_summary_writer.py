@@ -13,13 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from app.labelling.labelling import ORACLE
 from app.live.demonstrations import Demonstration
-from app.session.summary_writer import SummaryKeeper
+from app.session.summary_writer import SummaryWriter
 from core.events import RolloutReported
 from core.session import summary
 from core.session.summary import Summary
 from tests.app.fakes import Face, make_frames, make_query
 
-Keep = Callable[[Face], SummaryKeeper]
+Keep = Callable[[Face], SummaryWriter]
 
 
 def report(env_steps: int, backflips: float) -> RolloutReported:
@@ -28,11 +28,11 @@ def report(env_steps: int, backflips: float) -> RolloutReported:
 
 @pytest.fixture
 def keep() -> Iterator[Keep]:
-    keepers: list[SummaryKeeper] = []
+    keepers: list[SummaryWriter] = []
 
-    def made(face: Face) -> SummaryKeeper:
+    def made(face: Face) -> SummaryWriter:
         face.qtbot.waitUntil((face.folder / "preferences.sqlite").exists)  # as after every opening by the program
-        keepers.append(SummaryKeeper(face.controller))
+        keepers.append(SummaryWriter(face.controller))
         return keepers[-1]
 
     yield made

@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.session.config_draft import PLAIN, Draft, sections
-from app.start_page.new_session_form import NewSession
+from app.session.config_draft import PLAIN, ConfigDraft, sections
+from app.start_page.new_session_form import NewSessionForm
 from app.start_page.number_box import NumberBox
 from app.start_page.previews import of_frames
 from core.config import Config
@@ -21,7 +21,7 @@ from tests.app.drawers import make_preview
 from tests.app.session.test_config_draft import every_field
 
 Picture = Callable[[QWidget, str], None]
-_FRESH = Draft("reacher").config
+_FRESH = ConfigDraft("reacher").config
 
 
 class Form:
@@ -29,7 +29,7 @@ class Form:
 
     def __init__(self, qtbot: QtBot, root: Path, task: str = "reacher") -> None:
         self._qtbot = qtbot
-        self.page = NewSession(root, {})
+        self.page = NewSessionForm(root, {})
         self.made: list[tuple[Path, Config]] = []
         self.wanted: list[str] = []
         self.page.create_requested.connect(lambda folder, config: self.made.append((folder, config)))
@@ -279,7 +279,7 @@ def test_a_fresh_form_knows_nothing_of_the_one_before(form: Form) -> None:
 
 
 def test_what_the_command_line_gave_is_filled_in(qtbot: QtBot, tmp_path: Path) -> None:
-    page = NewSession(tmp_path, {"labels": 55, "teacher": "oracle"})
+    page = NewSessionForm(tmp_path, {"labels": 55, "teacher": "oracle"})
     qtbot.addWidget(page)
     page.begin("reacher")
     assert page.draft.config and (page.draft.config.labels, page.draft.config.teacher) == (55, "oracle")

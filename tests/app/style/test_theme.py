@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app import settings
 from app.style import assets, theme
-from app.style.palette import DARK, LIGHT, Scheme
+from app.style.palette import DARK, LIGHT, Palette
 from app.style.theme import Appearance
 from core.types import Choice
 
@@ -42,14 +42,14 @@ def test_the_measure_is_that_of_the_standard() -> None:
 
 
 @pytest.mark.parametrize("scheme", [DARK, LIGHT], ids=["dark", "light"])
-def test_every_text_can_be_read_on_every_surface(scheme: Scheme) -> None:
+def test_every_text_can_be_read_on_every_surface(scheme: Palette) -> None:
     pairs = [*itertools.product(TEXTS, SURFACES), *itertools.product(COLOURS, ("background", "panel"))]
     poor = {pair: contrast(*(getattr(scheme, name) for name in pair)) for pair in pairs}
     assert {pair: ratio for pair, ratio in poor.items() if ratio < LEAST} == {}
 
 
 @pytest.mark.parametrize("scheme", [DARK, LIGHT], ids=["dark", "light"])
-def test_the_confirmation_of_a_choice_can_be_read(scheme: Scheme) -> None:
+def test_the_confirmation_of_a_choice_can_be_read(scheme: Palette) -> None:
     assert set(scheme.choice_colours) == set(Choice)
     assert all(contrast(scheme.background, colour) >= LEAST for colour in scheme.choice_colours.values())
 
@@ -61,7 +61,7 @@ def test_no_colour_of_the_style_sheet_is_left_unfilled_or_of_its_own(qapp: QAppl
 
 
 @pytest.mark.parametrize(("chosen", "scheme"), [(Appearance.LIGHT, LIGHT), (Appearance.DARK, DARK)])
-def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearance, scheme: Scheme) -> None:
+def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearance, scheme: Palette) -> None:
     theme.choose(chosen)
     assert theme.scheme() is scheme and theme.appearance() == chosen
     assert qapp.palette().color(QPalette.ColorRole.Window).name() == scheme.background == theme.BACKGROUND

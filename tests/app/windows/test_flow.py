@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app import application
-from app.application import Program
+from app.application import Application
 from app.command_line import parsed
 from app.session.controller import State
 from app.session.factory import sessions_folder
@@ -32,7 +32,7 @@ class Flow:
     def __init__(self, qtbot: QtBot, engine: Engine, *line: str) -> None:
         self.qtbot, self.engine = qtbot, engine
         options = parsed(list(line))
-        self.program = Program(options)
+        self.program = Application(options)
         self.ended = 0
         self.program.ended.connect(self._on_ended)
         named = options.task is not None or options.session is not None

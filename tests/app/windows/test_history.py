@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.history.preference_text import Sieve
+from app.history.preference_text import PreferenceFilter
 from core.events import ClipsRequested
 from core.types import Choice
 from tests.app.fakes import Face, make_query
@@ -133,7 +133,7 @@ def test_an_answer_that_stands_again_is_listed_again_at_its_place(
     for wanted in ([2, 1], [3, 2, 1]):
         face.press(Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
         qtbot.waitUntil(lambda wanted=wanted: listed(page) == wanted)
-    page.model.list_all(Sieve(choice=Choice.LEFT))
+    page.model.list_all(PreferenceFilter(choice=Choice.LEFT))
     assert listed(page) == [1]
     page.model.take(replace(page.model.row(3), choice=Choice.LEFT))
     page.model.take(replace(page.model.row(2), choice=Choice.LEFT))

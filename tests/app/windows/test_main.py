@@ -16,13 +16,13 @@ from app.session import metrics_recorder
 from app.session.controller import State
 from core.errors import UserError
 from core.events import (
-    BatchCollected,
     DemonstrationRecorded,
     Failed,
     Paused,
     PolicyPublished,
     PreferenceAdded,
     RewardFitted,
+    RolloutBatchReady,
     RolloutReported,
     StateRequested,
     Waited,
@@ -70,10 +70,10 @@ def test_large_events_go_from_child_to_child_past_the_window(face: Face, qtbot: 
     heard: list[object] = []
     face.controller.crew.event_arrived.connect(heard.append)
     empty = np.zeros((0,), np.float32)
-    batch = BatchCollected(0, 0, *[empty] * 4, np.zeros(0, np.bool_), empty, empty)
+    batch = RolloutBatchReady(0, 0, *[empty] * 4, np.zeros(0, np.bool_), empty, empty)
     face.engine["rollout"].play(batch)
     face.engine["policy"].play(PolicyPublished(1, {"w": np.ones(3)}))
-    qtbot.waitUntil(lambda: face.engine["policy"].got(BatchCollected) == [batch])
+    qtbot.waitUntil(lambda: face.engine["policy"].got(RolloutBatchReady) == [batch])
     qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PolicyPublished)) == 1)
     assert heard == []
 

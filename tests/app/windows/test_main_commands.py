@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from app.keys.commands import DEFAULTS, SPEEDS, TABLE, Command, Meaning, symbols
+from app.keys.commands import COMMANDS, DEFAULTS, SPEEDS, Command, KeyAction, symbols
 from app.keys.key_dialog import KeyDialog
 from app.labelling.labelling import HUMAN, ORACLE
 from app.menus.key_list import KeyList
@@ -22,7 +22,7 @@ from app.style import theme
 from app.style.palette import DARK, LIGHT
 from app.style.theme import Appearance
 from app.windows.history import HistoryPage
-from core.session.policy_snapshots import Moment
+from core.session.policy_snapshots import SnapshotInfo
 from core.types import Choice
 from core.version import VERSION
 from tests.app.fakes import Face, make_query
@@ -55,8 +55,8 @@ def moment(number: int | None) -> Happened:
     return lambda face: face.window.live.moment == (None if number is None else MOMENTS[number])
 
 
-MOMENTS = tuple(Moment(1000 * steps, steps, 10.0 * steps, 0.0) for steps in range(3))
-EFFECTS: dict[Meaning, Happened] = {
+MOMENTS = tuple(SnapshotInfo(1000 * steps, steps, 10.0 * steps, 0.0) for steps in range(3))
+EFFECTS: dict[KeyAction, Happened] = {
     **{choice: chosen(choice) for choice in Choice},
     **{command: at_speed(speed) for command, speed in SPEEDS.items()},
     Command.UNDO: lambda face: face.answers() == [],
@@ -113,7 +113,7 @@ def usual_colours() -> Iterator[None]:
     theme.choose(theme.Appearance.SYSTEM)
 
 
-def prepare(face: Face, qtbot: QtBot, meaning: Meaning) -> None:
+def prepare(face: Face, qtbot: QtBot, meaning: KeyAction) -> None:
     """One answer given, as by `meaning` where it is a choice, and a pair on screen at its first frame."""
     face.offer(make_query(), make_query(), make_query())
     face.labelling.answer(meaning if isinstance(meaning, Choice) else Choice.TIE)
@@ -137,15 +137,15 @@ def prepare(face: Face, qtbot: QtBot, meaning: Meaning) -> None:
 
 
 @pytest.mark.parametrize(("key", "meaning"), DEFAULTS.items())
-def test_a_key_does_what_it_means(face: Face, qtbot: QtBot, key: str, meaning: Meaning) -> None:
+def test_a_key_does_what_it_means(face: Face, qtbot: QtBot, key: str, meaning: KeyAction) -> None:
     prepare(face, qtbot, meaning)
     assert not EFFECTS[meaning](face)
     QTest.keySequence(face.window, QKeySequence(key))
     qtbot.waitUntil(lambda: EFFECTS[meaning](face))
 
 
-@pytest.mark.parametrize("meaning", [meaning for meaning, entry in TABLE.items() if not entry.keys])
-def test_what_has_no_key_has_its_menu(face: Face, qtbot: QtBot, meaning: Meaning) -> None:
+@pytest.mark.parametrize("meaning", [meaning for meaning, entry in COMMANDS.items() if not entry.keys])
+def test_what_has_no_key_has_its_menu(face: Face, qtbot: QtBot, meaning: KeyAction) -> None:
     prepare(face, qtbot, meaning)
     assert not EFFECTS[meaning](face)
     face.window.commands[meaning].trigger()
@@ -153,13 +153,13 @@ def test_what_has_no_key_has_its_menu(face: Face, qtbot: QtBot, meaning: Meaning
 
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
-    repeating = [meaning for meaning in TABLE if face.window.commands[meaning].autoRepeat()]
+    repeating = [meaning for meaning in COMMANDS if face.window.commands[meaning].autoRepeat()]
     assert repeating == [Command.FRAME_BACK, Command.FRAME_ON, Command.EARLIER, Command.LATER]
 
 
 def test_every_command_stands_in_one_menu(face: Face) -> None:
     placed = [meaning for _, groups in MENUS for group in groups for meaning in group]
-    assert sorted(placed) == sorted(TABLE)
+    assert sorted(placed) == sorted(COMMANDS)
     shown = [
         action.objectName()
         for bar in face.window.menuBar().actions()
@@ -171,7 +171,7 @@ def test_every_command_stands_in_one_menu(face: Face) -> None:
 
 def test_no_two_entries_of_a_menu_share_their_letter() -> None:
     for title, groups in MENUS:
-        letters = [t[t.index("&") + 1].lower() for group in groups for m in group if "&" in (t := TABLE[m].title)]
+        letters = [t[t.index("&") + 1].lower() for group in groups for m in group if "&" in (t := COMMANDS[m].title)]
         assert len(letters) == len(set(letters)), title
 
 
@@ -182,7 +182,7 @@ def test_the_list_has_every_command_with_its_keys(face: Face, qtbot: QtBot, pict
     shown = face.window.findChild(KeyList)
     assert isinstance(shown, KeyList)
     lines = shown.text.toPlainText().splitlines()
-    for meaning, entry in TABLE.items():
+    for meaning, entry in COMMANDS.items():
         assert lines[lines.index(entry.words) - 1] == symbols(keys.keys_for(meaning))
     assert lines[lines.index("Left is better") - 1] == "A" and lines[lines.index("Undo") - 1] == "U or Ctrl+Z"
     picture(shown, "key-list")

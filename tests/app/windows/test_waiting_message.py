@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app import settings
-from app.labelling.countdown import Estimate, keep_start, usual_start
+from app.labelling.countdown import Countdown, keep_start, usual_start
 from app.session.controller import State
 from app.windows import waiting_message
 from core.events import RolloutReported, Waited
@@ -36,7 +36,7 @@ def clock() -> Clock:
 
 
 def test_an_estimate_is_the_median_of_what_was_measured(clock: Clock) -> None:
-    estimate = Estimate(9.0, clock)
+    estimate = Countdown(9.0, clock)
     assert estimate.left is None and estimate.expected == 9.0
     for seconds in (4.0, 30.0, 6.0):
         estimate.begin()
@@ -50,7 +50,7 @@ def test_an_estimate_is_the_median_of_what_was_measured(clock: Clock) -> None:
 
 
 def test_what_was_interrupted_is_not_measured(clock: Clock) -> None:
-    estimate = Estimate(None, clock)
+    estimate = Countdown(None, clock)
     estimate.begin()
     clock.now += 100
     estimate.drop()
@@ -59,7 +59,7 @@ def test_what_was_interrupted_is_not_measured(clock: Clock) -> None:
 
 def counting(face: Face, clock: Clock) -> None:
     """The session as if it had just been started, with a clock of the test's own."""
-    face.controller.progress.first_pair = Estimate(8.0, clock)
+    face.controller.progress.first_pair = Countdown(8.0, clock)
     face.controller.progress.first_pair.begin()
 
 
@@ -85,7 +85,7 @@ def test_what_rollout_waits_for_is_counted_down_to(face: Face, qtbot: QtBot, clo
 
 def test_drawing_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
     face.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
-    drawing = face.controller.progress.drawing = Estimate(3.0, clock)
+    drawing = face.controller.progress.drawing = Countdown(3.0, clock)
     face.engine.offer(make_query())
     qtbot.waitUntil(lambda: face.labelling.pairs.drawing == 1)
     assert drawing.under_way
@@ -112,7 +112,7 @@ def test_how_long_a_person_thought_is_not_kept_as_the_seconds_to_the_first_pair(
     face.offer(make_query(), make_query())
     qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
     before = usual_start("hopper-backflip")
-    face.controller.progress.first_pair = Estimate(8.0, clock)
+    face.controller.progress.first_pair = Countdown(8.0, clock)
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
     face.window.pause_action.trigger()

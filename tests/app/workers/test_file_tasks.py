@@ -31,7 +31,7 @@ def test_the_start_page_tells_of_a_file_that_was_given_up(
     monkeypatch.setattr(application, "JobProcess", Engine())
     monkeypatch.setattr(application, "sessions_folder", lambda: tmp_path / "sessions")
     monkeypatch.setattr("app.start_page.previews.cache_folder", lambda: tmp_path / "cache")
-    opened = application.Program(parsed([]))
+    opened = application.Application(parsed([]))
     opened.show_start()
     opened._on_opened(Session.create(tmp_path / "sessions" / "s", Config(teacher="human")))
     assert opened.open is not None and opened.start is not None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.workers.job_group import NAMES, Crew
+from app.workers.job_group import JOB_NAMES, JobGroup
 from app.workers.job_worker import JobWorker
 from core.events import JobSpec, JobState, PolicyPublished, RewardPublished, Waited
 from core.system.child_process import JobProcess
@@ -66,10 +66,10 @@ def test_a_worker_whose_child_holds_still_from_the_first_ends_when_it_is_cancell
 
 
 def test_children_that_hold_still_with_full_pipes_hold_up_neither_each_other_nor_the_end(qtbot: QtBot) -> None:
-    crew = Crew(JobProcess, tiny().to_dict())
+    crew = JobGroup(JobProcess, tiny().to_dict())
     begun: set[str] = set()
     crew.event_arrived.connect(lambda event: begun.add(getattr(event, "job", "")))
-    crew.start(NAMES, {})
+    crew.start(JOB_NAMES, {})
     qtbot.waitUntil(lambda: {"rollout", "reward", "policy"} <= begun, timeout=SECONDS)
     pids = {name: worker._process.pid for name, worker in crew._workers.items()}  # type: ignore[attr-defined]
     for name in ("policy", "clips"):

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from ale_py import roms
 
-from core.envs import emulators, make
-from core.envs.atari import AtariBatch
-from core.envs.base import Film, Step
+from core.envs import emulators, make_envs
+from core.envs.atari import AtariVectorEnv
+from core.envs.base import CaptureSchedule, Step
 from core.envs.renderer import renderer_for
 from core.errors import UserError
 from core.io import image_codec
 from core.rollout.episodes import run_episodes
-from core.tasks import CATALOGUE, PAPER_GAMES, find
+from core.tasks import CATALOGUE, PAPER_GAMES, get_task
 from core.tasks.atari import GAMES, AtariTask
 from core.types import Float32
 
@@ -37,7 +37,7 @@ Breakout keeps its own where the bricks are counted too, so that changing it cha
 
 
 def atari(name: str) -> AtariTask:
-    task = find(name)
+    task = get_task(name)
     assert isinstance(task, AtariTask)
     return task
 
@@ -54,7 +54,7 @@ def one_hot(choices: np.ndarray, actions: int) -> Float32:
     return np.eye(actions, dtype=np.float32)[choices]
 
 
-def at_random(env: AtariBatch, steps: int, seed: int = 0) -> Iterator[Step]:
+def at_random(env: AtariVectorEnv, steps: int, seed: int = 0) -> Iterator[Step]:
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         yield env.step(one_hot(rng.integers(env.sizes[1], size=env.count), env.sizes[1]))
@@ -97,7 +97,7 @@ def blanked_small(name: str) -> np.ndarray:
 @pytest.mark.parametrize("name", ["pong", "space-invaders", "enduro-even"])
 def test_the_wrappers_are_those_of_a_slow_reference_bit_for_bit(name: str) -> None:
     task, steps = atari(name), 150
-    env = AtariBatch(task, 2, np.random.default_rng(7), threads=2)
+    env = AtariVectorEnv(task, 2, np.random.default_rng(7), threads=2)
     choices = np.random.default_rng(1).integers(env.sizes[1], size=(steps, 2))
     shown = [env.observations]
     for row in choices:
@@ -133,7 +133,7 @@ def test_a_new_game_begins_after_none_to_thirty_frames_without_an_action() -> No
 
 @pytest.mark.parametrize("task", GAMES, ids=[task.name for task in GAMES])
 def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTask) -> None:
-    env = AtariBatch(task, 1, np.random.default_rng(3), threads=1, film=Film(1, 25))
+    env = AtariVectorEnv(task, 1, np.random.default_rng(3), threads=1, film=CaptureSchedule(1, 25))
     raw = emulators.emulators(task, 1, 1, in_colour=1)
     raw.start(np.array([0]), env._seeds)
     inside = blanked(task)
@@ -207,7 +207,7 @@ def test_what_is_scored_changes_the_screen_within_what_is_blanked(name: str) -> 
 def test_a_clip_is_25_steps_in_colour_at_15_fps(name: str) -> None:
     task = atari(name)
     assert (task.segment_steps, task.step_seconds) == (25, pytest.approx(1 / 15))
-    env = AtariBatch(task, 2, np.random.default_rng(0), threads=1, film=Film(2, 25))
+    env = AtariVectorEnv(task, 2, np.random.default_rng(0), threads=1, film=CaptureSchedule(2, 25))
     states = [env.states[1]] + [env.states[1] for _ in at_random(env, 24)]
     with renderer_for(task) as renderer:
         clip = renderer.render(np.stack(states), 420, 15.0)
@@ -218,7 +218,7 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps(name: str) -> None:
 
 
 def test_the_colours_of_a_clip_are_the_games() -> None:
-    env = AtariBatch(atari("pong"), 1, np.random.default_rng(0), threads=1, film=Film(1, 25))
+    env = AtariVectorEnv(atari("pong"), 1, np.random.default_rng(0), threads=1, film=CaptureSchedule(1, 25))
     with renderer_for(atari("pong")) as renderer:
         picture = renderer.render(env.states, 420, 15.0).pixels[0]
     assert picture[210, 200].tolist() == [144, 72, 17]
@@ -226,7 +226,7 @@ def test_the_colours_of_a_clip_are_the_games() -> None:
 
 
 def test_nothing_is_filmed_unless_asked_for() -> None:
-    env = AtariBatch(atari("pong"), 2, np.random.default_rng(0), threads=1)
+    env = AtariVectorEnv(atari("pong"), 2, np.random.default_rng(0), threads=1)
     assert env.sizes == (28_224, 6, 0) and env.discrete and env.askable.all()
 
 
@@ -235,11 +235,11 @@ def test_nothing_is_filmed_unless_asked_for() -> None:
     [("pong", 6), ("breakout", 4), ("enduro", 9), ("seaquest", 18), ("space-invaders", 6), ("qbert", 6)],
 )
 def test_a_game_has_its_smallest_set_of_actions(name: str, actions: int) -> None:
-    assert make(find(name), 1, np.random.default_rng(0)).sizes[1] == actions
+    assert make_envs(get_task(name), 1, np.random.default_rng(0)).sizes[1] == actions
 
 
 def test_a_game_that_ends_goes_over_into_the_next_without_a_sign() -> None:
-    env = AtariBatch(atari("breakout"), 4, np.random.default_rng(0), threads=2)
+    env = AtariVectorEnv(atari("breakout"), 4, np.random.default_rng(0), threads=2)
     finished = 0
     before = env.observations
     for step in at_random(env, 250):
@@ -261,12 +261,12 @@ def opening() -> np.ndarray:
 
 def test_a_resumed_batch_goes_on_exactly() -> None:
     task = atari("breakout")
-    first = AtariBatch(task, 4, np.random.default_rng(0), threads=1, film=Film(4, 25, 2))
+    first = AtariVectorEnv(task, 4, np.random.default_rng(0), threads=1, film=CaptureSchedule(4, 25, 2))
     assert sum(len(step.finished) for step in at_random(first, 240)) > 0
     kept = {name: array.copy() for name, array in first.get_state().items()}
     generator = np.random.default_rng()
     generator.bit_generator.state = first._rng.bit_generator.state
-    other = AtariBatch(task, 4, np.random.default_rng(9), threads=2, film=Film(4, 25, 2))
+    other = AtariVectorEnv(task, 4, np.random.default_rng(9), threads=2, film=CaptureSchedule(4, 25, 2))
     other.set_state(kept)
     other._rng = generator
     assert (other.states == first.states).all() and (other.observations == first.observations).all()
@@ -279,12 +279,12 @@ def test_a_resumed_batch_goes_on_exactly() -> None:
 
 
 def test_another_games_state_is_refused() -> None:
-    env = AtariBatch(atari("pong"), 2, np.random.default_rng(0), threads=1)
+    env = AtariVectorEnv(atari("pong"), 2, np.random.default_rng(0), threads=1)
     with pytest.raises(ValueError):
-        AtariBatch(atari("pong"), 3, np.random.default_rng(0), threads=1).set_state(env.get_state())
+        AtariVectorEnv(atari("pong"), 3, np.random.default_rng(0), threads=1).set_state(env.get_state())
 
 
-def drive(env: AtariBatch, speed: int, steps: int) -> tuple[Float32, np.ndarray]:
+def drive(env: AtariVectorEnv, speed: int, steps: int) -> tuple[Float32, np.ndarray]:
     """Enduro at that speed on every car: (steps, N) true rewards and points."""
     rewards, points = [], []
     raw = env._emulators
@@ -296,7 +296,7 @@ def drive(env: AtariBatch, speed: int, steps: int) -> tuple[Float32, np.ndarray]
         choice = np.where(speeds < speed, gas, np.where(speeds > speed + 1, brake, nothing))
         shots = []
 
-        def noting(chosen: np.ndarray, taken: list[emulators.Shot] = shots) -> emulators.Shot:
+        def noting(chosen: np.ndarray, taken: list[emulators.EmulatorStep] = shots) -> emulators.EmulatorStep:
             taken.append(scored(chosen))
             return taken[-1]
 
@@ -309,7 +309,7 @@ def drive(env: AtariBatch, speed: int, steps: int) -> tuple[Float32, np.ndarray]
 
 def even_game(speed: int) -> tuple[float, float, int]:
     """Mean true reward, share of time level, and cars that passed or were passed, after gathering speed."""
-    env = AtariBatch(atari("enduro-even"), 1, np.random.default_rng(2), threads=1)
+    env = AtariVectorEnv(atari("enduro-even"), 1, np.random.default_rng(2), threads=1)
     drive(env, speed, 60)
     env._sums[:] = 0
     rewards, points = drive(env, speed, 300)
@@ -333,21 +333,21 @@ def test_in_even_mode_being_passed_is_worth_nothing_though_the_game_does_not_cou
 
 def test_a_name_that_is_not_there_lists_the_games_that_are() -> None:
     with pytest.raises(UserError) as refused:
-        find("pingpong")
+        get_task("pingpong")
     assert all(name in str(refused.value) for name in (*PAPER_GAMES, "enduro-even"))
 
 
 def test_a_missing_game_names_the_package_that_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ALE_ROMS_DIR", str(tmp_path))
     with pytest.raises(UserError, match=r"^Q\*bert needs the file qbert.bin, which the package ale-py brings"):
-        make(atari("qbert"), 2, np.random.default_rng(0))
+        make_envs(atari("qbert"), 2, np.random.default_rng(0))
 
 
 def test_a_damaged_game_is_told_of_in_the_same_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "pong.bin").write_bytes(b"no game")
     monkeypatch.setenv("ALE_ROMS_DIR", str(tmp_path))
     with pytest.raises(UserError, match="ale-py"):
-        make(atari("pong"), 2, np.random.default_rng(0))
+        make_envs(atari("pong"), 2, np.random.default_rng(0))
 
 
 def test_the_games_of_the_paper_are_in_the_catalogue() -> None:
@@ -356,7 +356,7 @@ def test_the_games_of_the_paper_are_in_the_catalogue() -> None:
 
 
 def test_episodes_of_unequal_length_are_counted_once_for_each_environment() -> None:
-    env = AtariBatch(atari("breakout"), 4, np.random.default_rng(0), threads=2)
+    env = AtariVectorEnv(atari("breakout"), 4, np.random.default_rng(0), threads=2)
     rng = np.random.default_rng(0)
     ended: list[float] = []
 
@@ -370,7 +370,7 @@ def test_episodes_of_unequal_length_are_counted_once_for_each_environment() -> N
 
 
 def test_of_an_episode_no_more_states_are_kept_than_are_wanted() -> None:
-    env = AtariBatch(atari("breakout"), 4, np.random.default_rng(0), threads=2, film=Film(1, 40))
+    env = AtariVectorEnv(atari("breakout"), 4, np.random.default_rng(0), threads=2, film=CaptureSchedule(1, 40))
     first = env.states[0]
 
     def act(observations: np.ndarray) -> tuple[Float32, Float32]:
@@ -383,7 +383,7 @@ def test_of_an_episode_no_more_states_are_kept_than_are_wanted() -> None:
 
 
 def test_a_game_that_would_go_on_for_ever_is_cut_after_five_minutes_at_no_cost() -> None:
-    env = AtariBatch(atari("breakout"), 1, np.random.default_rng(0), threads=1)
+    env = AtariVectorEnv(atari("breakout"), 1, np.random.default_rng(0), threads=1)
     nothing = one_hot(np.array([0]), 4)  # the ball is never served
     steps = [env.step(nothing) for _ in range(env.task.longest_episode)]
     assert sum(len(step.finished) for step in steps) == 1

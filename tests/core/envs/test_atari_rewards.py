@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from core.envs import atari as atari_module
-from core.envs.atari import AtariBatch
+from core.envs.atari import AtariVectorEnv
 from core.envs.base import Step
-from core.envs.emulators import Rows, Shot, Views
+from core.envs.emulators import EmulatorStep, Rows, Screens
 from core.errors import UserError
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.atari import AtariTask
 
 Told = tuple[list[int], list[int], list[bool]]
@@ -32,7 +32,7 @@ class Scripted:
         """Which of the starts fail, counted from 1."""
         self._script = script
 
-    def start(self, rows: Rows, seeds: Rows | None = None) -> Views:
+    def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         self.started.append(tuple(rows.tolist()))
         if self.refused and len(self.started) in self.refused:
             raise RuntimeError("no start")
@@ -40,27 +40,27 @@ class Scripted:
 
     def begin(self, actions: Rows) -> None: ...
 
-    def step(self, actions: Rows) -> Shot:
+    def step(self, actions: Rows) -> EmulatorStep:
         told = next(self._script)
         if isinstance(told, Exception):
             raise told
         points, lives, over = told
         nothing = np.zeros(2, np.bool_)
-        return Shot(views(100, lives), np.array(points), np.array(over), nothing, np.zeros((2, 0), np.uint8))
+        return EmulatorStep(views(100, lives), np.array(points), np.array(over), nothing, np.zeros((2, 0), np.uint8))
 
 
-def views(shade: int, lives: list[int]) -> Views:
-    return Views(np.full((2, 84, 84), shade, np.uint8), np.zeros((0, 210, 160, 3), np.uint8), np.array(lives))
+def views(shade: int, lives: list[int]) -> Screens:
+    return Screens(np.full((2, 84, 84), shade, np.uint8), np.zeros((0, 210, 160, 3), np.uint8), np.array(lives))
 
 
 def played(
     monkeypatch: pytest.MonkeyPatch, name: str, *script: Told | Exception, refused: tuple[int, ...] = ()
-) -> tuple[AtariBatch, Scripted, list[Step]]:
+) -> tuple[AtariVectorEnv, Scripted, list[Step]]:
     fake = Scripted(iter(script), refused)
     monkeypatch.setattr(atari_module, "emulators", lambda *_: fake)
-    task = find(name)
+    task = get_task(name)
     assert isinstance(task, AtariTask)
-    env = AtariBatch(task, 2, np.random.default_rng(0))
+    env = AtariVectorEnv(task, 2, np.random.default_rng(0))
     return env, fake, [env.step(np.eye(3, dtype=np.float32)[[0, 1]]) for _ in script]
 
 
@@ -180,7 +180,7 @@ def test_an_emulator_that_fails_to_start_a_game_gives_way_to_a_new_one_and_the_o
     assert env._lengths.tolist() == [2, 2, 1]
 
 
-def even_batch() -> AtariBatch:
-    task = find("enduro-even")
+def even_batch() -> AtariVectorEnv:
+    task = get_task("enduro-even")
     assert isinstance(task, AtariTask)
-    return AtariBatch(task, 3, np.random.default_rng(0), threads=1)
+    return AtariVectorEnv(task, 3, np.random.default_rng(0), threads=1)

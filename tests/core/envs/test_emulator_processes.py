@@ -12,12 +12,12 @@ import numpy as np
 import psutil
 import pytest
 
-from core.envs.atari import AtariBatch
+from core.envs.atari import AtariVectorEnv
 from core.envs.emulator_processes import DividedEmulators
-from core.envs.emulators import Emulators, InterfaceEmulators, Shot, Views, emulators, rom
+from core.envs.emulators import Emulators, EmulatorStep, InterfaceEmulators, Screens, emulators, rom
 from core.events import StateRequested, StateSaved
 from core.system.child_process import JobProcess, JobSpec
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from tests.core.builders import tiny
 
@@ -26,7 +26,7 @@ COUNT, IN_COLOUR = 5, 3
 
 
 def even() -> AtariTask:
-    task = find("enduro-even")
+    task = get_task("enduro-even")
     assert isinstance(task, AtariTask)
     return task
 
@@ -47,12 +47,12 @@ def divided() -> DividedEmulators:
     return DividedEmulators(rom(even()), COUNT, 2, IN_COLOUR)
 
 
-def told(answer: Shot | Views) -> list[np.ndarray]:
+def told(answer: EmulatorStep | Screens) -> list[np.ndarray]:
     values = [getattr(answer, field.name) for field in fields(answer) if field.name != "failures"]
-    return [array for value in values for array in (told(value) if isinstance(value, Views) else [value])]
+    return [array for value in values for array in (told(value) if isinstance(value, Screens) else [value])]
 
 
-def assert_alike(one: Shot | Views, other: Shot | Views) -> None:
+def assert_alike(one: EmulatorStep | Screens, other: EmulatorStep | Screens) -> None:
     for ours, theirs in zip(told(one), told(other), strict=True):
         assert ours.dtype == theirs.dtype and ours.shape == theirs.shape and (ours == theirs).all()
 
@@ -76,11 +76,11 @@ class Answering:
     """A pipe to a process whose emulators failed."""
 
     def __init__(self, failures: dict[int, RuntimeError], count: int) -> None:
-        self._views = Views(np.zeros((count, 84, 84)), np.zeros((0, 210, 160, 3)), np.zeros(count), failures)
+        self._views = Screens(np.zeros((count, 84, 84)), np.zeros((0, 210, 160, 3)), np.zeros(count), failures)
 
     def send(self, call: object) -> None: ...
 
-    def recv(self) -> Views:
+    def recv(self) -> Screens:
         return self._views
 
 
@@ -108,7 +108,7 @@ def test_the_processes_go_with_the_last_reference() -> None:
 def test_where_a_process_is_killed_new_games_begin_in_new_ones_and_it_is_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    env = AtariBatch(even(), 4, np.random.default_rng(0), threads=2)
+    env = AtariVectorEnv(even(), 4, np.random.default_rng(0), threads=2)
     nothing = np.eye(9, dtype=np.float32)[[0] * 4]
     env.step(nothing)
     before = children()

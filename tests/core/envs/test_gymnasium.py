@@ -12,9 +12,9 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 
 from core.config import Config, replaced
-from core.envs import make
-from core.envs.base import Film
-from core.envs.gymnasium import GymBatch
+from core.envs import make_envs
+from core.envs.base import CaptureSchedule
+from core.envs.gymnasium import GymVectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import UserError
 from core.events import (
@@ -28,15 +28,15 @@ from core.events import (
 from core.headless.run import HeadlessRun
 from core.io.image_codec import ROW
 from core.jobs import build
-from core.rollout.actor import untrained_policy
+from core.rollout.actor import build_policy
 from core.rollout.episodes import evaluate, random_return
 from core.session.session import Session
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.gymnasium import GymTask
 from tests.core.builders import tiny
 from tests.core.gym_toys import NUMBERS, Walk
 
-STEADY = Film(1, 10**6)
+STEADY = CaptureSchedule(1, 10**6)
 """The first environment, all the time."""
 
 
@@ -52,17 +52,17 @@ def registered(**given: Any) -> None:
 
 
 @pytest.fixture
-def batch() -> Iterator[Callable[..., GymBatch]]:
-    made: list[GymBatch] = []
+def batch() -> Iterator[Callable[..., GymVectorEnv]]:
+    made: list[GymVectorEnv] = []
 
     def build(
-        name: str = "gym:Walk-v0", count: int = 2, seed: int = 0, film: Film | None = None, **given: Any
-    ) -> GymBatch:
-        task = find(name)
+        name: str = "gym:Walk-v0", count: int = 2, seed: int = 0, film: CaptureSchedule | None = None, **given: Any
+    ) -> GymVectorEnv:
+        task = get_task(name)
         assert isinstance(task, GymTask)
         rng = np.random.default_rng(seed)
-        env = make(task, count, rng, film=film, **{"staggered": False, **given})
-        assert isinstance(env, GymBatch)
+        env = make_envs(task, count, rng, film=film, **{"staggered": False, **given})
+        assert isinstance(env, GymVectorEnv)
         made.append(env)
         return env
 
@@ -71,11 +71,11 @@ def batch() -> Iterator[Callable[..., GymBatch]]:
         env.close()
 
 
-MakeBatch = Callable[..., GymBatch]
+MakeBatch = Callable[..., GymVectorEnv]
 
 
 def test_a_gym_task_is_described_without_looking_it_up() -> None:
-    task = find("gym:Nowhere-v9")
+    task = get_task("gym:Nowhere-v9")
     assert (task.name, task.title) == ("gym:Nowhere-v9", "Nowhere-v9")
     assert task.instruction.endswith(".") and 1 <= task.segment_seconds <= 2
     assert task.segment_steps < task.episode_steps
@@ -108,7 +108,7 @@ def test_what_is_not_flat_is_laid_out_in_one_row_and_goes_on_after_a_resume(batc
     assert np.array_equal(again.observations, env.observations) and env.observations[:, 0].tolist() == [1, 1, 1]
 
 
-def forward(env: GymBatch, steps: int) -> list[Any]:
+def forward(env: GymVectorEnv, steps: int) -> list[Any]:
     return [env.step(np.ones((env.count, env.sizes[1]), np.float32)) for _ in range(steps)]
 
 
@@ -191,7 +191,7 @@ def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBat
 
 
 def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -> None:
-    env = batch(count=4, film=Film(2, 5, 4))
+    env = batch(count=4, film=CaptureSchedule(2, 5, 4))
     seen, pictured = [env.askable], [env.states[:, 0] > 0]
     for _ in range(39):
         forward(env, 1)
@@ -212,7 +212,7 @@ def test_a_picture_of_an_ended_attempt_shows_its_end(batch: MakeBatch) -> None:
 
 
 def test_where_no_picture_was_kept_a_clip_is_grey() -> None:
-    with renderer_for(find("gym:Walk-v0")) as renderer:
+    with renderer_for(get_task("gym:Walk-v0")) as renderer:
         assert (renderer.render(np.zeros((2, 0), np.uint8), 8, 20.0).pixels == 128).all()
 
 
@@ -221,7 +221,7 @@ def test_the_same_seed_gives_the_same_episodes(batch: MakeBatch) -> None:
     assert one == same != other and one[0] != one[1]
 
 
-def lived(env: GymBatch, steps: int, seed: int) -> list[Any]:
+def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
     """Acts at random; all that can be seen of it."""
     rng, seen = np.random.default_rng(seed), []
     for _ in range(steps):
@@ -236,7 +236,7 @@ def lived(env: GymBatch, steps: int, seed: int) -> list[Any]:
 def test_after_a_resume_it_goes_on_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
     if name == "gym:Walk-v0":
         registered(life=4)
-    film = Film(2, 5, 3) if name == "gym:Walk-v0" else None
+    film = CaptureSchedule(2, 5, 3) if name == "gym:Walk-v0" else None
     env, again = (batch(name, 3, film=film, staggered=True) for _ in range(2))
     lived(env, steps, 1)
     again.set_state({key: np.array(array) for key, array in env.get_state().items()})
@@ -351,7 +351,7 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
     registered(nan_at=3)
     config = tiny(task="gym:Walk-v0")
     clips = build(JobSpec("clips", config.to_dict()))
-    clips.receive(ReplayRequested(7, untrained_policy(config).to_arrays(), 32, 20.0))
+    clips.receive(ReplayRequested(7, build_policy(config).to_arrays(), 32, 20.0))
     told = next(event for event in clips.run() if event is not None)
     assert told == ReplayRefused(7, "The simulation failed under this policy: look at another one.")
 

@@ -12,24 +12,24 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs.mujoco import MujocoBatch, Step, threads_for
-from core.rollout.collector import Collected, Crew, collect
-from core.rollout.segments import SegmentCutter
-from core.tasks import find
+from core.envs.mujoco import MujocoVectorEnv, Step, threads_for
+from core.rollout.collector import Collector, RolloutBatch, collect
+from core.rollout.segments import SegmentBuilder
+from core.tasks import get_task
 from core.tasks.base import RobotTask
 
-HOPPER = find("hopper-backflip")
+HOPPER = get_task("hopper-backflip")
 assert isinstance(HOPPER, RobotTask)
 SHORT = dataclasses.replace(HOPPER, episode_steps=12)
-MakeBatch = Callable[..., MujocoBatch]
+MakeBatch = Callable[..., MujocoVectorEnv]
 
 
 @pytest.fixture
 def batch() -> Iterator[MakeBatch]:
-    made: list[MujocoBatch] = []
+    made: list[MujocoVectorEnv] = []
 
-    def make(task: RobotTask = HOPPER, environments: int = 4, seed: int = 0, **given: Any) -> MujocoBatch:
-        made.append(MujocoBatch(task, environments, np.random.default_rng(seed), **{"threads": 1, **given}))
+    def make(task: RobotTask = HOPPER, environments: int = 4, seed: int = 0, **given: Any) -> MujocoVectorEnv:
+        made.append(MujocoVectorEnv(task, environments, np.random.default_rng(seed), **{"threads": 1, **given}))
         return made[-1]
 
     yield make
@@ -79,7 +79,7 @@ def test_actions_are_clipped_as_the_motors_do(batch: MakeBatch) -> None:
     assert (wild.states == mild.states).all() and (reward_wild == reward_mild).all()
 
 
-def ends_of(env: MujocoBatch, steps: int) -> tuple[np.ndarray, list[Step]]:
+def ends_of(env: MujocoVectorEnv, steps: int) -> tuple[np.ndarray, list[Step]]:
     taken = [env.step(action) for action in random_actions(env.count, steps)]
     return np.stack([step.ended for step in taken]), taken
 
@@ -143,7 +143,7 @@ def test_a_blown_up_robot_is_reset_counted_and_reported_nowhere(batch: MakeBatch
     assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
 
 
-def rolled_out(env: MujocoBatch, steps: int, break_at: int) -> Collected:
+def rolled_out(env: MujocoVectorEnv, steps: int, break_at: int) -> RolloutBatch:
     """Random actions; at one step environment 1's state turns into no number."""
     count = iter(range(steps))
 
@@ -153,8 +153,8 @@ def rolled_out(env: MujocoBatch, steps: int, break_at: int) -> Collected:
             env.states[1] = np.nan
         return np.zeros((env.count, 3), np.float32), np.zeros(env.count, np.float32)
 
-    cutter = SegmentCutter(env, 5, np.zeros(env.count, np.int64))
-    *_, collected = collect([Crew(env, act, cutter)], steps, 0)
+    cutter = SegmentBuilder(env, 5, np.zeros(env.count, np.int64))
+    *_, collected = collect([Collector(env, act, cutter)], steps, 0)
     assert collected is not None
     return collected
 

@@ -11,24 +11,24 @@ import numpy as np
 import pytest
 
 from core.envs import renderer as clips
-from core.envs.mujoco import MujocoBatch
-from core.envs.renderer import ClipRenderer
+from core.envs.mujoco import MujocoVectorEnv
+from core.envs.renderer import MujocoRenderer
 from core.envs.robot_models import load_model
 from core.errors import UserError
 from core.io.video_writer import write_strip, write_video
-from core.tasks import find
+from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.types import Frames
 
-HOPPER = find("hopper-backflip")
+HOPPER = get_task("hopper-backflip")
 assert isinstance(HOPPER, RobotTask)
 AT_40_HZ = dataclasses.replace(HOPPER, timestep=0.0025, frame_skip=10)
 SIZE = 64
 
 
 @pytest.fixture
-def renderer() -> Iterator[ClipRenderer]:
-    with ClipRenderer(AT_40_HZ) as made:
+def renderer() -> Iterator[MujocoRenderer]:
+    with MujocoRenderer(AT_40_HZ) as made:
         yield made
 
 
@@ -45,13 +45,13 @@ def moving(steps: int, fall: float = 0.0) -> np.ndarray:
 @pytest.mark.parametrize(
     ("steps", "fps", "frames"), [(60, 30.0, 45), (60, 40.0, 60), (4, 40.0, 4), (40, 60.0, 60), (1, 40.0, 1)]
 )
-def test_a_clip_plays_in_real_time(renderer: ClipRenderer, steps: int, fps: float, frames: int) -> None:
+def test_a_clip_plays_in_real_time(renderer: MujocoRenderer, steps: int, fps: float, frames: int) -> None:
     clip = renderer.render(moving(steps), 16, fps)
     assert clip.pixels.shape == (frames, 16, 16, 3)
     assert clip.pixels.dtype == np.uint8 and clip.fps == fps
 
 
-def test_any_size_in_any_order(renderer: ClipRenderer) -> None:
+def test_any_size_in_any_order(renderer: MujocoRenderer) -> None:
     for size in (32, 600, 48):
         assert renderer.render(moving(1), size, 40.0).pixels.shape == (1, size, size, 3)
 
@@ -60,7 +60,7 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(one.astype(int) - other.astype(int)).mean())
 
 
-def test_the_robot_is_to_be_seen_and_its_pose_told(renderer: ClipRenderer) -> None:
+def test_the_robot_is_to_be_seen_and_its_pose_told(renderer: MujocoRenderer) -> None:
     standing, lying = moving(2), moving(2)
     lying[:, 3] -= 1.5
     upright, tilted = (renderer.render(states, SIZE, 40.0).pixels[0] for states in (standing, lying))
@@ -68,7 +68,7 @@ def test_the_robot_is_to_be_seen_and_its_pose_told(renderer: ClipRenderer) -> No
     assert difference(upright, tilted) > 1
 
 
-def test_the_camera_follows_the_robot(renderer: ClipRenderer) -> None:
+def test_the_camera_follows_the_robot(renderer: MujocoRenderer) -> None:
     here, far = moving(1), moving(1)
     far[:, 1] += 5.3  # outside a camera that stands still
     above_the_horizon = slice(SIZE // 4, SIZE // 2)
@@ -78,13 +78,13 @@ def test_the_camera_follows_the_robot(renderer: ClipRenderer) -> None:
     )  # there is more than sky
 
 
-def test_the_same_states_give_the_same_picture(renderer: ClipRenderer) -> None:
+def test_the_same_states_give_the_same_picture(renderer: MujocoRenderer) -> None:
     first = renderer.render(moving(3), SIZE, 40.0).pixels
     renderer.render(moving(9, fall=0.05), SIZE, 40.0)
     assert np.array_equal(renderer.render(moving(3), SIZE, 40.0).pixels, first)
 
 
-def test_between_two_states_the_pose_is_between_them(renderer: ClipRenderer) -> None:
+def test_between_two_states_the_pose_is_between_them(renderer: MujocoRenderer) -> None:
     coarse = renderer.render(moving(3), SIZE, 80.0).pixels
     states = moving(5)
     states[:, 3] /= 2  # the same turn at half the speed: every other state lies between two of the above
@@ -93,8 +93,8 @@ def test_between_two_states_the_pose_is_between_them(renderer: ClipRenderer) -> 
     assert difference(coarse[0], coarse[1]) > 0
 
 
-def test_a_rollouts_own_states_are_what_is_drawn(renderer: ClipRenderer) -> None:
-    env = MujocoBatch(AT_40_HZ, 1, np.random.default_rng(0), threads=1)
+def test_a_rollouts_own_states_are_what_is_drawn(renderer: MujocoRenderer) -> None:
+    env = MujocoVectorEnv(AT_40_HZ, 1, np.random.default_rng(0), threads=1)
     states = []
     for _ in range(6):
         states.append(env.states[0])
@@ -104,7 +104,9 @@ def test_a_rollouts_own_states_are_what_is_drawn(renderer: ClipRenderer) -> None
     assert len({frame.tobytes() for frame in frames}) == 6
 
 
-def test_pictures_are_drawn_only_as_they_are_asked_for(renderer: ClipRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_are_drawn_only_as_they_are_asked_for(
+    renderer: MujocoRenderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     states, posed = moving(60), list[float]()
     whole = renderer.render(states, SIZE, 30.0).pixels
     pose = renderer._pose
@@ -118,14 +120,14 @@ def test_pictures_are_drawn_only_as_they_are_asked_for(renderer: ClipRenderer, m
 def test_pictures_taken_before_are_unpacked_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     unpacked: list[int] = []
     monkeypatch.setattr(clips, "decoded", lambda row: unpacked.append(int(row[0])))
-    with clips.renderer_for(find("pong")) as show:
+    with clips.renderer_for(get_task("pong")) as show:
         shown = show.pictures(np.arange(300, dtype=np.uint16)[:, None], SIZE, 30.0)
         for _ in range(5):
             assert next(shown).shape == (SIZE, SIZE, 3)
         assert unpacked == [0, 1, 2]  # 15 steps a second, each shown twice
 
 
-def test_drawing_goes_on_after_closing(renderer: ClipRenderer) -> None:
+def test_drawing_goes_on_after_closing(renderer: MujocoRenderer) -> None:
     first = renderer.render(moving(1), SIZE, 40.0).pixels
     renderer.close()
     renderer.close()
@@ -144,7 +146,7 @@ def test_a_video_has_every_frame_in_order_at_its_speed(tmp_path: Path) -> None:
     assert [float(image.mean()) for image in read] == pytest.approx(shades.tolist(), abs=8)
 
 
-def test_a_clip_becomes_a_video(renderer: ClipRenderer, tmp_path: Path) -> None:
+def test_a_clip_becomes_a_video(renderer: MujocoRenderer, tmp_path: Path) -> None:
     clip = renderer.render(moving(8), SIZE, 40.0)
     write_video(tmp_path / "clip.mp4", clip)
     with av.open(str(tmp_path / "clip.mp4")) as container:

@@ -9,34 +9,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.envs import make
-from core.envs.atari import AtariBatch
-from core.envs.base import Environment, Film
-from core.envs.mujoco import MujocoBatch
-from core.envs.split_env import Halves, parts_of
-from core.rollout.collector import Collected, Crew, collect
-from core.rollout.segments import SegmentCutter
-from core.tasks import find
+from core.envs import make_envs
+from core.envs.atari import AtariVectorEnv
+from core.envs.base import CaptureSchedule, VectorEnv
+from core.envs.mujoco import MujocoVectorEnv
+from core.envs.split_env import SplitEnv, parts_of
+from core.rollout.collector import Collector, RolloutBatch, collect
+from core.rollout.segments import SegmentBuilder
+from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
 from core.types import Float32, Observations
 
 
-def robots(count: int, rng: np.random.Generator, apart: bool = False) -> MujocoBatch:
-    task = find("pendulum")
+def robots(count: int, rng: np.random.Generator, apart: bool = False) -> MujocoVectorEnv:
+    task = get_task("pendulum")
     assert isinstance(task, RobotTask)
-    return MujocoBatch(task, count, rng, threads=1, apart=apart)
+    return MujocoVectorEnv(task, count, rng, threads=1, apart=apart)
 
 
-def games(count: int, rng: np.random.Generator) -> AtariBatch:
-    found = find("breakout")
+def games(count: int, rng: np.random.Generator) -> AtariVectorEnv:
+    found = get_task("breakout")
     assert isinstance(found, AtariTask)
-    return AtariBatch(found, count, rng, 1, apart=True)
+    return AtariVectorEnv(found, count, rng, 1, apart=True)
 
 
 @pytest.fixture
 def closing() -> Iterator[Callable[..., Any]]:
-    made: list[Environment] = []
+    made: list[VectorEnv] = []
 
     def keep(env: Any) -> Any:
         made.append(env)
@@ -62,11 +62,13 @@ def in_turn(actions: int) -> Callable[[Observations], tuple[Float32, Float32]]:
     return act
 
 
-def batch(env: Environment, act: Any, steps: int, length: int = 7) -> Collected:
-    pictures = find("pong").pictures if env.depth > 1 else None
+def batch(env: VectorEnv, act: Any, steps: int, length: int = 7) -> RolloutBatch:
+    pictures = get_task("pong").pictures if env.depth > 1 else None
     parts = parts_of(env)
     crews = [
-        Crew(part, act, SegmentCutter(part, length, np.arange(part.count) % length, pictures, (number, len(parts))))
+        Collector(
+            part, act, SegmentBuilder(part, length, np.arange(part.count) % length, pictures, (number, len(parts)))
+        )
         for number, part in enumerate(parts)
     ]
     *_, collected = collect(crews, steps, 0)
@@ -76,8 +78,8 @@ def batch(env: Environment, act: Any, steps: int, length: int = 7) -> Collected:
 
 def test_what_takes_turns_does_what_its_parts_do_alone(closing: Callable[..., Any]) -> None:
     """Ends of episodes are among it, and breaths."""
-    steps = find("pendulum").episode_steps
-    halves = closing(Halves([robots(n, np.random.default_rng(n), apart=True) for n in (3, 2)]))
+    steps = get_task("pendulum").episode_steps
+    halves = closing(SplitEnv([robots(n, np.random.default_rng(n), apart=True) for n in (3, 2)]))
     alone = [closing(robots(n, np.random.default_rng(n))) for n in (3, 2)]
     together, parts = batch(halves, by_sight, steps), [batch(env, by_sight, steps) for env in alone]
     assert together.ends.any()
@@ -87,12 +89,12 @@ def test_what_takes_turns_does_what_its_parts_do_alone(closing: Callable[..., An
 
 
 def test_ends_are_told_in_the_order_of_steps_and_rows(closing: Callable[..., Any]) -> None:
-    halves = closing(Halves([closing(robots(n, np.random.default_rng(n), apart=True)) for n in (3, 2)]))
-    steps = find("pendulum").episode_steps
+    halves = closing(SplitEnv([closing(robots(n, np.random.default_rng(n), apart=True)) for n in (3, 2)]))
+    steps = get_task("pendulum").episode_steps
     seen = batch(halves, by_sight, steps)
     times, rows = np.nonzero(seen.ends)
     assert len(times) == len(seen.end_observations) == 5
-    again = closing(Halves([closing(robots(n, np.random.default_rng(n))) for n in (3, 2)]))
+    again = closing(SplitEnv([closing(robots(n, np.random.default_rng(n))) for n in (3, 2)]))
     ends = []
     for t in range(steps):
         assert np.array_equal(seen.observations[t], again.observations)
@@ -106,7 +108,7 @@ def test_ends_are_told_in_the_order_of_steps_and_rows(closing: Callable[..., Any
 
 
 def test_segments_are_of_one_row_each_and_have_what_it_saw_and_did(closing: Callable[..., Any]) -> None:
-    halves = closing(Halves([closing(robots(n, np.random.default_rng(n), apart=True)) for n in (3, 2)]))
+    halves = closing(SplitEnv([closing(robots(n, np.random.default_rng(n), apart=True)) for n in (3, 2)]))
     seen = batch(halves, by_sight, 60)
     found = np.zeros(5, np.int64)
     for segment in seen.segments:
@@ -122,7 +124,7 @@ def test_segments_are_of_one_row_each_and_have_what_it_saw_and_did(closing: Call
 @pytest.mark.parametrize("task", ["pendulum", "breakout"])
 def test_it_is_the_same_however_many_cores_there_are(task: str, closing: Callable[..., Any]) -> None:
     count, act = (256, by_sight) if task == "pendulum" else (8, in_turn(4))
-    envs = [closing(make(find(task), count, np.random.default_rng(0), threads)) for threads in (1, 2, 5)]
+    envs = [closing(make_envs(get_task(task), count, np.random.default_rng(0), threads)) for threads in (1, 2, 5)]
     assert all(len(parts_of(env)) == 2 for env in envs)
     first, *others = (batch(env, act, 20) for env in envs)
     for other in others:
@@ -132,14 +134,15 @@ def test_it_is_the_same_however_many_cores_there_are(task: str, closing: Callabl
 
 def test_few_are_not_divided(closing: Callable[..., Any]) -> None:
     for task, count in (("pendulum", 255), ("breakout", 7), ("gym:CartPole-v1", 300)):
-        env = closing(make(find(task), count, np.random.default_rng(0), 2))
+        env = closing(make_envs(get_task(task), count, np.random.default_rng(0), 2))
         assert parts_of(env) == (env,)
 
 
 def test_stacks_of_a_batch_are_those_that_were_seen(closing: Callable[..., Any]) -> None:
     """Though each of their pictures is kept once."""
     both = [
-        closing(Halves([games(n, rng) for n in (2, 1)])) for rng in (np.random.default_rng(1), np.random.default_rng(1))
+        closing(SplitEnv([games(n, rng) for n in (2, 1)]))
+        for rng in (np.random.default_rng(1), np.random.default_rng(1))
     ]
     act, steps = in_turn(both[0].sizes[1]), 40
     for env in both:
@@ -156,7 +159,7 @@ def test_stacks_of_a_batch_are_those_that_were_seen(closing: Callable[..., Any])
 
 
 def test_those_that_are_filmed_are_shared_among_the_halves(closing: Callable[..., Any]) -> None:
-    env = closing(make(find("breakout"), 8, np.random.default_rng(0), 2, film=Film(3, 25)))
+    env = closing(make_envs(get_task("breakout"), 8, np.random.default_rng(0), 2, film=CaptureSchedule(3, 25)))
     assert [int(part.askable.sum()) for part in parts_of(env)] == [2, 1]
     assert env.askable.tolist() == [True, True, False, False, True, False, False, False]
     assert (env.states[:, 0] > 0).tolist() == env.askable.tolist()
@@ -165,19 +168,19 @@ def test_those_that_are_filmed_are_shared_among_the_halves(closing: Callable[...
 @pytest.mark.parametrize("filmed", [1, 2, 3, 4, 7])
 def test_the_halves_film_in_turns_as_the_whole_would(filmed: int, closing: Callable[..., Any]) -> None:
     """One in four: a labeller in a window is not to wait for clips while none is filmed."""
-    env = closing(make(find("breakout"), 8, np.random.default_rng(0), 2, film=Film(filmed, 1, 4)))
+    env = closing(make_envs(get_task("breakout"), 8, np.random.default_rng(0), 2, film=CaptureSchedule(filmed, 1, 4)))
     act, numbers = in_turn(env.sizes[1]), []
     for _ in range(8):
         numbers.append(int(env.askable.sum()))
         actions, _ = act(env.observations)
         env.begin(actions)
         env.step(actions)
-    assert numbers == [int(Film(filmed, 1, 4).rows(time, 8).sum()) for time in range(8)]
+    assert numbers == [int(CaptureSchedule(filmed, 1, 4).rows(time, 8).sum()) for time in range(8)]
 
 
 def test_even_mode_goes_on_from_a_state_in_processes_or_without(closing: Callable[..., Any]) -> None:
     envs = [
-        closing(make(find("enduro-even"), 8, np.random.default_rng(seed), threads, film=Film(1, 5)))
+        closing(make_envs(get_task("enduro-even"), 8, np.random.default_rng(seed), threads, film=CaptureSchedule(1, 5)))
         for seed, threads in ((0, 2), (1, 2), (2, 1))
     ]
     act = in_turn(envs[0].sizes[1])
@@ -194,12 +197,12 @@ def test_even_mode_goes_on_from_a_state_in_processes_or_without(closing: Callabl
 
 def test_robots_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) -> None:
     """Up to the end of their episodes, after which resets draw from generators that are the job's to restore."""
-    env = closing(Halves([robots(n, np.random.default_rng(n), apart=True) for n in (3, 2)]))
-    steps = find("pendulum").episode_steps
+    env = closing(SplitEnv([robots(n, np.random.default_rng(n), apart=True) for n in (3, 2)]))
+    steps = get_task("pendulum").episode_steps
     batch(env, by_sight, 30)
     env.parts[1].blow_ups = 2
     state = {name: np.array(values) for name, values in env.get_state().items()}
-    divided = closing(Halves([robots(n, np.random.default_rng(9)) for n in (3, 2)]))
+    divided = closing(SplitEnv([robots(n, np.random.default_rng(9)) for n in (3, 2)]))
     whole = closing(robots(5, np.random.default_rng(8)))
     for again in (divided, whole):
         again.set_state(state)
@@ -215,7 +218,7 @@ def test_robots_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) -
 
 
 def test_a_state_of_another_number_is_refused(closing: Callable[..., Any]) -> None:
-    env = closing(Halves([robots(n, np.random.default_rng(n)) for n in (3, 2)]))
+    env = closing(SplitEnv([robots(n, np.random.default_rng(n)) for n in (3, 2)]))
     with pytest.raises(ValueError, match="not one of 5 environments"):
         env.set_state(closing(robots(6, np.random.default_rng(0))).get_state())
 
@@ -224,11 +227,11 @@ def test_games_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) ->
     """Their tapes are of different lengths, as one part's games began later."""
     parts = [games(n, np.random.default_rng(n)) for n in (2, 1)]
     batch(parts[1], in_turn(4), 25)
-    env = closing(Halves(parts))
+    env = closing(SplitEnv(parts))
     act = in_turn(env.sizes[1])
     batch(env, act, 30)
     state = {name: np.array(values) for name, values in env.get_state().items()}
-    divided = closing(Halves([games(n, np.random.default_rng(7)) for n in (2, 1)]))
+    divided = closing(SplitEnv([games(n, np.random.default_rng(7)) for n in (2, 1)]))
     whole = closing(games(3, np.random.default_rng(8)))
     for again in (divided, whole):
         again.set_state(state)
@@ -241,7 +244,7 @@ def test_games_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) ->
 def test_physics_go_on_in_a_thread_and_what_fails_there_is_raised_once(
     closing: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    env = closing(Halves([robots(2, np.random.default_rng(n), apart=True) for n in (0, 1)]))
+    env = closing(SplitEnv([robots(2, np.random.default_rng(n), apart=True) for n in (0, 1)]))
     where, step = [], env.parts[1].stepper.step
 
     def broken(*_: object) -> None:
@@ -267,7 +270,7 @@ def test_all_parts_are_closed_whatever_one_fails_of() -> None:
     parts[1].close = failing  # type: ignore[method-assign]
     parts[0].close = lambda: closed.append(0)  # type: ignore[method-assign]
     with pytest.raises(OSError, match="gone"):
-        Halves(parts).close()
+        SplitEnv(parts).close()
     assert closed == [0]
     first()
     second()

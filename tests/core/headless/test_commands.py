@@ -22,7 +22,7 @@ from core.preferences.store import PreferenceStore
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 from tests.core.builders import preference, tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -232,7 +232,7 @@ ABLATED = [
 def test_each_ablation_is_one_flag_that_the_session_records(
     flag: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = replaced(Config(task="hopper-backflip"), **find("hopper-backflip").presets)
+    plain = replaced(Config(task="hopper-backflip"), **get_task("hopper-backflip").presets)
     assert configured([flag], monkeypatch) == replaced(plain, **changes) != plain
 
 
@@ -250,7 +250,7 @@ def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pyte
 def test_a_task_without_a_true_reward_has_no_oracle(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    task = find("hopper-backflip")
+    task = get_task("hopper-backflip")
     monkeypatch.setitem(CATALOGUE, task.name, dataclasses.replace(task, true_reward=None))
     monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
     assert main() == 2

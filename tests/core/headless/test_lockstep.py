@@ -17,19 +17,19 @@ from core.config import Config, replaced
 from core.errors import NotFiniteError, StageFailedError, UserError
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     Event,
     JobSpec,
     JobState,
     PolicyPublished,
     RewardPublished,
+    RolloutBatchReady,
     RolloutReported,
 )
 from core.headless import run as headless
-from core.headless.lockstep import LocalPort, Port, ProcessPort
+from core.headless.lockstep import LocalPort, ProcessPort, TurnPort
 from core.headless.run import HeadlessRun
 from core.session.session import Session
-from core.tasks import PAPER_ROBOTS, find
+from core.tasks import PAPER_ROBOTS, get_task
 from tests.core import failing
 from tests.core.builders import tiny
 
@@ -51,7 +51,7 @@ def apart() -> Iterator[Apart]:
         assert not port._process.is_alive()
 
 
-def turn(port: Port, *events: Event) -> list[Event]:
+def turn(port: TurnPort, *events: Event) -> list[Event]:
     for event in events:
         port.send(event)
     port.begin()
@@ -94,7 +94,7 @@ def test_what_nobody_foresaw_is_told_with_its_kind_and_logged_whole(
 ) -> None:
     policy = apart("policy")
     turn(policy)
-    hardly = BatchCollected(0, 1, *[np.zeros(0, np.float32)] * 7)
+    hardly = RolloutBatchReady(0, 1, *[np.zeros(0, np.float32)] * 7)
     with caplog.at_level("INFO"), pytest.raises(RuntimeError, match=r"^ValueError: "):
         turn(policy, hardly)
     assert "Traceback" in caplog.text and "core/policy" in caplog.text
@@ -143,7 +143,7 @@ def test_a_killed_process_is_told_of_in_one_sentence_and_the_session_goes_on(tmp
 
 @pytest.mark.parametrize("robot", PAPER_ROBOTS)
 def test_robots_have_processes_where_there_are_cores_for_them(robot: str) -> None:
-    task = find(robot)
+    task = get_task(robot)
     whole = replaced(Config(task=robot), **dict(task.presets))
     assert headless._long(whole)
     assert not headless._long(replaced(whole, steps=100_000))
@@ -152,4 +152,4 @@ def test_robots_have_processes_where_there_are_cores_for_them(robot: str) -> Non
 
 @pytest.mark.parametrize("task", ["pong", "gym:CartPole-v1"])
 def test_what_is_large_or_small_to_pass_around_stays_in_one_process(task: str) -> None:
-    assert not headless._long(replaced(Config(task=task), **{**find(task).presets, "steps": 10**7}))
+    assert not headless._long(replaced(Config(task=task), **{**get_task(task).presets, "steps": 10**7}))

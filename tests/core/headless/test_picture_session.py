@@ -10,9 +10,9 @@ import pytest
 
 from core.api import LearnedReward, environment, policy
 from core.config import Config
-from core.events import BatchCollected, Event, PreferenceAdded, QueryOffered, RewardFitted
+from core.events import Event, PreferenceAdded, QueryOffered, RewardFitted, RolloutBatchReady
 from core.headless.run import HeadlessRun
-from core.io.segment_codec import PackedSegment
+from core.io.segment_codec import CompressedSegment
 from core.jobs.rollout import kept_segments
 from core.rollout.episodes import evaluate
 from core.session.archive import export_session, import_session
@@ -42,8 +42,8 @@ def run(folder: Path, config: Config | None, cycles: int = 0) -> list[Event]:
     return events
 
 
-def batches(events: list[Event]) -> list[BatchCollected]:
-    return [event for event in events if isinstance(event, BatchCollected)]
+def batches(events: list[Event]) -> list[RolloutBatchReady]:
+    return [event for event in events if isinstance(event, RolloutBatchReady)]
 
 
 def segments_of(events: list[Event]) -> list[Segment]:
@@ -52,7 +52,7 @@ def segments_of(events: list[Event]) -> list[Segment]:
 
 
 def assert_same(one: Segment, other: Segment) -> None:
-    assert isinstance(one, PackedSegment) and isinstance(other, PackedSegment)
+    assert isinstance(one, CompressedSegment) and isinstance(other, CompressedSegment)
     assert np.array_equal(one.observations, other.observations) and np.array_equal(one.actions, other.actions)
     assert np.array_equal(one.states, other.states) and one.env_steps == other.env_steps
 
@@ -61,14 +61,14 @@ def test_observations_are_bytes_at_every_stage(tmp_path: Path) -> None:
     events = run(tmp_path / "s", block_config())
     (first, *_) = batches(events)
     crossed = decode(encode(first))
-    assert isinstance(crossed, BatchCollected)
+    assert isinstance(crossed, RolloutBatchReady)
     for batch in (first, crossed):
         of = (batch.observations, batch.end_observations, batch.last_observations)
         assert {array.dtype for array in of} == {np.dtype(np.uint8)}
         assert batch.observations.shape == (16, 8, SIZE)
     assert set(np.unique(first.observations)) == {0, 200}
     segments = segments_of(events)
-    assert len(segments) == 2 * 16 and all(isinstance(segment, PackedSegment) for segment in segments)
+    assert len(segments) == 2 * 16 and all(isinstance(segment, CompressedSegment) for segment in segments)
     assert {segment.observations.dtype for segment in segments} == {np.dtype(np.uint8)}
     assert any(isinstance(event, RewardFitted) for event in events)
 
@@ -95,7 +95,7 @@ def test_the_pool_is_saved_packed_and_comes_back(tmp_path: Path) -> None:
     assert loaded
     segments = kept_segments(loaded[1]["rollout"])
     assert len(segments) == 40
-    assert all(isinstance(segment, PackedSegment) for segment in segments)
+    assert all(isinstance(segment, CompressedSegment) for segment in segments)
     size = sum(a.nbytes for n, a in loaded[1]["rollout"].arrays.items() if n.startswith("pool_"))
     assert size < sum(segment.observations.nbytes for segment in segments) / 20
 

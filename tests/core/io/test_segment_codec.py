@@ -16,13 +16,13 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.events import QueryOffered
 from core.io.segment_codec import (
+    CompressedArray,
+    CompressedSegment,
     Deferred,
-    Packed,
-    PackedSegment,
+    compress,
+    compress_segment,
+    frame_sequence,
     from_arrays,
-    packed,
-    packed_segment,
-    reel_of,
     state_size,
     to_arrays,
 )
@@ -48,10 +48,10 @@ def noise(count: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, (count, 84, 84), np.uint8)
 
 
-def kept_of(pictures: np.ndarray, actions: np.ndarray, states: np.ndarray) -> PackedSegment:
+def kept_of(pictures: np.ndarray, actions: np.ndarray, states: np.ndarray) -> CompressedSegment:
     """A segment of these (k + 3, h, w) pictures, packed."""
     plain = Segment(1, stacked(pictures), actions, states, None, 7)
-    return packed_segment(plain, reel_of(pictures, STACK))
+    return compress_segment(plain, frame_sequence(pictures, STACK))
 
 
 def played(game: str) -> tuple[Segment, np.ndarray]:
@@ -90,7 +90,7 @@ def game(request: pytest.FixtureRequest) -> tuple[Segment, np.ndarray]:
 
 def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: tuple[Segment, np.ndarray]) -> None:
     segment, pictures = game
-    kept = packed_segment(segment, reel_of(pictures, STACK))
+    kept = compress_segment(segment, frame_sequence(pictures, STACK))
     assert_same(kept, segment)
     assert kept.reel.pictures.shape == (STEPS + 3, 84, 84)  # each once
     size = sum(array.nbytes for array in to_arrays(kept).values())
@@ -102,14 +102,14 @@ def test_a_store_of_answers_about_a_game_gives_back_its_segments(
     game: tuple[Segment, np.ndarray], tmp_path: Path
 ) -> None:
     segment, pictures = game
-    kept = packed_segment(segment, reel_of(pictures, STACK))
+    kept = compress_segment(segment, frame_sequence(pictures, STACK))
     with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
         for number in range(8):
             store.add(Query(number, kept, kept, 0.5), Choice.LEFT, "oracle")
         (found, *_) = store.all()
         store.copy_to(tmp_path / "copy.sqlite")
     restored = found.query.left
-    assert isinstance(restored, PackedSegment)
+    assert isinstance(restored, CompressedSegment)
     assert np.array_equal(restored.observations, segment.observations)
     assert np.array_equal(restored.states, segment.states)
     assert LABELS / 8 * (tmp_path / "copy.sqlite").stat().st_size < STORE_BYTES / 4
@@ -118,23 +118,25 @@ def test_a_store_of_answers_about_a_game_gives_back_its_segments(
 def test_between_processes_a_segment_stays_packed() -> None:
     kept = kept_of(noise(8), np.eye(5, dtype=np.float32), np.zeros((5, 0)))
     event = decode(encode(QueryOffered(Query(1, kept, kept, 0.5))))
-    assert isinstance(event, QueryOffered) and isinstance(event.query.left, PackedSegment)
+    assert isinstance(event, QueryOffered) and isinstance(event.query.left, CompressedSegment)
     assert np.array_equal(event.query.left.observations, stacked(noise(8)))
     assert event.query.left.true_rewards is None and event.query.left.env_steps == 7
 
 
 def test_pictures_that_go_nowhere_are_not_packed_but_those_of_a_long_segment_are_at_once() -> None:
-    few, many = reel_of(noise(28), STACK).pictures, reel_of(noise(60), STACK).pictures
+    few, many = frame_sequence(noise(28), STACK).pictures, frame_sequence(noise(60), STACK).pictures
     assert isinstance(few, Deferred) and not isinstance(many, Deferred)
     assert "payload" not in vars(few)
-    assert np.array_equal(Packed(few.payload, few.shape).array(), noise(28)) and np.array_equal(few.array(), noise(28))
+    assert np.array_equal(CompressedArray(few.payload, few.shape).array(), noise(28)) and np.array_equal(
+        few.array(), noise(28)
+    )
     again = pickle.loads(pickle.dumps(few))
-    assert type(again) is Packed and np.array_equal(again.array(), noise(28))
+    assert type(again) is CompressedArray and np.array_equal(again.array(), noise(28))
 
 
 def test_differences_that_do_not_fit_a_byte_come_back() -> None:
     rows = np.array([[0, 255], [255, 0], [1, 254]], np.uint8)
-    assert np.array_equal(packed(rows).array(), rows)
+    assert np.array_equal(compress(rows).array(), rows)
 
 
 def test_states_that_are_no_pictures_stay_as_they_are() -> None:
@@ -170,20 +172,20 @@ def test_arrays_that_contradict_each_other_are_refused(name: str, value: np.ndar
 
 @pytest.mark.parametrize("shape", [(28, 84, 85), (27, 84, 84), (-1, 84, 84), (1 << 20, 1 << 20, 1)])
 def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tuple[int, ...]) -> None:
-    payload = packed(noise(28)).payload
+    payload = compress(noise(28)).payload
     with pytest.raises(ValueError, match="size|believable"):
-        Packed(payload, shape).array()
+        CompressedArray(payload, shape).array()
 
 
 def test_a_bomb_is_refused_by_its_claim_and_by_what_it_unpacks_to() -> None:
-    megabytes = packed(np.zeros((33, 1024, 1024), np.uint8)).payload  # 1,000 times as large as this
+    megabytes = compress(np.zeros((33, 1024, 1024), np.uint8)).payload  # 1,000 times as large as this
     for shape, told in (((33, 1024, 1024), "believable"), ((1, 84, 84), "size")):
         with pytest.raises(ValueError, match=told):
-            Packed(megabytes, shape).array()
+            CompressedArray(megabytes, shape).array()
 
 
 def test_the_longest_segment_of_a_game_is_still_believed() -> None:
-    still = Packed(packed(np.zeros((1003, 84, 84), np.uint8)).payload, (1003, 84, 84))
+    still = CompressedArray(compress(np.zeros((1003, 84, 84), np.uint8)).payload, (1003, 84, 84))
     stacks = np.arange(1000, dtype=np.int32)[:, None] + np.arange(4, dtype=np.int32)
     arrays = {"actions": np.zeros((1000, 6), np.float32), "states": np.zeros((1000, 0), np.uint8), "stacks": stacks}
     arrays |= {"pictures": still.payload, "pictures_shape": np.array(still.shape)}
@@ -199,7 +201,7 @@ def test_a_reel_whose_stacks_would_fill_the_memory_is_refused(steps: int) -> Non
 
 def test_a_damaged_payload_is_told() -> None:
     with pytest.raises(ValueError, match="damaged"):
-        Packed(np.full(50, 7, np.uint8), (5, 2)).array()
+        CompressedArray(np.full(50, 7, np.uint8), (5, 2)).array()
 
 
 def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from core.events import (
     ReplayRendered,
     ReplayRequested,
 )
-from core.rollout.actor import Actor, untrained_policy
-from core.tasks import find
+from core.rollout.actor import Actor, build_policy
+from core.tasks import get_task
 from tests.core.builders import segment
 from tests.core.played import Played, of, published, rewarded
 
@@ -32,12 +32,12 @@ def test_a_demonstration_is_one_episode_without_noise() -> None:
 def test_a_demonstration_tells_the_measure_of_its_episode() -> None:
     rollout = Played("rollout", rollout__demonstrate_every=1)
     (shown,) = of(DemonstrationRecorded, rollout.turn(published(rollout, 0), rewarded(rollout)))[-1:]
-    assert shown.segment.length == find(rollout.config.task).episode_steps - 1
+    assert shown.segment.length == get_task(rollout.config.task).episode_steps - 1
     assert shown.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
 
 
 def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:
-    weights = untrained_policy(clips.config).to_arrays()
+    weights = build_policy(clips.config).to_arrays()
     return of(ReplayRendered, clips.turn(ReplayRequested(token, weights, 32, 10.0)))
 
 
@@ -55,7 +55,7 @@ def test_a_policy_of_the_past_acts_and_is_drawn() -> None:
 
 def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come_first() -> None:
     clips = Played("clips")
-    weights = untrained_policy(clips.config).to_arrays()
+    weights = build_policy(clips.config).to_arrays()
     pair = tuple(segment(number) for number in (1, 2))
     drawn = clips.turn(
         ReplayRequested(1, weights, 16, 5.0), ReplayRequested(2, weights, 16, 5.0), ClipsRequested(3, pair, 16, 30.0)

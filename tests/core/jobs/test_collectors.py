@@ -21,12 +21,12 @@ from core.config import Config
 from core.envs.base import Step
 from core.events import Arrays, JobState
 from core.jobs.collector_process import Helper, gathering, worth_a_helper
-from core.jobs.collectors import Gathering
+from core.jobs.collectors import CollectorGroup
 from core.nn.stacked_mlp import CPU
-from core.reward.ensemble import untrained_ensemble
-from core.rollout.actor import untrained_policy
-from core.rollout.collector import Collected, Crew, collect, joined
-from core.rollout.segments import SegmentCutter
+from core.reward.ensemble import build_ensemble
+from core.rollout.actor import build_policy
+from core.rollout.collector import Collector, RolloutBatch, collect, joined
+from core.rollout.segments import SegmentBuilder
 from core.system.child_link import portable
 from tests.core.builders import tiny
 
@@ -39,14 +39,14 @@ def config(**changes: Any) -> Config:
     return tiny(task="pendulum", rollout__environments=256, rollout__steps=STEPS, **changes)
 
 
-Start = Callable[..., Gathering]
+Start = Callable[..., CollectorGroup]
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
     with ExitStack() as stack:
 
-        def begin(apart: bool, helpers: list[Helper] | None = None, **changes: Any) -> Gathering:
+        def begin(apart: bool, helpers: list[Helper] | None = None, **changes: Any) -> CollectorGroup:
             helper = Helper() if apart else None
             if helper:
                 stack.callback(helper.close)
@@ -62,17 +62,17 @@ def start() -> Iterator[Start]:
 
 
 def weights(chosen: Config, shift: float = 0.0) -> Arrays:
-    arrays = untrained_policy(chosen).to_arrays()
+    arrays = build_policy(chosen).to_arrays()
     return {**arrays, "weights": arrays["weights"] + np.float32(shift)}
 
 
-def batch(made: Gathering, env_steps: int = 0) -> Collected:
+def batch(made: CollectorGroup, env_steps: int = 0) -> RolloutBatch:
     *_, collected = made.collect(env_steps)
     assert collected is not None
     return collected
 
 
-def require_same(one: Collected, other: Collected) -> None:
+def require_same(one: RolloutBatch, other: RolloutBatch) -> None:
     for name in ("observations", "actions", "log_probs", "true_rewards", "ends", "end_observations"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert np.array_equal(one.last_observations, other.last_observations)
@@ -106,7 +106,7 @@ def test_what_is_gathered_is_the_same_in_one_process_or_in_two(start: Start) -> 
 def test_what_is_predicted_is_the_same_in_one_process_or_in_two(start: Start) -> None:
     """By the weights of the moment, though the second crew has an ensemble of its own; and by all rows' own numbers."""
     here, apart = start(False), start(True)
-    ensemble = untrained_ensemble(config(), CPU)
+    ensemble = build_ensemble(config(), CPU)
     for shift in (0.0, 0.5):
         ensemble.load_arrays({**ensemble.to_arrays(), "mean": ensemble.mean.numpy() + np.float32(shift)})
         mine, its = batch(here), batch(apart)
@@ -244,8 +244,8 @@ def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def test_ends_side_by_side_are_joined_in_the_order_of_steps_and_rows() -> None:
     scripts = [[[2], [], [0, 1]], [[0], [1, 2], [2]]]
 
-    def crews() -> list[Crew]:
-        return [Crew(Scripted(script, 10.0 * i), act) for i, script in enumerate(scripts)]  # type: ignore[arg-type]
+    def crews() -> list[Collector]:
+        return [Collector(Scripted(script, 10.0 * i), act) for i, script in enumerate(scripts)]  # type: ignore[arg-type]
 
     *_, by_turns = collect(crews(), 3, 0)
     apart = [list(collect([crew], 3, 0))[-1] for crew in crews()]
@@ -261,7 +261,7 @@ def test_each_crew_has_numbers_of_its_own() -> None:
     env = Scripted([], 0.0)
     numbers = []
     for i in range(2):
-        cutter = SegmentCutter(env, 1, np.zeros(3, np.int64), turn=(i, 2))
+        cutter = SegmentBuilder(env, 1, np.zeros(3, np.int64), turn=(i, 2))
         rows = env.observations, env.observations, env.states, np.zeros(3, np.float32)
         flags = np.zeros(3, np.bool_), np.zeros(3, np.bool_), env.askable
         numbers.append([segment.id for segment in cutter.add(*rows, *flags, 0)])

@@ -9,9 +9,9 @@ import pytest
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import BatchCollected, PreferenceAdded, QueryOffered
+from core.events import PreferenceAdded, QueryOffered, RolloutBatchReady
 from core.preferences.schedule import labels_due, scheduled
-from core.rollout.exploration import novelty
+from core.rollout.exploration import knn_entropy_bonus
 from core.session.session import Session
 from tests.core.builders import preference, tiny
 from tests.core.played import Played, of, published, rewarded
@@ -22,7 +22,7 @@ BATCH = 8 * 32
 def test_what_lies_apart_from_the_rest_is_the_newest() -> None:
     seen = np.random.default_rng(0).standard_normal((10, 60, 4)).astype(np.float32)
     seen[3, 7] = 8.0
-    told = novelty(seen)
+    told = knn_entropy_bonus(seen)
     assert told.shape == (10, 60) and told.dtype == np.float32
     assert np.unravel_index(told.argmax(), told.shape) == (3, 7) and told.min() > 0
 
@@ -31,12 +31,12 @@ def test_it_is_the_distance_to_the_fifth_nearest_in_standard_deviations() -> Non
     seen = np.arange(12, dtype=np.float32).reshape(3, 4, 1) * 1000
     deviation = np.arange(12).std()
     expected = [max(sorted(abs(row - other) for other in range(12))[:5]) / deviation for row in range(12)]
-    assert novelty(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)
+    assert knn_entropy_bonus(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_where_all_is_the_same_nothing_is_new(rows: int) -> None:
-    assert not novelty(np.full((1, rows, 3), 7.0, np.float32)).any()
+    assert not knn_entropy_bonus(np.full((1, rows, 3), 7.0, np.float32)).any()
 
 
 def test_the_schedule_begins_when_it_has_explored() -> None:
@@ -59,13 +59,13 @@ def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> 
     rollout = Played("rollout", rollout__explore=2 * BATCH, labels=12, steps=100 * BATCH)
     for version in range(2):
         said = rollout.turn(published(rollout, version))
-        (batch,) = of(BatchCollected, said)
-        new = novelty(batch.observations)
+        (batch,) = of(RolloutBatchReady, said)
+        new = knn_entropy_bonus(batch.observations)
         assert batch.rewards == pytest.approx((new - new.mean()) / new.std(), abs=1e-4)
         assert not of(QueryOffered, said) or batch.env_steps == 2 * BATCH
     asked = of(QueryOffered, said + rollout.turn(published(rollout, 2)))
-    assert len(asked) == 3 and not of(BatchCollected, rollout.turn())  # a quarter; now it waits for the answers
-    assert of(BatchCollected, rollout.turn(rewarded(rollout)))
+    assert len(asked) == 3 and not of(RolloutBatchReady, rollout.turn())  # a quarter; now it waits for the answers
+    assert of(RolloutBatchReady, rollout.turn(rewarded(rollout)))
 
 
 def test_a_person_too_is_asked_only_afterwards() -> None:
@@ -84,7 +84,7 @@ def test_answers_that_it_begins_with_end_it(answers: str) -> None:
 
 def test_nobody_explores_who_has_the_true_reward() -> None:
     rollout, plain = (Played("rollout", teacher="none", rollout__explore=steps) for steps in (5 * BATCH, 0))
-    (one,), (other,) = (of(BatchCollected, played.turn(published(played, 0))) for played in (rollout, plain))
+    (one,), (other,) = (of(RolloutBatchReady, played.turn(published(played, 0))) for played in (rollout, plain))
     assert np.array_equal(one.rewards, other.rewards)
 
 

@@ -9,16 +9,16 @@ from core.envs.base import Step
 from core.errors import NotFiniteError, UserError
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     Event,
     JobState,
     PolicyPublished,
     PreferenceAdded,
+    RolloutBatchReady,
     RolloutReported,
     Waited,
 )
 from core.jobs.rollout import RolloutJob
-from core.reward.ensemble import normalised
+from core.reward.ensemble import normalize_reward
 from core.rollout.actor import Actor
 from tests.core.builders import preference, tiny
 from tests.core.played import Played, of, published, rewarded
@@ -32,9 +32,9 @@ def test_the_rollout_waits_for_a_policy() -> None:
 def test_the_rollout_runs_so_many_batches_ahead_of_the_policy(lag: int) -> None:
     rollout = Played("rollout", policy__lag=lag)
     first = rollout.turn(published(rollout, 0), rewarded(rollout))
-    assert len(of(BatchCollected, first)) == lag + 1
-    assert of(BatchCollected, rollout.turn()) == []
-    assert len(of(BatchCollected, rollout.turn(published(rollout, 1)))) == 1
+    assert len(of(RolloutBatchReady, first)) == lag + 1
+    assert of(RolloutBatchReady, rollout.turn()) == []
+    assert len(of(RolloutBatchReady, rollout.turn(published(rollout, 1)))) == 1
 
 
 def test_after_a_restart_of_the_policy_the_rollout_waits_for_no_lost_batch() -> None:
@@ -42,15 +42,15 @@ def test_after_a_restart_of_the_policy_the_rollout_waits_for_no_lost_batch() -> 
     rollout.turn(published(rollout, 0), rewarded(rollout))
     for version in (1, 2, 3):
         rollout.turn(published(rollout, version))
-    assert len(of(BatchCollected, rollout.turn(published(rollout, 1)))) == 1  # started again from a checkpoint
-    assert of(BatchCollected, rollout.turn()) == []
-    assert len(of(BatchCollected, rollout.turn(published(rollout, 2)))) == 1
+    assert len(of(RolloutBatchReady, rollout.turn(published(rollout, 1)))) == 1  # started again from a checkpoint
+    assert of(RolloutBatchReady, rollout.turn()) == []
+    assert len(of(RolloutBatchReady, rollout.turn(published(rollout, 2)))) == 1
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "trpo", "a2c"])
 def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm: str) -> None:
     rollout, policy = Played("rollout"), Played("policy", policy__algorithm=algorithm)
-    (batch,) = of(BatchCollected, rollout.turn(*of(PolicyPublished, policy.turn()), rewarded(rollout)))
+    (batch,) = of(RolloutBatchReady, rollout.turn(*of(PolicyPublished, policy.turn()), rewarded(rollout)))
     (learned,) = of(PolicyPublished, policy.turn(batch))
     assert learned.version == 1
     assert all(np.isfinite(array).all() for array in learned.weights.values())
@@ -66,8 +66,8 @@ def test_a_restarted_rollout_waits_for_the_policy_it_acted_by() -> None:
     rollout = Played("rollout")
     rollout.turn(published(rollout, 7), rewarded(rollout))
     restarted = Played("rollout", rollout.job.get_state())
-    assert of(BatchCollected, restarted.turn()) == []
-    assert [b.policy_version for b in of(BatchCollected, restarted.turn(published(restarted, 7)))] == [7]
+    assert of(RolloutBatchReady, restarted.turn()) == []
+    assert [b.policy_version for b in of(RolloutBatchReady, restarted.turn(published(restarted, 7)))] == [7]
 
 
 def turn_after(answers: int, bonus: float) -> list[Event]:
@@ -78,25 +78,25 @@ def turn_after(answers: int, bonus: float) -> list[Event]:
 
 
 def rewards_after(answers: int, bonus: float) -> np.ndarray:
-    return of(BatchCollected, turn_after(answers, bonus))[0].rewards
+    return of(RolloutBatchReady, turn_after(answers, bonus))[0].rewards
 
 
 @pytest.mark.parametrize("std", [1.0, 0.05])
 def test_the_predicted_reward_has_mean_zero_and_the_deviation_asked_for(std: float) -> None:
     rollout = Played("rollout", reward__std=std)
-    (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
+    (batch,) = of(RolloutBatchReady, rollout.turn(published(rollout, 0), rewarded(rollout)))
     assert float(batch.rewards.mean()) == pytest.approx(0, abs=1e-6)
     assert float(batch.rewards.std()) == pytest.approx(std, rel=1e-4)
 
 
 def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> None:
     rollout = Played("rollout", policy__initial_std=3.0)
-    (batch,) = of(BatchCollected, rollout.turn(published(rollout, 0), rewarded(rollout)))
+    (batch,) = of(RolloutBatchReady, rollout.turn(published(rollout, 0), rewarded(rollout)))
     assert np.abs(batch.actions).max() > 2
     predict = rollout.job.ensemble.predict  # type: ignore[attr-defined]
     carried_out, drawn = (predict(batch.observations, a) for a in (batch.actions.clip(-1, 1), batch.actions))
-    assert batch.rewards == pytest.approx(normalised(carried_out, 1.0), abs=1e-5)
-    assert np.abs(batch.rewards - normalised(drawn, 1.0)).max() > 0.1
+    assert batch.rewards == pytest.approx(normalize_reward(carried_out, 1.0), abs=1e-5)
+    assert np.abs(batch.rewards - normalize_reward(drawn, 1.0)).max() > 0.1
 
 
 def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:

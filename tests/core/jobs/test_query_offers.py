@@ -12,13 +12,13 @@ import pytest
 
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     Event,
     JobSpec,
     JobState,
     PreferenceAdded,
     QueryOffered,
     RewardPublished,
+    RolloutBatchReady,
 )
 from core.io.segment_codec import fingerprint, pair_of
 from core.jobs import build
@@ -175,12 +175,12 @@ def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_mo
     deliver(published(rollout.played, 1), {"rollout": rollout})
     events = rollout.played.job.run()
     said = list(filter(None, takewhile(lambda event: event is not None, islice(events, 9))))  # till amid the batch
-    assert of(BatchCollected, said) == [] and len(rollout.before_the_labeller) == 4
+    assert of(RolloutBatchReady, said) == [] and len(rollout.before_the_labeller) == 4
     for query in rollout.before_the_labeller:
         answer = PreferenceAdded(store.add(query, Choice.RIGHT, "human"))
         deliver(answer, {"rollout": rollout})
     offered = list(filter(None, islice(events, 4)))
     assert len(of(QueryOffered, offered)) == 4
     said += filter(None, islice(events, 5))
-    assert len(of(BatchCollected, said)) == 1
+    assert len(of(RolloutBatchReady, said)) == 1
     assert of(QueryOffered, said) == []

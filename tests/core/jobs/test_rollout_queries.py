@@ -12,7 +12,7 @@ from core.events import (
     QueryOffered,
     RewardFitted,
 )
-from core.tasks import find
+from core.tasks import get_task
 from core.types import Choice
 from tests.core.builders import preference
 from tests.core.played import Played, of, published, rewarded
@@ -42,7 +42,7 @@ def test_segments_are_as_long_as_the_config_or_the_task_says(length: int) -> Non
     rollout = Played("rollout", query__segment_steps=length)
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     lengths = {s.length for o in offered for s in (o.query.left, o.query.right)}
-    assert lengths == {length or find("hopper-backflip").segment_steps}
+    assert lengths == {length or get_task("hopper-backflip").segment_steps}
 
 
 def test_a_number_of_labels_is_asked_of_the_untrained_policy() -> None:

@@ -11,9 +11,9 @@ import torch
 
 from core.config import PolicyConfig
 from core.errors import NotFiniteError
-from core.events import BatchCollected
-from core.nn.optimizers import RMSprop, load_optimiser, optimiser_arrays
-from core.policy.on_policy import OnPolicyOptimiser
+from core.events import RolloutBatchReady
+from core.nn.optimizers import RMSprop, load_optimizer, optimizer_arrays
+from core.policy.on_policy import OnPolicyOptimizer
 from tests.core.toys import ALGORITHMS, copied, drifting, improved, matching, one_step, optimiser, same
 
 every = pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -53,7 +53,7 @@ def test_it_learns_what_is_rewarded_and_nothing_from_shuffled_rewards(algorithm:
     assert taught(algorithm, discrete, shuffled) < before + 0.25 * (best - before)
 
 
-def follows_drift(made: OnPolicyOptimiser) -> float:
+def follows_drift(made: OnPolicyOptimizer) -> float:
     """Correlation of the values with what is observed, which the reward is proportional to."""
     observations = np.random.default_rng(5).standard_normal((500, 2)).astype(np.float32)
     with torch.no_grad():
@@ -61,7 +61,7 @@ def follows_drift(made: OnPolicyOptimiser) -> float:
     return float(np.corrcoef(values.numpy(), observations[:, 0])[0, 1])
 
 
-def with_values(algorithm: str) -> OnPolicyOptimiser:
+def with_values(algorithm: str) -> OnPolicyOptimizer:
     """Trained until its value function knows the reward. From then on gradient steps do next to nothing."""
     made = optimiser(algorithm, max_gradient=10.0, discount=0.9, minibatch=512)
     for seed in range(20 if algorithm != "a2c" else 100):
@@ -174,7 +174,7 @@ def test_the_step_size_falls_to_its_share_at_the_planned_end(algorithm: str, len
     batch = one_step(made.network, 0)
     found = []
     for env_steps in (0, 500, 1000, 5000):
-        improved(made, BatchCollected(**{**vars(batch), "env_steps": env_steps}))
+        improved(made, RolloutBatchReady(**{**vars(batch), "env_steps": env_steps}))
         found.append(made.optimiser.param_groups[0]["lr"])
     assert found == pytest.approx([0.01, 0.01 * (1 - 0.375), 0.0025, 0.0025])
 
@@ -195,8 +195,8 @@ def test_rmsprop_moves_weights_as_torchs_does_to_the_last_digit_also_from_a_load
     mine, its = RMSprop([ours], **options), torch.optim.RMSprop([theirs], **options)
     for step in range(20):
         if step == 10:
-            mine, kept = RMSprop([ours], **options), optimiser_arrays(mine)
-            load_optimiser(mine, kept)
+            mine, kept = RMSprop([ours], **options), optimizer_arrays(mine)
+            load_optimizer(mine, kept)
         mine.param_groups[0]["lr"] = its.param_groups[0]["lr"] = 0.01 / (1 + step)
         ours.grad = torch.randn(50, generator=rng)
         theirs.grad = ours.grad.clone()

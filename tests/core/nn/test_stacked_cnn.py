@@ -9,9 +9,9 @@ from torch import Tensor
 from torch.nn.functional import conv2d, leaky_relu
 
 from core.nn import threads as parallel
-from core.nn.image_input import Practice, working_type
+from core.nn.image_input import TrainingPass, compute_dtype
 from core.nn.stacked_cnn import LAYERS, StackedConvolutions
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.types import Choice
 from tests.core.builders import preference
 from tests.core.picture_toys import PLACES, SHAPE, block_fit, block_preference, block_segment
@@ -92,7 +92,7 @@ def test_outside_of_training_a_picture_means_the_same_in_any_batch() -> None:
 
 def test_in_training_the_batchs_own_moments_count_and_are_kept_for_later() -> None:
     whole, seen = network(2), pictures(4, 5, 2)
-    practice = Practice(0.0, 0)
+    practice = TrainingPass(0.0, 0)
     before = whole.totals(seen)
     first = whole.totals(seen, practice)
     assert not torch.allclose(before, first, atol=1e-2)
@@ -108,17 +108,17 @@ def test_in_training_the_batchs_own_moments_count_and_are_kept_for_later() -> No
 
 def test_dropout_leaves_out_its_share_by_draws_that_can_be_repeated() -> None:
     ones = torch.ones(8, 32, 26, 26).contiguous(memory_format=torch.channels_last)
-    dropped = Practice(0.5, 1).drop(ones.clone())
+    dropped = TrainingPass(0.5, 1).drop(ones.clone())
     assert set(dropped.unique().tolist()) == {0.0, 1.0}
     assert float(dropped.mean()) == pytest.approx(0.5, abs=0.005)
-    assert torch.equal(dropped, Practice(0.5, 1).drop(ones.clone()))
-    assert not torch.equal(dropped, Practice(0.5, 2).drop(ones.clone()))
-    assert Practice(0.5, 1).factor == 2
+    assert torch.equal(dropped, TrainingPass(0.5, 1).drop(ones.clone()))
+    assert not torch.equal(dropped, TrainingPass(0.5, 2).drop(ones.clone()))
+    assert TrainingPass(0.5, 1).factor == 2
 
 
 def test_dropout_differs_from_pass_to_pass_in_training_and_is_not_there_outside() -> None:
     whole, seen = network(2), pictures(4, 5, 2)
-    passes = [whole.totals(seen, Practice(0.5, seed)) for seed in (1, 1, 2)]
+    passes = [whole.totals(seen, TrainingPass(0.5, seed)) for seed in (1, 1, 2)]
     assert torch.equal(passes[0], passes[1])
     assert not torch.allclose(passes[0], passes[2], atol=1e-2)
 
@@ -129,7 +129,7 @@ def test_half_precision_tells_the_same_within_its_own() -> None:
     half.load_arrays(exact.to_arrays())
     assert torch.allclose(half(pictures(6)), exact(pictures(6)), atol=0.05)
     assert half(pictures(6)).dtype == torch.float32
-    assert working_type(CPU) in (torch.bfloat16, torch.float32)
+    assert compute_dtype(CPU) in (torch.bfloat16, torch.float32)
 
 
 def test_what_was_learned_goes_along_in_a_snapshot() -> None:
@@ -139,7 +139,7 @@ def test_what_was_learned_goes_along_in_a_snapshot() -> None:
     assert {f"moment_mean_{i}" for i in range(4)} <= arrays.keys()
     assert not np.array_equal(arrays["moment_variance_0"], np.ones((2, 16)))
     other = block_fit(seed=5).ensemble
-    assert isinstance(other, PictureEnsemble)
+    assert isinstance(other, ImageEnsemble)
     other.load_arrays(arrays)
     seen = block_segment(1, np.arange(PLACES))
     assert np.array_equal(

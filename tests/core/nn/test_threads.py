@@ -13,12 +13,12 @@ from torch import Tensor
 
 from core.config import Config
 from core.nn import threads as parallel
-from core.nn.threads import two_lanes
+from core.nn.threads import two_threads
 from core.policy.actor_critic import ActorCritic, actor_critic
-from core.policy.cnn_actor_critic import PictureActorCritic
-from core.policy.on_policy import Prepared
+from core.policy.cnn_actor_critic import CNNActorCritic
+from core.policy.on_policy import TrainingBatch
 from core.policy.ppo import PPO, _value_loss
-from core.reward.image_ensemble import PictureEnsemble
+from core.reward.image_ensemble import ImageEnsemble
 from core.system.child_process import lanes
 
 GAME = (4, 84, 84)
@@ -29,14 +29,14 @@ Case = tuple[ActorCritic, Tensor]
 @pytest.fixture(autouse=True)
 def one_thread_afterwards() -> Iterator[None]:
     yield
-    parallel.allow(1)
+    parallel.set_num_threads(1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_libraries_make_no_threads_of_their_own(threads: int) -> None:
     """numpy's products are rounded in other ways with two, so figures would depend on the machine."""
     with threadpool_limits(2, "blas"):
-        parallel.allow(threads)
+        parallel.set_num_threads(threads)
         assert torch.get_num_threads() == 1
         assert {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"} == {1}
 
@@ -51,7 +51,7 @@ def robot(discrete: bool) -> Case:
 
 def game() -> Case:
     seen = torch.randint(0, 256, (ROWS, int(np.prod(GAME))), dtype=torch.uint8, generator=start())
-    return PictureActorCritic(GAME, 6, "small", start(), kind=torch.float32), seen
+    return CNNActorCritic(GAME, 6, "small", start(), kind=torch.float32), seen
 
 
 CASES: dict[str, Callable[[], Case]] = {
@@ -70,24 +70,24 @@ def test_a_gradient_step_in_two_parts_is_that_of_the_whole(case: str, threads: i
     batch = prepared(network, inputs).rows(torch.arange(rows))
     gradient, told = undivided(ppo, batch)
     ppo._take_step = lambda: None  # type: ignore[method-assign]
-    parallel.allow(threads)
-    with two_lanes() as both:
+    parallel.set_num_threads(threads)
+    with two_threads() as both:
         told_in_two = ppo._step(batch, both)
     assert float((ppo._gradient - gradient).norm()) < 1e-5 * float(gradient.norm())
     assert told_in_two == pytest.approx(told, rel=1e-4, abs=1e-6)
 
 
-def prepared(network: ActorCritic, inputs: Tensor) -> Prepared:
+def prepared(network: ActorCritic, inputs: Tensor) -> TrainingBatch:
     """As if a policy that differs a little had acted, so that some ratios are clipped."""
     noise = start()
     with torch.no_grad():
         actions, log_probs = network.sample(network.parameters_of(inputs), np.random.default_rng(3))
     odds = log_probs.float() + 0.3 * torch.randn(ROWS, generator=noise)
     gains, values, returns = torch.randn(3, ROWS, generator=noise)
-    return Prepared(inputs, actions.float(), odds, gains, values, returns)
+    return TrainingBatch(inputs, actions.float(), odds, gains, values, returns)
 
 
-def undivided(ppo: PPO, batch: Prepared) -> tuple[Tensor, tuple[float, float, float]]:
+def undivided(ppo: PPO, batch: TrainingBatch) -> tuple[Tensor, tuple[float, float, float]]:
     parameters, values = ppo.network.judged(batch.inputs)
     loss, kl, entropy = ppo._policy_loss(batch, parameters)
     value_loss = _value_loss(batch, values)
@@ -96,11 +96,11 @@ def undivided(ppo: PPO, batch: Prepared) -> tuple[Tensor, tuple[float, float, fl
 
 
 def test_the_two_halves_of_a_prediction_are_those_of_one_pass() -> None:
-    ensemble = PictureEnsemble(GAME, Config().reward, start(), kind=torch.float32)
+    ensemble = ImageEnsemble(GAME, Config().reward, start(), kind=torch.float32)
     seen = np.random.default_rng(0).integers(0, 256, (20, 16, int(np.prod(GAME))), dtype=np.uint8)
     predicted = []
     for threads in (1, 2):
-        parallel.allow(threads)
+        parallel.set_num_threads(threads)
         predicted.append(ensemble.predict(seen, None))
     with torch.no_grad():
         whole = ensemble.network(torch.as_tensor(seen).reshape(-1, *GAME)).numpy().reshape(predicted[0].shape)

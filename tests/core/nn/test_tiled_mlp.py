@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from core.nn.activations import ACTIVATIONS, LEAK, Activation
-from core.nn.tiled_mlp import totals
+from core.nn.tiled_mlp import segment_returns
 
 Bend = Callable[[Tensor], Tensor]
 MEMBERS, INPUTS, HIDDEN = 2, 5, 7
@@ -44,9 +44,9 @@ def whole(x: Tensor, parameters: list[Tensor], bend: Bend) -> Tensor:
 def test_sums_are_those_of_the_whole(shape: tuple[int, int], activation: Activation, bend: Bend) -> None:
     x, parameters = made(*shape)
     expected = whole(x, parameters, bend)
-    assert torch.allclose(totals(x, parameters, activation), expected)
+    assert torch.allclose(segment_returns(x, parameters, activation), expected)
     with torch.no_grad():
-        assert torch.allclose(totals(x, parameters, activation), expected)
+        assert torch.allclose(segment_returns(x, parameters, activation), expected)
 
 
 @pytest.mark.parametrize(("activation", "bend"), BENDS.values(), ids=BENDS)
@@ -55,7 +55,7 @@ def test_gradients_are_those_of_the_whole(shape: tuple[int, int], activation: Ac
     x, parameters = made(*shape)
     pull = torch.randn(MEMBERS, shape[0], generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     expected = torch.autograd.grad((whole(x, parameters, bend) * pull).sum(), parameters)
-    found = torch.autograd.grad((totals(x, parameters, activation) * pull).sum(), parameters)
+    found = torch.autograd.grad((segment_returns(x, parameters, activation) * pull).sum(), parameters)
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.shape == theirs.shape
         assert torch.allclose(ours, theirs)
@@ -63,5 +63,5 @@ def test_gradients_are_those_of_the_whole(shape: tuple[int, int], activation: Ac
 
 def test_no_segment_at_all_moves_nothing() -> None:
     x, parameters = made(0, 4)
-    found = torch.autograd.grad(totals(x, parameters, SILU).sum(), parameters)
+    found = torch.autograd.grad(segment_returns(x, parameters, SILU).sum(), parameters)
     assert all(not gradient.any() for gradient in found)

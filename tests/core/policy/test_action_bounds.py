@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.nn.threads import two_lanes
+from core.nn.threads import two_threads
 from core.policy.ppo import PPO, _Clipped
 from tests.core.toys import ALGORITHMS, drifting, improved, one_step, optimiser
 
@@ -28,7 +28,7 @@ def test_ppo_pushes_no_action_further_than_the_clip(ratio: float, advantage: flo
     moved = replace(
         batch, log_probs=batch.log_probs - np.log(ratio), advantages=torch.full_like(batch.advantages, advantage)
     )
-    with two_lanes() as both:
+    with two_threads() as both:
         made._step(moved, both)
     assert bool(made._gradient[: made.network.policy_size].any()) == pushes
 

@@ -10,27 +10,27 @@ import torch
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import BatchCollected
+from core.events import RolloutBatchReady
 from core.jobs.policy import OPTIMISERS
-from core.policy.cnn_actor_critic import PictureActorCritic
-from core.policy.on_policy import OnPolicyOptimiser
-from core.rollout.actor import untrained_policy
+from core.policy.cnn_actor_critic import CNNActorCritic
+from core.policy.on_policy import OnPolicyOptimizer
+from core.rollout.actor import build_policy
 from tests.core.picture_toys import SHAPE, block_config, drawn
 from tests.core.toys import ALGORITHMS, copied, improved, same
 
 COUNT = 192
 
 
-def network(vision: str = "small", pictures: tuple[int, int, int] = SHAPE, **kinds: Any) -> PictureActorCritic:
-    return PictureActorCritic(pictures, 3, vision, torch.Generator().manual_seed(0), **kinds)
+def network(vision: str = "small", pictures: tuple[int, int, int] = SHAPE, **kinds: Any) -> CNNActorCritic:
+    return CNNActorCritic(pictures, 3, vision, torch.Generator().manual_seed(0), **kinds)
 
 
-def optimiser(algorithm: str, seed: int = 0) -> OnPolicyOptimiser:
+def optimiser(algorithm: str, seed: int = 0) -> OnPolicyOptimizer:
     rate = 5e-4 if algorithm == "a2c" else 3e-3
     numbers = {"algorithm": algorithm, "learning_rate": rate, "epochs": 4, "minibatch": 64, "entropy_bonus": 0.0}
     config = replaced(Config(), **{f"policy__{name}": value for name, value in {**numbers, "target_kl": 1e9}.items()})
     made = OPTIMISERS[algorithm](network(kind=torch.float32), config, np.random.default_rng(seed))
-    assert isinstance(made, OnPolicyOptimiser)
+    assert isinstance(made, OnPolicyOptimizer)
     return made
 
 
@@ -45,7 +45,7 @@ def wanted(places: np.ndarray) -> np.ndarray:
     return places // 2
 
 
-def bandit(of: PictureActorCritic, seed: int) -> BatchCollected:
+def bandit(of: CNNActorCritic, seed: int) -> RolloutBatchReady:
     """Episodes of one step."""
     places, observations = seen(seed)
     with torch.no_grad():
@@ -53,12 +53,12 @@ def bandit(of: PictureActorCritic, seed: int) -> BatchCollected:
         actions, logs = (x.numpy() for x in of.sample(parameters, np.random.default_rng(seed)))
     rewards = (actions.argmax(1) == wanted(places)).astype(np.float32)
     ends = np.ones((1, COUNT), np.bool_)
-    return BatchCollected(
+    return RolloutBatchReady(
         0, COUNT, observations[None], actions[None], logs[None], rewards[None], ends, observations, observations
     )
 
 
-def right(of: PictureActorCritic) -> float:
+def right(of: CNNActorCritic) -> float:
     """Share of fresh pictures on which the likeliest action is the one that pays."""
     places, observations = seen(1000)
     with torch.no_grad():
@@ -66,8 +66,8 @@ def right(of: PictureActorCritic) -> float:
     return float((logs.argmax(1).numpy() == wanted(places)).mean())
 
 
-def of(made: OnPolicyOptimiser) -> PictureActorCritic:
-    assert isinstance(made.network, PictureActorCritic)
+def of(made: OnPolicyOptimizer) -> CNNActorCritic:
+    assert isinstance(made.network, CNNActorCritic)
     return made.network
 
 
@@ -156,4 +156,4 @@ def test_a_restored_optimiser_goes_on_exactly(algorithm: str) -> None:
 def test_pictures_without_actions_to_choose_from_are_refused(block_task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.core.picture_toys.BlockBatch.discrete", False)
     with pytest.raises(UserError, match="no actions to choose from"):
-        untrained_policy(block_config())
+        build_policy(block_config())

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.policy.actor_critic import GaussianActorCritic
-from core.policy.numpy_actor import PlainPolicy
+from core.policy.numpy_actor import NumpyActor
 
 _ROWS, _SEEN, _ACTIONS = 40, 7, 3
 
@@ -25,7 +25,7 @@ def test_it_acts_as_the_network_does(seed: int | None) -> None:
     """With noise and without; rows far out are cut off as the network does."""
     network = _network()
     observations = np.random.default_rng(2).normal(0, 15, (_ROWS, _SEEN)).astype(np.float32)
-    ours = PlainPolicy(network)(observations, None if seed is None else np.random.default_rng(seed))
+    ours = NumpyActor(network)(observations, None if seed is None else np.random.default_rng(seed))
     rng = None if seed is None else np.random.default_rng(seed)
     its = network.sample(network.parameters_of(network.normalise(torch.as_tensor(observations))), rng)
     for mine, wanted in zip(ours, its, strict=True):
@@ -36,7 +36,7 @@ def test_it_acts_as_the_network_does(seed: int | None) -> None:
 def test_it_follows_the_network() -> None:
     """Weights and moments that are loaded later count at once; what it is shown stays as it is."""
     network, other = _network(), _network()
-    policy = PlainPolicy(network)
+    policy = NumpyActor(network)
     observations = np.random.default_rng(2).standard_normal((_ROWS, _SEEN)).astype(np.float32)
     shown = observations.copy()
     before, _ = policy(observations, None)
@@ -44,7 +44,7 @@ def test_it_follows_the_network() -> None:
     other.mean += 1.0
     network.load_arrays(other.to_arrays())
     after, _ = policy(observations, None)
-    wanted, _ = PlainPolicy(other)(observations, None)
+    wanted, _ = NumpyActor(other)(observations, None)
     assert np.array_equal(after, wanted)
     assert np.abs(after - before).max() > 0.01
     assert np.array_equal(observations, shown)

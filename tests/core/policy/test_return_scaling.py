@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.policy.return_scaling import ReturnScale
-from core.policy.value_calibration import Calibration, Correction
+from core.policy.return_scaling import ReturnScaling
+from core.policy.value_calibration import Correction, ValueCalibration
 
 DISCOUNT = 0.9
 
@@ -20,14 +20,14 @@ def white(seed: int, steps: int = 400, count: int = 50) -> np.ndarray:
 
 
 def test_the_scale_of_independent_rewards_is_known() -> None:
-    scale = ReturnScale(DISCOUNT)
+    scale = ReturnScaling(DISCOUNT)
     rewards = white(0)
     scale.update(rewards, no_ends(rewards))
     assert scale.value == pytest.approx(1 / np.sqrt(1 - DISCOUNT**2), rel=0.03)
 
 
 def test_sums_go_on_from_batch_to_batch_and_stop_at_an_episodes_end() -> None:
-    whole, parts = ReturnScale(DISCOUNT), ReturnScale(DISCOUNT)
+    whole, parts = ReturnScaling(DISCOUNT), ReturnScaling(DISCOUNT)
     rewards = np.array([[1], [2], [4]], np.float32)
     whole.update(rewards, np.array([[False], [True], [False]]))
     assert whole.get_state()["returns_running"].tolist() == [4]
@@ -38,7 +38,7 @@ def test_sums_go_on_from_batch_to_batch_and_stop_at_an_episodes_end() -> None:
 
 
 def test_a_constant_added_to_the_reward_is_no_scale() -> None:
-    scale = ReturnScale(0.5)
+    scale = ReturnScaling(0.5)
     for seed in range(5):
         rewards = white(seed) + 50
         scale.update(rewards, no_ends(rewards))
@@ -46,7 +46,7 @@ def test_a_constant_added_to_the_reward_is_no_scale() -> None:
 
 
 def test_a_new_scale_is_followed_within_a_few_batches() -> None:
-    scale = ReturnScale(DISCOUNT)
+    scale = ReturnScaling(DISCOUNT)
     for seed in range(5):
         scale.update(white(seed), no_ends(white(seed)))
     before = scale.value
@@ -56,7 +56,7 @@ def test_a_new_scale_is_followed_within_a_few_batches() -> None:
 
 
 def test_a_constant_reward_has_no_scale_of_its_own() -> None:
-    scale = ReturnScale(DISCOUNT)
+    scale = ReturnScaling(DISCOUNT)
     scale.update(np.zeros((50, 8), np.float32), np.zeros((50, 8), np.bool_))
     assert scale.value == 1
 
@@ -78,7 +78,7 @@ def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.nda
 @pytest.mark.parametrize(("factor", "offset"), [(-1.0, 0.0), (5.0, 0.0), (0.2, 1.0), (-3.0, -0.5)])
 def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> None:
     rewards, values, following = implied(0)
-    found = Calibration(DISCOUNT).judge(factor * rewards + offset, values, following)
+    found = ValueCalibration(DISCOUNT).judge(factor * rewards + offset, values, following)
     assert found is not None
     assert found.factor == pytest.approx(factor, rel=0.15)
     assert found.offset == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
@@ -87,19 +87,19 @@ def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> Non
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.6])
 def test_a_value_function_that_nearly_fits_is_left_alone(factor: float) -> None:
     rewards, values, following = implied(0)
-    assert Calibration(DISCOUNT).judge(factor * rewards, values, following) is None
+    assert ValueCalibration(DISCOUNT).judge(factor * rewards, values, following) is None
 
 
 def test_values_that_mean_nothing_are_made_small() -> None:
     _, values, following = implied(0)
     rewards, _, _ = implied(1)
-    found = Calibration(DISCOUNT).judge(rewards, values, following)
+    found = ValueCalibration(DISCOUNT).judge(rewards, values, following)
     assert found is not None and abs(found.factor) < 0.25
 
 
 def test_small_batches_are_gathered_to_one_judgement() -> None:
     rewards, values, following = implied(0)
-    calibration, found = Calibration(DISCOUNT), []
+    calibration, found = ValueCalibration(DISCOUNT), []
     for t in range(0, 100, 5):
         part = slice(t, t + 5)
         found.append(calibration.judge(-rewards[part], values[part], following[part]))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UserError
-from core.preferences.records import AnswerRow, Change
+from core.preferences.records import ChoiceRevision, PreferenceSummary
 from core.preferences.store import PreferenceStore
 from core.types import Choice, Query
 from tests.core.builders import query
@@ -226,8 +226,8 @@ def test_a_row_that_can_not_be_read_says_so_in_its_place(store: PreferenceStore,
 
 
 def test_the_choice_of_back_then(store: PreferenceStore) -> None:
-    changes = (Change(Choice.LEFT, "human", 9.0, 20), Change(Choice.RIGHT, "human", 1.0, 40))
-    row = AnswerRow(5, Choice.TIE, "human", 0.0, changes=changes)
+    changes = (ChoiceRevision(Choice.LEFT, "human", 9.0, 20), ChoiceRevision(Choice.RIGHT, "human", 1.0, 40))
+    row = PreferenceSummary(5, Choice.TIE, "human", 0.0, changes=changes)
     assert [row.choice_at(n) for n in (6, 20, 21, 40, 41)] == [
         *(Choice.LEFT, Choice.LEFT),
         *(Choice.RIGHT, Choice.RIGHT),

@@ -17,7 +17,7 @@ from core.__main__ import main
 from core.errors import UserError
 from core.preferences import integrity, mark, schema
 from core.preferences.salvage import rescued
-from core.preferences.store import Kept, PreferenceStore
+from core.preferences.store import PreferenceStore, StoredPreference
 from core.session.session import Session
 from core.types import Choice
 from tests.core.builders import preference, query, tiny
@@ -381,7 +381,7 @@ def test_an_answer_with_a_number_below_one_is_none_of_ours(path: Path, key: int)
 def test_answers_beyond_a_damaged_page_of_checksums_are_saved(tmp_path: Path, last: bool) -> None:
     path = tmp_path / "preferences.sqlite"
     with closing(PreferenceStore(path)) as store:
-        store.restore([Kept(preference(number), False) for number in range(1, 1501)])
+        store.restore([StoredPreference(preference(number), False) for number in range(1, 1501)])
     content = bytearray(path.read_bytes())
     with closing(sqlite3.connect(path)) as db:
         (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'seals'").fetchone()

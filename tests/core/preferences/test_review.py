@@ -6,17 +6,17 @@ import math
 
 import pytest
 
-from core.preferences.records import AnswerRow, Change
-from core.preferences.review import Consistency, comment, consistency, contradiction, doubted, expected
+from core.preferences.records import ChoiceRevision, PreferenceSummary
+from core.preferences.review import Consistency, comment, consistency, contradicted, contradiction, expected
 from core.types import Choice
 
 L, R, T, N = Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL
 
 
-def row(key: int, choice: Choice | None = L, *, repeats: int | None = None, swapped: bool = False) -> AnswerRow:
+def row(key: int, choice: Choice | None = L, *, repeats: int | None = None, swapped: bool = False) -> PreferenceSummary:
     first = repeats or key
     sides = (2 * first, 2 * first + 1)
-    return AnswerRow(key, choice, "human", 0.0, False, repeats, sides[::-1] if swapped else sides)
+    return PreferenceSummary(key, choice, "human", 0.0, False, repeats, sides[::-1] if swapped else sides)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_what_claims_nothing_is_not_contradicted(choice: Choice | None) -> None:
 
 def test_the_most_contradicted_comes_first_and_only_the_doubted_are_there() -> None:
     answers = [row(1, L), row(2, R), row(3, T), row(4, T), row(5, L), row(6, N), row(7, L), row(8, R)]
-    gone = AnswerRow(9, L, "human", 0.0, withdrawn=True)
+    gone = PreferenceSummary(9, L, "human", 0.0, withdrawn=True)
     left = {1: 0.4, 2: 0.95, 3: 0.2, 4: 0.3, 5: 0.6, 6: 0.0, 8: 0.5, 9: 0.0}
-    found = doubted([*answers, gone], left)
+    found = contradicted([*answers, gone], left)
     assert [(r.id, round(much, 6)) for r, much in found] == [(2, 0.95), (1, 0.6), (3, 0.6)]
 
 
@@ -63,14 +63,14 @@ def test_what_is_alike(first: Choice, again: Choice, swapped: bool, counted: tup
 def test_a_change_made_after_the_repeat_makes_nobody_more_consistent() -> None:
     repeat = row(30, L, repeats=1)
     first = row(1, L)
-    since = AnswerRow(1, L, "human", 0.0, sides=first.sides, changes=(Change(R, "human", 0.0, 30),))
-    before = AnswerRow(1, L, "human", 0.0, sides=first.sides, changes=(Change(R, "human", 0.0, 29),))
+    since = PreferenceSummary(1, L, "human", 0.0, sides=first.sides, changes=(ChoiceRevision(R, "human", 0.0, 30),))
+    before = PreferenceSummary(1, L, "human", 0.0, sides=first.sides, changes=(ChoiceRevision(R, "human", 0.0, 29),))
     assert consistency([since, repeat]) == Consistency(0, 1, 0)
     assert consistency([before, repeat]) == Consistency(1, 1, 0)
 
 
 def test_what_was_taken_back_or_can_not_be_read_counts_not_at_all() -> None:
-    gone = AnswerRow(1, L, "human", 0.0, withdrawn=True)
+    gone = PreferenceSummary(1, L, "human", 0.0, withdrawn=True)
     assert consistency([gone, row(5, L, repeats=1)]) == Consistency(0, 0, 0)
     assert consistency([row(1, None), row(5, L, repeats=1)]) == Consistency(0, 0, 0)
     assert consistency([row(1), row(5, None, repeats=1)]) == Consistency(0, 0, 0)

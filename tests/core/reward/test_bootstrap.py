@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from core.reward.bootstrap import Resampling
+from core.reward.bootstrap import Bootstrap
 
 SHARE = math.exp(-1)
 
 
-def grown(preferences: int, members: int = 3, share: float = SHARE, seed: int = 0) -> Resampling:
-    resampling = Resampling(members, share, np.random.default_rng(seed))
+def grown(preferences: int, members: int = 3, share: float = SHARE, seed: int = 0) -> Bootstrap:
+    resampling = Bootstrap(members, share, np.random.default_rng(seed))
     for _ in range(preferences):
         resampling.add()
     return resampling

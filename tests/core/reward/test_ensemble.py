@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core.config import RewardConfig
-from core.reward.ensemble import RewardEnsemble, normalised, spread
+from core.reward.ensemble import RewardEnsemble, disagreement_std, normalize_reward
 from core.types import Float32
 from tests.core.builders import segment
 
@@ -19,14 +19,14 @@ def test_by_hand() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
     # centred: [-1 1 0 0] of std sqrt(1/2), and [0 -20 20 0] of std sqrt(200); the mean of the two scaled
     # is [-1 0 1 0] / sqrt(2), of std 1/2
-    assert normalised(raw, 1.0) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2), abs=1e-6)
-    assert normalised(raw, 0.05) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2) * 0.05, abs=1e-7)
+    assert normalize_reward(raw, 1.0) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2), abs=1e-6)
+    assert normalize_reward(raw, 0.05) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2) * 0.05, abs=1e-7)
 
 
 @pytest.mark.parametrize("std", [1.0, 0.05])
 def test_mean_zero_and_exactly_the_deviation_asked_for(std: float) -> None:
     raw = np.random.default_rng(0).normal(3, 7, (3, 20, 8)).astype(np.float32)
-    reward = normalised(raw, std)
+    reward = normalize_reward(raw, std)
     assert reward.shape == (20, 8) and reward.dtype == np.float32
     assert reward.mean() == pytest.approx(0, abs=1e-6)
     assert reward.std() == pytest.approx(std, rel=1e-5)
@@ -36,21 +36,21 @@ def test_members_are_scaled_before_they_are_averaged() -> None:
     rng = np.random.default_rng(1)
     raw = rng.standard_normal((3, 500)).astype(np.float32)
     loud = raw * np.array([[1.0], [1000.0], [1e-3]], np.float32) + np.array([[5.0], [-900.0], [0.1]], np.float32)
-    assert normalised(loud, 1.0) == pytest.approx(normalised(raw, 1.0), abs=1e-3)
-    weights = [np.corrcoef(normalised(loud, 1.0), member)[0, 1] for member in loud]
+    assert normalize_reward(loud, 1.0) == pytest.approx(normalize_reward(raw, 1.0), abs=1e-3)
+    weights = [np.corrcoef(normalize_reward(loud, 1.0), member)[0, 1] for member in loud]
     assert np.ptp(weights) < 0.1  # no member drowns the others
 
 
 def test_a_constant_member_has_no_say() -> None:
     varied = np.array([0.0, 1.0, 2.0, 5.0], np.float32)
-    reward = normalised(np.stack([varied, np.full(4, 7.0, np.float32)]), 1.0)
-    assert reward == pytest.approx(normalised(varied[None], 1.0), abs=1e-6)
+    reward = normalize_reward(np.stack([varied, np.full(4, 7.0, np.float32)]), 1.0)
+    assert reward == pytest.approx(normalize_reward(varied[None], 1.0), abs=1e-6)
 
 
 def test_when_all_are_constant_or_cancel_out_the_reward_is_zero() -> None:
-    assert (normalised(np.full((3, 6), 4.2, np.float32), 1.0) == 0).all()
+    assert (normalize_reward(np.full((3, 6), 4.2, np.float32), 1.0) == 0).all()
     varied = np.array([1.0, -2.0, 1.0], np.float32)
-    assert (normalised(np.stack([varied, -varied]), 1.0) == 0).all()
+    assert (normalize_reward(np.stack([varied, -varied]), 1.0) == 0).all()
 
 
 def ensemble(seed: int, members: int = 3, **settings: Any) -> RewardEnsemble:
@@ -117,9 +117,9 @@ def test_a_snapshot_predicts_the_same_elsewhere_and_does_not_change_with_its_sou
 def test_the_spread_is_where_standardised_members_disagree() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
     # standardised: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); of two values the deviation is half the difference
-    assert spread(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)
-    assert spread(raw * np.array([[1], [100]], np.float32)) == pytest.approx(spread(raw), abs=1e-6)
+    assert disagreement_std(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)
+    assert disagreement_std(raw * np.array([[1], [100]], np.float32)) == pytest.approx(disagreement_std(raw), abs=1e-6)
 
 
 def test_one_member_disagrees_with_nobody() -> None:
-    assert not spread(np.arange(6, dtype=np.float32).reshape(1, 6)).any()
+    assert not disagreement_std(np.arange(6, dtype=np.float32).reshape(1, 6)).any()

@@ -10,7 +10,7 @@ import torch
 
 from core.errors import NotFiniteError
 from core.nn import threads
-from core.reward.trainer import RewardFit
+from core.reward.trainer import RewardTrainer
 from core.types import Choice, Preference
 from tests.core.builders import OBSERVED, preference, query, segment
 from tests.core.toy import (
@@ -81,7 +81,7 @@ def _without(answer: Preference, first: int) -> Preference:
     return replace(answer, query=replace(answer.query, left=left, right=right))
 
 
-def gaps(fit: RewardFit, preferences: list[Preference]) -> float:
+def gaps(fit: RewardTrainer, preferences: list[Preference]) -> float:
     """How far apart the members see the two sides of a pair, root mean square."""
     sums = [fit.ensemble.segment_sums([p.query.left, p.query.right]) for p in preferences]
     return float(np.sqrt(np.mean([(s[:, 0] - s[:, 1]) ** 2 for s in sums])))
@@ -192,7 +192,7 @@ def test_with_dropout_a_gradient_step_differs_but_validation_and_prediction_do_n
     losses = [fit._gradients(every, even, fit._pairs.practice(fit._rng))[0] for fit in (plain, dropping, dropping)]
     assert not torch.equal(losses[0], losses[1])
     assert not torch.equal(losses[1], losses[2])
-    with threads.two_lanes() as both:
+    with threads.two_threads() as both:
         first, second = (returned(fit._validate(both)) for fit in (plain, dropping))
     assert torch.equal(first[0], second[0])
     held = [segment(i) for i in range(3)]

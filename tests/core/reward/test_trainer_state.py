@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.nn import threads as parallel
-from core.reward.trainer import FitReport, RewardFit
+from core.reward.trainer import FitReport, RewardTrainer
 from core.types import Choice, Preference
 from tests.core.builders import preference, query, segment
 from tests.core.toy import accuracy, copied, new_fit, reports, same, toy_preferences, train, weights
@@ -19,7 +19,7 @@ def inputs_of(preferences: list[Preference]) -> np.ndarray:
     return np.concatenate([np.concatenate([s.observations, s.actions], axis=1) for s in sides]).astype(np.float64)
 
 
-def moments(fit: RewardFit) -> tuple[list[float], list[float]]:
+def moments(fit: RewardTrainer) -> tuple[list[float], list[float]]:
     next(iter(fit.epochs(1)))
     return fit.ensemble.mean.tolist(), fit.ensemble.std.tolist()
 
@@ -211,13 +211,13 @@ def test_answers_given_or_withdrawn_during_an_epoch_join_the_next() -> None:
 def test_the_figures_do_not_depend_on_the_threads(dropout: float) -> None:
     results = []
     for threads in (1, 2):
-        parallel.allow(threads)
+        parallel.set_num_threads(threads)
         try:
             fit = new_fit(dropout=dropout)
             train(fit, toy_preferences(0, 100), 3)
             results.append(weights(fit))
         finally:
-            parallel.allow(1)
+            parallel.set_num_threads(1)
     assert same(*results)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.reward.trainer import RewardFit
+from core.reward.trainer import RewardTrainer
 from core.types import Choice, Preference
 from tests.core.toy import new_fit, shuffled, toy_preferences, train
 
@@ -15,7 +15,7 @@ ANSWERS = 40
 """Of which no member draws more than go into one minibatch."""
 
 
-def by_hand(fit: RewardFit, answers: list[Preference], l2: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+def by_hand(fit: RewardTrainer, answers: list[Preference], l2: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
     """The loss of each member (M,): over all its draws, however often one came; and the gradients with its own L2."""
     counts = torch.as_tensor(fit.resampling.counts, dtype=torch.float32)
     sums = fit._pairs.sums(torch.arange(len(answers)).expand(len(counts), -1), None)

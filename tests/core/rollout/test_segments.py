@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from core.io.segment_codec import PackedSegment
-from core.rollout.segments import SegmentCutter, SegmentPool
+from core.io.segment_codec import CompressedSegment
+from core.rollout.segments import SegmentBuilder, SegmentPool
 from core.types import Segment
 from tests.core.builders import segment
 
@@ -22,12 +22,12 @@ class Batch:
         self.states = np.zeros((count, SIZES[2]), kind)
 
 
-def new_cutter(environments: int = 2, length: int = 3, stagger: tuple[int, ...] = ()) -> SegmentCutter:
-    return SegmentCutter(Batch(environments), length, np.array(stagger or (0,) * environments))
+def new_cutter(environments: int = 2, length: int = 3, stagger: tuple[int, ...] = ()) -> SegmentBuilder:
+    return SegmentBuilder(Batch(environments), length, np.array(stagger or (0,) * environments))
 
 
 def feed(
-    cutter: SegmentCutter,
+    cutter: SegmentBuilder,
     steps: range,
     ends: dict[int, int] | None = None,
     askable: Callable[[int], tuple[bool, ...]] | None = None,
@@ -145,7 +145,7 @@ def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
 
 
 def test_pictures_stay_bytes() -> None:
-    cutter = SegmentCutter(Batch(1, kind=np.uint8), 1, np.zeros(1, np.int64))
+    cutter = SegmentBuilder(Batch(1, kind=np.uint8), 1, np.zeros(1, np.int64))
     (one,) = feed(cutter, range(1))
     assert one.states.dtype == np.uint8
 
@@ -157,7 +157,7 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
     seen = np.stack([films[:, t : t + depth].reshape(2, -1) for t in range(steps)])
     batch = Batch(2, kind=np.uint8)
     batch.sizes = (depth * side**2, *SIZES[1:])
-    cutter = SegmentCutter(batch, 5, np.zeros(2, np.int64), (depth, side, side))
+    cutter = SegmentBuilder(batch, 5, np.zeros(2, np.int64), (depth, side, side))
     zeros, no = np.zeros((2, 1), np.float32), np.zeros(2, np.bool_)
     found = []
     for t in range(steps):
@@ -166,7 +166,7 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
         found += cutter.add(seen[t], zeros, batch.states, *told)
     begins = [(0, 0), (0, 5), (1, 5)]
     for one, (game, first) in zip(found, begins, strict=True):
-        assert isinstance(one, PackedSegment) and one.reel.pictures.shape == (5 + depth - 1, side, side)
+        assert isinstance(one, CompressedSegment) and one.reel.pictures.shape == (5 + depth - 1, side, side)
         assert np.array_equal(one.observations, seen[first : first + 5, game])
 
 

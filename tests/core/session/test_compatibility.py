@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save
 
 from core.config import Config, replaced
-from core.envs import make
+from core.envs import make_envs
 from core.errors import UserError
 from core.headless.run import HeadlessRun
 from core.io.segment_codec import from_arrays, to_arrays
@@ -23,7 +23,7 @@ from core.session.archive import export_session, import_session
 from core.session.compatibility import require_fitting
 from core.session.preference_export import export_preferences
 from core.session.session import Session
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 from core.types import Choice, Query, Segment
 from tests.core.builders import query, segment, tiny
 from tests.core.picture_toys import packed_whole
@@ -58,9 +58,9 @@ def pass_on(session: Session) -> None:
 
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_catalogue_knows_the_sizes_of_each_task(name: str) -> None:
-    env = make(find(name), 1, np.random.default_rng(0), threads=1)
+    env = make_envs(get_task(name), 1, np.random.default_rng(0), threads=1)
     env.close()
-    assert find(name).sizes == env.sizes[:2]
+    assert get_task(name).sizes == env.sizes[:2]
 
 
 @pytest.mark.parametrize("use", [run, pass_on])

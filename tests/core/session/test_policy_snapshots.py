@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import UserError
 from core.session.archive import export_session, import_session
-from core.session.policy_snapshots import KEPT, Moment, Snapshots, snapshots_of, thinned
+from core.session.policy_snapshots import KEPT, PolicySnapshots, SnapshotInfo, snapshots_of, thinned
 from core.session.session import Session
 from tests.core.builders import tiny
 from tests.core.session.test_checkpoint import (
@@ -26,36 +26,36 @@ from tests.core.session.test_checkpoint import (
 )
 
 
-def moment(steps: int, labels: int = 3, seconds: float = 60.0, measure: float = 0.5) -> Moment:
-    return Moment(steps, labels, seconds, measure)
+def moment(steps: int, labels: int = 3, seconds: float = 60.0, measure: float = 0.5) -> SnapshotInfo:
+    return SnapshotInfo(steps, labels, seconds, measure)
 
 
 def weights(number: int) -> dict[str, np.ndarray]:
     return {"weights": np.full(50, number, np.float32), "mean": np.zeros(3, np.float32)}
 
 
-def filled(session: Path, *steps: int) -> Snapshots:
-    made = Snapshots(session)
+def filled(session: Path, *steps: int) -> PolicySnapshots:
+    made = PolicySnapshots(session)
     for number in steps:
         made.add(moment(number), weights(number), always=True)
     return made
 
 
 def test_what_was_known_and_the_weights_come_back(tmp_path: Path) -> None:
-    made = Snapshots(tmp_path)
+    made = PolicySnapshots(tmp_path)
     assert made.add(moment(0, 0, 0.0, math.nan), weights(0)) and made.add(moment(1200, 12, 181.5, 0.4), weights(7))
-    again = Snapshots(tmp_path)
-    assert again.moments()[1] == Moment(1200, 12, 181.5, 0.4)
+    again = PolicySnapshots(tmp_path)
+    assert again.moments()[1] == SnapshotInfo(1200, 12, 181.5, 0.4)
     assert math.isnan(again.moments()[0].measure)
     known, loaded = again.load(1200)
-    assert known == Moment(1200, 12, 181.5, 0.4)
+    assert known == SnapshotInfo(1200, 12, 181.5, 0.4)
     assert loaded.keys() == weights(7).keys() and all((loaded[name] == a).all() for name, a in weights(7).items())
     assert [path.name for path in again.paths()] == ["000000000000.safetensors", "000000001200.safetensors"]
-    assert again.seconds() == 181.5 and Snapshots(tmp_path / "new").seconds() == 0.0
+    assert again.seconds() == 181.5 and PolicySnapshots(tmp_path / "new").seconds() == 0.0
 
 
 def test_one_is_due_after_so_many_steps_and_later_after_a_thirtieth_of_all(tmp_path: Path) -> None:
-    made = Snapshots(tmp_path, least=10)
+    made = PolicySnapshots(tmp_path, least=10)
     kept = [steps for steps in range(0, 1001) if made.add(moment(steps), weights(0))]
     assert kept[:4] == [0, 10, 20, 30] and kept[30:34] == [300, 310, 321, 332]
     assert made.next_due() == kept[-1] + math.ceil(kept[-1] / 30)
@@ -79,14 +79,14 @@ def test_the_least_missed_goes(steps: list[int], limit: int, left: list[int]) ->
 
 
 def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path) -> None:
-    made = Snapshots(tmp_path, limit=9)
+    made = PolicySnapshots(tmp_path, limit=9)
     for steps in range(0, 2000, 20):
         made.add(moment(steps), weights(0), always=True)
     kept = made.kept()
     assert len(kept) == 9 and kept[0] == 0 and kept[-1] == 1980
     gaps = np.diff(kept)
     assert gaps[:-1].max() <= 2 * gaps[:-1].min()
-    assert Snapshots(tmp_path)._limit == KEPT == 60
+    assert PolicySnapshots(tmp_path)._limit == KEPT == 60
 
 
 def test_of_large_policies_fewer_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,9 +97,9 @@ def test_of_large_policies_fewer_are_kept(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_session_taken_back_forgets_what_came_after(tmp_path: Path) -> None:
     made = filled(tmp_path, 0, 100, 200, 300)
-    assert not Snapshots(tmp_path, least=50).add(moment(220), weights(1))
+    assert not PolicySnapshots(tmp_path, least=50).add(moment(220), weights(1))
     assert made.kept() == [0, 100, 200]
-    assert Snapshots(tmp_path, least=50).add(moment(250), weights(2))
+    assert PolicySnapshots(tmp_path, least=50).add(moment(250), weights(2))
     assert made.kept() == [0, 100, 200, 250]
 
 
@@ -135,7 +135,7 @@ def test_a_whole_one_that_says_what_none_would_is_left_out(
     tmp_path: Path, value: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = filled(tmp_path, 0)
-    made.add(Moment(100, value, 1.0, 0.0), weights(1), always=True)  # type: ignore[arg-type]
+    made.add(SnapshotInfo(100, value, 1.0, 0.0), weights(1), always=True)  # type: ignore[arg-type]
     assert [known.env_steps for known in made.moments()] == [0]
     assert made.seconds() == 60.0
 
@@ -171,7 +171,7 @@ def packed(tmp_path: Path) -> Path:
 
 def test_a_session_as_one_file_carries_them(packed: Path, tmp_path: Path) -> None:
     import_session(packed, tmp_path / "back")
-    again = Snapshots(tmp_path / "back")
+    again = PolicySnapshots(tmp_path / "back")
     assert again.kept() == list(range(0, 6000, 100))
     assert again.load(5900)[1]["weights"][0] == 5900
 
@@ -193,4 +193,4 @@ def test_a_damaged_one_in_a_file_is_left_out(tmp_path: Path, caplog: pytest.LogC
     session.close()
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     assert "is damaged" in caplog.text
-    assert [known.env_steps for known in Snapshots(tmp_path / "back").moments()] == [0]
+    assert [known.env_steps for known in PolicySnapshots(tmp_path / "back").moments()] == [0]

@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 from core.__main__ import main
 from core.errors import UserError
 from core.io import files
-from core.preferences.store import Kept, PreferenceStore
+from core.preferences.store import PreferenceStore, StoredPreference
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
 from core.types import Choice, PoolReturns, Segment
@@ -46,7 +46,7 @@ def session(tmp_path: Path) -> Session:
     made.close()
 
 
-def history(session: Session) -> list[Kept]:
+def history(session: Session) -> list[StoredPreference]:
     with closing(session.store()) as store:
         return store.history()
 
@@ -55,7 +55,7 @@ def fingerprint(value: Any) -> Any:
     """Everything in it, arrays bit for bit."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
-    if isinstance(value, Segment | Kept) or dataclasses.is_dataclass(value):
+    if isinstance(value, Segment | StoredPreference) or dataclasses.is_dataclass(value):
         return type(value).__name__, [fingerprint(getattr(value, field.name)) for field in dataclasses.fields(value)]
     return repr(value)
 

@@ -14,7 +14,6 @@ from core.config import Config
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
-    BatchCollected,
     ClipsRequested,
     Event,
     PolicyPublished,
@@ -23,6 +22,7 @@ from core.events import (
     PreferenceWithdrawn,
     QueryOffered,
     RewardPublished,
+    RolloutBatchReady,
     RolloutReported,
     Waited,
 )
@@ -187,6 +187,6 @@ def test_jobs_that_do_not_run_here_are_passed_over() -> None:
 
 def test_the_true_reward_has_no_way_to_the_policy() -> None:
     """What the policy hears of has no field for it, and what has one is not delivered to it."""
-    assert "true" not in " ".join(BatchCollected.__dataclass_fields__)
+    assert "true" not in " ".join(RolloutBatchReady.__dataclass_fields__)
     report = RolloutReported(1, 0.1, 1, 1, 5.0, 0.0, {}, 0.5, 0)
     assert hearers(report) == set()

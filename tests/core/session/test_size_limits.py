@@ -13,7 +13,7 @@ from core.errors import UserError
 from core.io import image_codec
 from core.session.session import Session
 from core.session.size_limits import _COLOURED, FILMED_POOL, require_bearable
-from core.tasks import find
+from core.tasks import get_task
 
 ABSURD = [
     ({"rollout__environments": 16384, "rollout__steps": 2}, "rollout.environments"),
@@ -41,14 +41,14 @@ def test_a_game_of_an_absurd_size_is_neither_made_nor_opened(
 
 @pytest.mark.parametrize("changes", [changes for changes, _ in ABSURD])
 def test_the_same_is_nothing_for_a_robot(changes: dict[str, Any]) -> None:
-    require_bearable(replaced(Config(), **changes), find("hopper"))
+    require_bearable(replaced(Config(), **changes), get_task("hopper"))
 
 
 @pytest.mark.parametrize("task", ["pong", "enduro-even"])
 def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
     for environments, steps in ((16, 5), (128, 128), (256, 256), (400, 5)):
         config = Config(task=task)
-        require_bearable(replaced(config, rollout__environments=environments, rollout__steps=steps), find(task))
+        require_bearable(replaced(config, rollout__environments=environments, rollout__steps=steps), get_task(task))
 
 
 def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
@@ -57,5 +57,5 @@ def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
 
 def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
-    require_bearable(config, find("pong"))
-    require_bearable(replaced(config, rollout__filmed=4, query__pool=FILMED_POOL), find("pong"))
+    require_bearable(config, get_task("pong"))
+    require_bearable(replaced(config, rollout__filmed=4, query__pool=FILMED_POOL), get_task("pong"))

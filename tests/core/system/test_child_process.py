@@ -120,12 +120,12 @@ def test_an_event_whose_arrays_are_gone_fails_the_job_and_is_not_taken_for_the_p
 
 
 def test_clips_are_drawn_in_a_child(start: Start) -> None:
-    from core.envs.mujoco import MujocoBatch
-    from core.tasks import find
+    from core.envs.mujoco import MujocoVectorEnv
+    from core.tasks import get_task
     from core.types import Segment
 
-    task = find("hopper-backflip")
-    env = MujocoBatch(task, 1, np.random.default_rng(0), threads=1)
+    task = get_task("hopper-backflip")
+    env = MujocoVectorEnv(task, 1, np.random.default_rng(0), threads=1)
     states = np.repeat(env.states, 4, axis=0)
     env.close()
     segment = Segment(1, np.zeros((4, 12), np.float32), np.zeros((4, 3), np.float32), states, None, 0)

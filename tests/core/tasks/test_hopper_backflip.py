@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import UserError
-from core.tasks import CATALOGUE, find
+from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics
 from core.tasks.hopper_backflip import BackflipCounter, backflip_reward, observation, standard_observation
 
@@ -148,7 +148,7 @@ def test_where_the_robot_is_along_the_track_is_not_seen() -> None:
 
 def test_an_unknown_task_is_refused_with_those_there_are() -> None:
     with pytest.raises(UserError, match="hopper-backflip"):
-        find("hopper-frontflip")
+        get_task("hopper-frontflip")
 
 
 @pytest.mark.parametrize("task", CATALOGUE.values(), ids=CATALOGUE)

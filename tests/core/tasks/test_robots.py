@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from core.envs.base import Step
-from core.envs.mujoco import MujocoBatch
-from core.envs.physics import FULL, DataStepper
-from core.tasks import CATALOGUE, find
+from core.envs.mujoco import MujocoVectorEnv
+from core.envs.physics import FULL, DataPhysics
+from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics, RobotTask
 from core.tasks.half_cheetah_one_leg import heights, one_leg_reward
 from core.tasks.pendulum import tip
@@ -35,7 +35,7 @@ STEPS, RESTART = 1000, 25
 
 
 def robot(name: str) -> RobotTask:
-    task = find(name)
+    task = get_task(name)
     assert isinstance(task, RobotTask)
     return task
 
@@ -57,7 +57,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Any]:
 )
 def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
     task = dataclasses.replace(robot(name), episode_steps=10 * STEPS, **PEERS[name][1])
-    env = MujocoBatch(task, 1, np.random.default_rng(0), threads=1, staggered=False)
+    env = MujocoVectorEnv(task, 1, np.random.default_rng(0), threads=1, staggered=False)
     nq = env.model.nq
     reach = peer.action_space.high
     for t, action in enumerate(np.random.default_rng(1).uniform(-1.2, 1.2, (STEPS, env.sizes[1]))):
@@ -73,12 +73,12 @@ def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
 
 
 @pytest.fixture
-def batch() -> Iterator[Callable[..., MujocoBatch]]:
-    made: list[MujocoBatch] = []
+def batch() -> Iterator[Callable[..., MujocoVectorEnv]]:
+    made: list[MujocoVectorEnv] = []
 
-    def make(task: RobotTask, environments: int = 4, seed: int = 0, **given: Any) -> MujocoBatch:
+    def make(task: RobotTask, environments: int = 4, seed: int = 0, **given: Any) -> MujocoVectorEnv:
         options = {"threads": 1, "staggered": False, **given}
-        made.append(MujocoBatch(task, environments, np.random.default_rng(seed), **options))
+        made.append(MujocoVectorEnv(task, environments, np.random.default_rng(seed), **options))
         return made[-1]
 
     yield make
@@ -86,10 +86,10 @@ def batch() -> Iterator[Callable[..., MujocoBatch]]:
         env.close()
 
 
-MakeBatch = Callable[..., MujocoBatch]
+MakeBatch = Callable[..., MujocoVectorEnv]
 
 
-def random_steps(env: MujocoBatch, steps: int, seed: int = 1) -> list[Step]:
+def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:
     rng = np.random.default_rng(seed)
     return [env.step(rng.uniform(-1.2, 1.2, (env.count, env.sizes[1])).astype(np.float32)) for _ in range(steps)]
 
@@ -330,7 +330,7 @@ def test_a_robot_that_blew_up_has_gone_nowhere(batch: MakeBatch) -> None:
 def test_forces_by_sensors_are_those_of_mujoco(batch: MakeBatch) -> None:
     """As MuJoCo itself computes them after the last physics step, one robot after the other."""
     env = batch(robot("ant"), 3)
-    plain = DataStepper(env.model, env.task.frame_skip, 3, 1, env.task.extras)
+    plain = DataPhysics(env.model, env.task.frame_skip, 3, 1, env.task.extras)
     touched = 0
     for controls in np.random.default_rng(2).uniform(-1, 1, (190, 3, env.sizes[1])):
         states = env.states.copy()
