@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from app.session.factory import DEFAULT_TASK
 from core.errors import UserError
 from core.version import VERSION, WINDOW
 
@@ -35,3 +34,6 @@ def given(options: argparse.Namespace) -> dict[str, Any]:
     """What was given on the command line of the settings that a session has."""
     named = {name: getattr(options, name) for name in ("teacher", "labels", "seed")}
     return {name: value for name, value in named.items() if value is not None}
+
+
+DEFAULT_TASK = "hopper-backflip"

@@ -66,7 +66,7 @@ class RewardConfig(_Checked):
     bonus: float = number(0.0, "weight of the members' disagreement in the reward at the start, to explore", "", 0)
     error_rate: float = number(0.1, "chance that the labeller answers uniformly at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of the preferences that a member only validates on", "2.2.3", 0, 0.9)
-    std: float = number(1.0, "standard deviation of the normalised predicted reward (Atari: .05)", "A", 1e-6)
+    std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: .05)", "A", 1e-6)
     learning_rate: float = number(1e-3, "Adam's step size", "", 0, 1)
     l2: float = number(1e-4, "weight decay coefficient at the start", "2.2.3", 0)
     l2_rate: float = number(1.05, "factor by which one epoch may move the weight decay", "2.2.3", 1, 10)
@@ -76,12 +76,12 @@ class RewardConfig(_Checked):
     epochs_first: int = number(100, "epochs on the first labels, before the policy moves (Atari: 200)", "A", 1)
     epochs: int = number(6, "epochs in each later round, for new answers or a new policy", "", 1)
     interval: int = number(1, "environment steps, at least, between two such rounds", "", 1)
-    pace: float = number(
+    steps_per_label: float = number(
         0.0, "environment steps, at least, for each label a round fits to; 0 for any (paper: 10)", "A.2", 0
     )
-    latest: int = number(0, "fit only to so many latest labels; 0 for all (Atari: 3,000)", "A.2", 0)
+    max_labels: int = number(0, "fit only to so many latest labels; 0 for all (Atari: 3,000)", "A.2", 0)
     dropout: float = number(0.0, "share of hidden units left out of a gradient step (Atari: .5)", "2.2.3, A.2", 0, 0.9)
-    start: float = number(0.02, "size of the last layer at first, beside the usual one (games)", "", 0, 1)
+    last_layer_scale: float = number(0.02, "size of the last layer at first, beside the usual one (games)", "", 0, 1)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
 
@@ -134,7 +134,7 @@ class OracleConfig(_Checked):
 class PolicyConfig(_Checked):
     """Improving the policy. These are for PPO, the interactive default; core.presets has those of the others."""
 
-    algorithm: str = choice("ppo", "policy optimiser", ("ppo", "trpo", "a2c"), "2.2.1")
+    algorithm: str = choice("ppo", "policy optimizer", ("ppo", "trpo", "a2c"), "2.2.1")
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 2048)
     vision: str = choice(
         "small", "network that sees pictures: Mnih et al. 2016's, or 2015's", ("small", "nature"), "A.2"
@@ -168,10 +168,10 @@ class RolloutConfig(_Checked):
     environments: int = number(128, "environments stepped together", "", 1, 16384)
     steps: int = number(96, "steps of each environment in one batch", "", 2)
     threads: int = number(0, "physics threads; 0 for one a core, where batches are large enough", "", 0, 1024)
-    filmed: int = number(
+    captured_envs: int = number(
         0, "environments that keep pictures for clips, where no simulator can draw them later", "", 0, 16384
     )
-    explore: int = number(
+    exploration_steps: int = number(
         0, "steps at first in which the policy seeks what is new to it, before anything is asked", "", 0, 10**12
     )
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
@@ -210,7 +210,7 @@ class Config(_Checked):
     @property
     def explored_steps(self) -> int:
         """Environment steps after which the first pair is asked about: of a short session a quarter at most."""
-        return min(self.rollout.explore, self.planned_steps // 4)
+        return min(self.rollout.exploration_steps, self.planned_steps // 4)
 
     def _refuse_contradictions(self) -> None:
         for contradicts, sentence in self._contradictions():

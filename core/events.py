@@ -100,7 +100,7 @@ class RolloutReported(Event):
     measure: dict[str, float]
     correlation: float
     """Pearson's, between predicted and true reward of the batch."""
-    blow_ups: int
+    divergences: int
     """How often in the session a simulation failed and was started anew."""
 
 
@@ -246,7 +246,7 @@ class PreviewRefused(Event):
 class DemonstrationRecorded(Event):
     """An episode of the present policy, for the live view.
 
-    segment: all of it but its last step; predicted (k,): the normalised predicted reward of each step, (0,) before the
+    segment: all of it but its last step; predicted (k,): the normalized predicted reward of each step, (0,) before the
     first reward; measure: the task's own figures of the whole episode
     """
 

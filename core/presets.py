@@ -1,4 +1,4 @@
-"""Settings that suit each policy optimiser. Light: the window chooses by them too."""
+"""Settings that suit each policy optimizer. Light: the window chooses by them too."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OF_ALGORITHMS = {"policy.lag", "policy.excess_penalty"} | {name for preset in P
 penalty."""
 
 
-def presets(task: Mapping[str, Any], papers: Mapping[str, Any], algorithm: object = None) -> dict[str, Any]:
+def presets(task: Mapping[str, Any], paper_presets: Mapping[str, Any], algorithm: object = None) -> dict[str, Any]:
     """Config changes, as for config.replaced, for a task with these presets and these numbers of the paper's.
 
     algorithm None: the task's own, PPO where it names none. With another, what the task says of _OF_ALGORITHMS is
@@ -45,7 +45,7 @@ def presets(task: Mapping[str, Any], papers: Mapping[str, Any], algorithm: objec
     if chosen == own:
         return {**PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
     fitting = {name: value for name, value in task.items() if name not in _OF_ALGORITHMS}
-    return {**PRESETS.get(chosen, {}), **fitting, **papers, "policy.algorithm": chosen}
+    return {**PRESETS.get(chosen, {}), **fitting, **paper_presets, "policy.algorithm": chosen}
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ ABLATIONS: dict[str, Ablation] = {
     ),
     "no-online-queries": Ablation(
         "ask all at the beginning, of the untrained policy",
-        {"query.first_share": 1.0, "query.first_labels": 0, "rollout.explore": 0},
+        {"query.first_share": 1.0, "query.first_labels": 0, "rollout.exploration_steps": 0},
     ),
     "no-regularization": Ablation("fit without weight decay; dropout stays (3.3)", {"reward.l2": 0.0}),
     "no-segments": Ablation("compare single steps", {"query.segment_steps": 1}),

@@ -117,11 +117,11 @@ class Labelling(QObject):
 
     def undo(self) -> None:
         """Takes the last answer back; one that is still on its way to the disk too, once it is there."""
-        self._when_free(self._answers.withdraw_last)
+        self._when_free(self._answers.undo)
 
     def redo(self) -> None:
         """Gives the answer that was taken back last again, with the same choice; a new answer ends that."""
-        self._when_free(self._answers.give_again)
+        self._when_free(self._answers.redo)
 
     def _when_free(self, request: Callable[[], None]) -> None:
         """Requests go to the store one by one, in the order asked."""

@@ -26,7 +26,7 @@ class Progress:
     ) -> None:
         """usual_start: seconds from the start to the first pair, as they were the last time."""
         self.target, self.labels, self.env_steps = config.labels, 0, 0
-        self.blow_ups = 0
+        self.divergences = 0
         """How often in the session a simulation failed and was started anew."""
         self.milestones = Tracker(config.labels)
         self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
@@ -76,8 +76,8 @@ class Progress:
     def offered(self) -> None:
         self._offers.append(self._clock())
 
-    def reported(self, env_steps: int, blow_ups: int = 0) -> None:
-        self.env_steps, self.blow_ups = env_steps, blow_ups
+    def reported(self, env_steps: int, divergences: int = 0) -> None:
+        self.env_steps, self.divergences = env_steps, divergences
         self._steps.append((self._clock(), env_steps))
 
     @property

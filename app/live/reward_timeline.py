@@ -60,7 +60,7 @@ class RewardTimeline(QWidget):
         return QSize(288, self.minimumHeight())
 
     def set_predicted(self, predicted: Float32) -> None:
-        """(k,) normalised predicted rewards of the episode; (0,) where there is no reward yet."""
+        """(k,) normalized predicted rewards of the episode; (0,) where there is no reward yet."""
         self._predicted, self._share, self._picture = predicted, 0.0, None
         self.update()
 

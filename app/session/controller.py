@@ -65,7 +65,7 @@ def _for_window(config: Config) -> Config:
     What must be filmed gives so few segments that a large pool would be full of what the policy did long ago.
     """
     lag = max(1, config.policy.lag)
-    watched = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.filmed": _FILMED}
+    watched = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _FILMED}
     if get_task(config.task).pictures is not None:
         watched["query.pool"] = min(config.query.pool, FILMED_POOL)
     return replaced(config, teacher="human", policy__lag=lag, **watched)
@@ -285,7 +285,7 @@ class Controller(QObject):
 
     def _on_report(self, event: Event) -> None:
         if isinstance(event, RolloutReported):
-            self.progress.reported(event.env_steps, event.blow_ups)
+            self.progress.reported(event.env_steps, event.divergences)
             if self.progress.explores:  # the seconds to the first pair are not those of a start then
                 self.progress.first_pair.drop()
             self.labelling.wake_oracle()

@@ -12,7 +12,7 @@ from typing import Any
 
 from platformdirs import user_data_dir
 
-from app.command_line import given
+from app.command_line import DEFAULT_TASK, given
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import first_labels
@@ -24,7 +24,6 @@ from core.system import resources
 from core.tasks import get_task
 from core.version import COMMAND_LINE
 
-DEFAULT_TASK = "hopper-backflip"
 _NO_END = 10**12
 """Steps of a session in the window: it ends when the person ends it. Its labels are due as soon as without one."""
 
@@ -89,7 +88,7 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
     """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    chosen = presets(task.presets, task.papers, changes.get("policy.algorithm"))
+    chosen = presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
     config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
     # A robot's planned steps are over in minutes, and a person who answers for an hour wants to be followed to its end.

@@ -26,9 +26,7 @@ from app.labelling.milestones import Milestone
 from app.live.demonstrations import Demonstration
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
-from app.menus.demo_commands import DemoCommands
 from app.menus.dialogs import dialog_handlers
-from app.menus.history_commands import HistoryCommands
 from app.menus.menus import add_menus, ask_for_file, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import ViewCommands
@@ -40,6 +38,8 @@ from app.style.empty_state import EmptyState
 from app.style.labels import button, label
 from app.window_state import restore, save
 from app.windows.banner import Banner
+from app.windows.demo_commands import DemoCommands
+from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
 from app.windows.play import Playing, playable
 from app.windows.status_strip import StatusStrip

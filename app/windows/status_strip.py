@@ -31,8 +31,8 @@ class StatusStrip(QWidget):
             if place:
                 row.addStretch(1)
             row.addLayout(_cell(figure, caption))
-        self._blow_ups = _BlowUps()
-        row.addWidget(self._blow_ups)
+        self._divergences = _BlowUps()
+        row.addWidget(self._divergences)
 
     def refresh(self) -> None:
         progress = self._controller.progress
@@ -50,7 +50,7 @@ class StatusStrip(QWidget):
         for figure, told, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
             figure.setAccessibleName(f"{told.text()}: {text}")
-        self._blow_ups.tell(progress.blow_ups)
+        self._divergences.tell(progress.divergences)
 
 
 class _BlowUps(QWidget):

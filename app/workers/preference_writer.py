@@ -74,11 +74,11 @@ class PreferenceWriter(QThread):
         """answer_kept or answer_refused answers."""
         self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "kept")
 
-    def withdraw_last(self) -> None:
+    def undo(self) -> None:
         """answer_withdrawn or answer_refused answers."""
         self._ask(self._withdraw_last, self.answer_refused.emit, "taken back")
 
-    def give_again(self) -> None:
+    def redo(self) -> None:
         """answer_given_again or answer_refused answers."""
         self._ask(self._give_again, self.answer_refused.emit, "given again")
 
@@ -154,13 +154,13 @@ class PreferenceWriter(QThread):
         self.repeat_found.emit(repeats.again(kept.preference))
 
     def _withdraw_last(self, store: PreferenceStore) -> None:
-        preference = store.withdraw_last()
+        preference = store.undo()
         self.answer_withdrawn.emit(preference)
         if preference and preference.query.repeats is None:
             deliver(PreferenceWithdrawn(preference.id), self._ports)
 
     def _give_again(self, store: PreferenceStore) -> None:
-        preference = store.give_again()
+        preference = store.redo()
         self.answer_given_again.emit(preference)
         if preference:
             deliver(PreferenceAdded(preference), self._ports)

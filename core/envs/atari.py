@@ -57,7 +57,7 @@ class AtariVectorEnv:
         """apart: a step that was begun goes on by itself, while Python does something else."""
         self.task = task
         self.count = environments
-        self.blow_ups = 0
+        self.divergences = 0
         self._film, self._rng, self._threads, self._apart = film, rng, threads, apart
         self._rows = np.arange(environments)
         self._emulators = self._new_emulators()
@@ -69,7 +69,7 @@ class AtariVectorEnv:
         self._scores, self._returns = np.zeros((2, environments))
         self._sums = np.zeros((environments, len(task.figures)))
         self.states = np.zeros((environments, image_codec.ROW if film else 0), np.uint8)
-        self.askable = np.ones(environments, np.bool_)
+        self.clip_available = np.ones(environments, np.bool_)
         self._begin()
 
     def _new_emulators(self) -> Emulators:
@@ -118,7 +118,7 @@ class AtariVectorEnv:
         rows = np.array(sorted(failures), np.int64)
         if not rows.size:
             return rows
-        self.blow_ups += 1
+        self.divergences += 1
         self._failed[rows] += 1
         self._games[rows] = _GAMES_A_SEED
         error = failures[int(rows[0])]
@@ -176,9 +176,9 @@ class AtariVectorEnv:
 
     def _step(self, rewards: Float32, finished: list[tuple[float, dict[str, float]]], rows: Rows) -> Step:
         never, none = np.zeros(self.count, np.bool_), self.observations[:0]
-        blown = self._lengths == 0
-        blown[rows] = False  # these games have ended, and not been lost
-        return Step(self.observations, rewards, never, none, finished, rows, blown)
+        diverged = self._lengths == 0
+        diverged[rows] = False  # these games have ended, and not been lost
+        return Step(self.observations, rewards, never, none, finished, rows, diverged)
 
     def _all_lost(self, error: RuntimeError) -> Step:
         """It isn't told which of them failed."""
@@ -221,15 +221,15 @@ class AtariVectorEnv:
         """In colour, of each that is filmed now; those that are not lose theirs."""
         if self._film is None:
             return
-        self.askable = self._film.rows(self._time, self.count)
+        self.clip_available = self._film.rows(self._time, self.count)
         self.states = np.zeros_like(self.states)
-        for row in np.flatnonzero(self.askable):
+        for row in np.flatnonzero(self.clip_available):
             self.states[row] = image_codec.encoded(self._blanked(views.colour[row : row + 1].copy())[0])
 
     def get_state(self) -> dict[str, Any]:
         """Of each game its seed and actions, and what was added up and seen of it."""
         kept = {name: getattr(self, f"_{name}") for name in _KEPT}
-        counters = {"time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
+        counters = {"time": np.array(self._time), "divergences": np.array(self.divergences)}
         return {
             **kept,
             **counters,
@@ -241,7 +241,7 @@ class AtariVectorEnv:
         """Plays every game again up to where it was, all ending together."""
         for name in _KEPT:
             getattr(self, f"_{name}")[:] = arrays[name]
-        self._time, self.blow_ups = int(arrays["time"]), int(arrays["blow_ups"])
+        self._time, self.divergences = int(arrays["time"]), int(arrays["divergences"])
         played = arrays["played"]
         steps = played.shape[1]
         self._played[:, :steps] = played

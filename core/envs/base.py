@@ -22,7 +22,7 @@ class Step:
     end_observations (count of ends, o): what was seen at those ends, before the reset
     finished: (true return, measure) of each episode that ended, as the metrics count episodes
     finished_rows (len(finished),): in which environments
-    blown (N,) bool: the simulation failed in this step and was started anew, so what it shows and pays is made up
+    diverged (N,) bool: the simulation failed in this step and was started anew, so what it shows and pays is made up
     """
 
     observations: Observations
@@ -31,7 +31,7 @@ class Step:
     end_observations: Observations
     finished: list[tuple[float, dict[str, float]]]
     finished_rows: npt.NDArray[np.int64]
-    blown: npt.NDArray[np.bool_]
+    diverged: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class VectorEnv(Protocol):
         ...
 
     @property
-    def askable(self) -> npt.NDArray[np.bool_]:
+    def clip_available(self) -> npt.NDArray[np.bool_]:
         """(N,) whose present step may be in a segment: where it can't be drawn later, only those filmed now."""
         ...
 
     @property
-    def blow_ups(self) -> int:
+    def divergences(self) -> int:
         """How often a simulation failed and was started anew."""
         ...
 

@@ -59,7 +59,7 @@ class GymVectorEnv:
     ) -> None:
         self.task = task
         self.count = environments
-        self.blow_ups = 0
+        self.divergences = 0
         self._film = film
         self._rng = rng
         self._envs = _made(task, environments, film is not None)
@@ -82,7 +82,7 @@ class GymVectorEnv:
         self._resting = np.zeros(self.count, np.int64)
         self._attempts, self._returns = np.ones(self.count), np.zeros(self.count)
         self.states = np.zeros((self.count, image_codec.ROW if self._film else 0), np.uint8)
-        self.askable = np.ones(self.count, np.bool_)
+        self.clip_available = np.ones(self.count, np.bool_)
         self._take_pictures(np.ones(self.count, np.bool_))
 
     def _started(self, rows: Mask, later: int = 0) -> npt.NDArray[Any]:
@@ -115,7 +115,7 @@ class GymVectorEnv:
         observations = np.where(resting[:, None], self.observations, _flat(observations)).astype(np.float32)
         with np.errstate(over="ignore"):  # what float32 can't hold is a blow-up too
             rewards: Float32 = np.where(resting, 0.0, gained).astype(np.float32)
-        blown = self._mend_blow_ups(observations, rewards)
+        diverged = self._mend_blow_ups(observations, rewards)
         self._time += 1
         self._take_pictures(~resting)
         self._resting[resting] -= 1
@@ -128,7 +128,7 @@ class GymVectorEnv:
         finished = [self._finish(int(index)) for index in rows]
         self._restart(observations, ended, ended | (resting & (self._resting == 0)), over)
         self.observations = observations
-        return Step(observations, rewards, ended, end_observations, finished, rows, blown)
+        return Step(observations, rewards, ended, end_observations, finished, rows, diverged)
 
     def _own(self, actions: Float32) -> npt.NDArray[Any]:
         """The actions as the environment takes them."""
@@ -142,14 +142,14 @@ class GymVectorEnv:
 
     def _mend_blow_ups(self, observations: Float32, rewards: Float32) -> Mask:
         """(N,) what is no longer finite, or was started anew for that: it ends its episode, unreported and counted."""
-        blown = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
-        blown |= np.array([_failed(env) for env in self._envs.envs]) & (self._resting == 0)
-        if blown.any():
-            self.blow_ups += int(blown.sum())
-            observations[blown], rewards[blown] = self.observations[blown], 0.0
-            self._ages[blown] = self.task.episode_steps
-            self._first[blown] = True
-        return blown
+        diverged = ~(np.isfinite(observations).all(axis=1) & np.isfinite(rewards))
+        diverged |= np.array([_failed(env) for env in self._envs.envs]) & (self._resting == 0)
+        if diverged.any():
+            self.divergences += int(diverged.sum())
+            observations[diverged], rewards[diverged] = self.observations[diverged], 0.0
+            self._ages[diverged] = self.task.episode_steps
+            self._first[diverged] = True
+        return diverged
 
     def _restart(self, observations: Float32, ended: Mask, seen: Mask, over: Mask) -> None:
         """Starts new attempts where one is over; the learner sees those of the rows `seen`."""
@@ -167,9 +167,9 @@ class GymVectorEnv:
         """Of each that is filmed now, if it has changed or has no picture; those that are not lose theirs."""
         if self._film is None:
             return
-        self.askable = self._film.rows(self._time, self.count)
-        self.states = np.where(self.askable[:, None], self.states, np.uint8(0))
-        for row in np.flatnonzero(self.askable & (changed | ~self.states[:, 0].astype(np.bool_))):
+        self.clip_available = self._film.rows(self._time, self.count)
+        self.states = np.where(self.clip_available[:, None], self.states, np.uint8(0))
+        for row in np.flatnonzero(self.clip_available & (changed | ~self.states[:, 0].astype(np.bool_))):
             with self._told():
                 frame = self._envs.envs[row].render()
             if not isinstance(frame, np.ndarray) or frame.ndim != 3:
@@ -191,14 +191,14 @@ class GymVectorEnv:
             raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
 
     def get_state(self) -> dict[str, Any]:
-        counters = {"time": np.array(self._time), "blow_ups": np.array(self.blow_ups)}
+        counters = {"time": np.array(self._time), "divergences": np.array(self.divergences)}
         kept = {name: getattr(self, f"_{name}") for name in _KEPT}
         return {**counters, **kept, **self._tapes.get_state(), "seen": self.observations, "states": self.states}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         """Goes on where those were; where they can't be brought there again, at the same ages in new attempts."""
         self._ages[:] = arrays["ages"]
-        self._time, self.blow_ups = int(arrays["time"]), int(arrays["blow_ups"])
+        self._time, self.divergences = int(arrays["time"]), int(arrays["divergences"])
         if not self._brought_back(arrays):
             log.info("The episodes of %s start anew: it did not repeat what it had done.", self.task.name)
             self._begin()
@@ -217,7 +217,7 @@ class GymVectorEnv:
             return False
         if arrays["states"].shape == self.states.shape:
             self.states = np.array(arrays["states"])
-        self.askable = np.ones(self.count, np.bool_)
+        self.clip_available = np.ones(self.count, np.bool_)
         self._take_pictures(np.zeros(self.count, np.bool_))
         return True
 

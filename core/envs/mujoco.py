@@ -50,15 +50,15 @@ class MujocoVectorEnv:
         self.task = task
         self.count = environments
         self.model = load_model(task)
-        self.askable = np.ones(environments, np.bool_)
-        self.blow_ups = 0
+        self.clip_available = np.ones(environments, np.bool_)
+        self.divergences = 0
         self._rng = rng
         self.stepper = self._new_stepper(min(threads or threads_for(environments), environments))
         self._apart = ThreadPoolExecutor(1, "physics") if apart else None
         self._under_way: Future[Float64] | None = None
         low, high = self.model.actuator_ctrlrange.T
         self._control_middle, self._control_reach = (low + high) / 2, (high - low) / 2
-        self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.touch_points])
+        self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
         self._returns = np.zeros(environments)
         self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
@@ -98,9 +98,9 @@ class MujocoVectorEnv:
         """actions (N, a); they are clipped to [-1, 1] as the motors do, and scaled to the motors' range."""
         actions = np.clip(actions, -1, 1)
         before = self._positions
-        blown = self._advance(actions)
-        if blown.any():  # started anew, they have gone nowhere
-            before = np.where(blown[:, None], self._positions, before)
+        diverged = self._advance(actions)
+        if diverged.any():  # started anew, they have gone nowhere
+            before = np.where(diverged[:, None], self._positions, before)
         physics = self._physics(actions, before)
         self._measure.step(physics)
         reward = self.task.true_reward
@@ -112,7 +112,7 @@ class MujocoVectorEnv:
         end_observations = self.observations[ended]
         rows = np.flatnonzero(ended & ~self._first)
         finished = self._begin_anew(np.flatnonzero(ended)) if ended.any() else []
-        return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows, blown)
+        return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows, diverged)
 
     def _advance(self, actions: Float32) -> Mask:
         """(N,) which blew up."""
@@ -133,19 +133,21 @@ class MujocoVectorEnv:
         on_time = np.abs(self.states[:, 0] - clocks) < self.task.timestep / 2
         if on_time.all() and np.isfinite(self.states.sum()):
             return ~on_time
-        blown = ~(on_time & np.isfinite(self.states).all(axis=1))
-        self.blow_ups += int(blown.sum())
-        self._reset(np.flatnonzero(blown))
-        self._ages[blown] = self.task.episode_steps
-        self._first[blown] = True
-        return blown
+        diverged = ~(on_time & np.isfinite(self.states).all(axis=1))
+        self.divergences += int(diverged.sum())
+        self._reset(np.flatnonzero(diverged))
+        self._ages[diverged] = self.task.episode_steps
+        self._first[diverged] = True
+        return diverged
 
     def _physics(self, actions: Float32, before: Float64) -> Physics:
         seconds = self.task.step_seconds
-        return Physics(self._positions, self._velocities, actions, self._standard, self.heights, before, seconds)
+        return Physics(
+            self._positions, self._velocities, actions, self._standard, self.contact_heights, before, seconds
+        )
 
     @property
-    def heights(self) -> Float64:
+    def contact_heights(self) -> Float64:
         """(N, points) of the task's touch points above the floor in m, as the last physics step began."""
         return self.stepper.sensed[:, 2::3] - self._radii
 
@@ -174,8 +176,8 @@ class MujocoVectorEnv:
             velocities = noise * self._rng.standard_normal((count, nv))
         else:
             velocities = self._rng.uniform(-noise, noise, (count, nv))
-        if self.task.place is not None:
-            self.task.place(self._rng, positions, velocities)
+        if self.task.reset_hook is not None:
+            self.task.reset_hook(self._rng, positions, velocities)
         self.states[indices] = 0
         self.states[indices, 1 : 1 + nq] = positions
         self.states[indices, 1 + nq : 1 + nq + nv] = velocities
@@ -206,12 +208,12 @@ class MujocoVectorEnv:
         """Arrays from which set_state goes on exactly."""
         measure = {f"measure_{name}": values for name, values in self._measure.state().items()}
         plain = {"states": self.states, "ages": self._ages, "first": self._first, "returns": self._returns}
-        return {**plain, **measure, "extras": self.stepper.extras, "blow_ups": np.array(self.blow_ups)}
+        return {**plain, **measure, "extras": self.stepper.extras, "divergences": np.array(self.divergences)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         self.states[:], self._ages[:] = arrays["states"], arrays["ages"]
         self._first[:], self._returns[:] = arrays["first"], arrays["returns"]
         self.stepper.extras[:] = arrays["extras"]
-        self.blow_ups = int(arrays["blow_ups"])
+        self.divergences = int(arrays["divergences"])
         self._measure.restore({n.removeprefix("measure_"): a for n, a in arrays.items() if n.startswith("measure_")})
         self._look()

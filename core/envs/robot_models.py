@@ -42,7 +42,7 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     spec = mujoco.MjSpec.from_string(text)
     spec.option.timestep = task.timestep
     spec.option.integrator = _INTEGRATORS[task.integrator]
-    for number, (geom_name, end) in enumerate(task.touch_points):
+    for number, (geom_name, end) in enumerate(task.contact_points):
         _add_touch_point(spec, f"touch_{number}", geom_name, end)
     if contacts_sensed(task):
         _add_contact_sensors(spec)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from core.envs.base import Step, VectorEnv
 from core.types import Float32, Observations
 
-_ADDED_UP = "blow_ups"
+_ADDED_UP = "divergences"
 """How the name ends of what is the whole's, where parts have counts of their own."""
 
 
@@ -43,12 +43,12 @@ class SplitEnv:
         return np.concatenate([part.states for part in self.parts])
 
     @property
-    def askable(self) -> npt.NDArray[np.bool_]:
-        return np.concatenate([part.askable for part in self.parts])
+    def clip_available(self) -> npt.NDArray[np.bool_]:
+        return np.concatenate([part.clip_available for part in self.parts])
 
     @property
-    def blow_ups(self) -> int:
-        return sum(part.blow_ups for part in self.parts)
+    def divergences(self) -> int:
+        return sum(part.divergences for part in self.parts)
 
     def begin(self, actions: Float32) -> None:
         for part, rows in zip(self.parts, self._rows, strict=True):
@@ -65,7 +65,7 @@ class SplitEnv:
             end_observations=np.concatenate([step.end_observations for step in steps]),
             finished=[episode for step in steps for episode in step.finished],
             finished_rows=np.concatenate(numbers),
-            blown=np.concatenate([step.blown for step in steps]),
+            diverged=np.concatenate([step.diverged for step in steps]),
         )
 
     def close(self) -> None:

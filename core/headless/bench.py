@@ -121,7 +121,7 @@ def _simulating(config: Config, task: RobotTask) -> _Work:
     before = env.states.copy()
     controls = env.controls(_done(env, actor, config).carried_out)
     env.close()
-    model = load_model(dataclasses.replace(task, extras=(), touch_points=()))  # without our sensors
+    model = load_model(dataclasses.replace(task, extras=(), contact_points=()))  # without our sensors
     data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or os.cpu_count() or 1, env.count))]
     held = np.repeat(controls.transpose(1, 0, 2), task.frame_skip, axis=1)
     after = np.zeros((env.count, held.shape[1], before.shape[1]))
@@ -203,9 +203,9 @@ def _taught(config: Config) -> Config:
     is explored first, where nothing is taught. Else a short session.
 
     With pictures the first fit, which comes once, would be most of so short a run, and is left out.
-    How much the later ones take does not depend on the number of labels there: config.reward.pace sees to that.
+    How much the later ones take does not depend on the number of labels there: config.reward.steps_per_label sees to that.
     """
-    whole = replaced(config, teacher="oracle", **{"rollout.explore": 0})
+    whole = replaced(config, teacher="oracle", **{"rollout.exploration_steps": 0})
     task = get_task(config.task)
     if not task.pictures:
         return whole if isinstance(task, RobotTask) else replaced(whole, steps=200_000)

@@ -96,7 +96,7 @@ def _teach(args: argparse.Namespace) -> None:
             "true_return": outcome.true_return,
             "measure": outcome.measure,
             "random_return": untrained,
-            "blow_ups": outcome.blow_ups,
+            "divergences": outcome.divergences,
             "session": str(session.folder),
         }
         if args.video:
@@ -149,7 +149,7 @@ def _new_session(args: argparse.Namespace) -> Session:
         raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
     settings = _settings(args.set)
     changes = {
-        **presets(task.presets, task.papers, settings.get("policy.algorithm", args.algorithm)),
+        **presets(task.presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
         **{name: value for name, value in given.items() if value is not None},
     }
     config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
@@ -220,7 +220,7 @@ class _Progress:
         if isinstance(event, RolloutReported):
             value = event.measure.get(self._measure, float("nan"))
             text = f"labels {self._labels}, {self._measure} {value:.2f}, r {event.correlation:.2f}"
-            text += f", blow-ups {event.blow_ups}" if event.blow_ups else ""
+            text += f", blow-ups {event.divergences}" if event.divergences else ""
             self._bar.set_postfix_str(text, refresh=False)  # drawn by update(), which keeps to mininterval
             self._bar.update(event.env_steps - self._bar.n)
 

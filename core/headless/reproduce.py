@@ -62,7 +62,7 @@ class Run:
         task = get_task(self.task)
         teacher = {"teacher": "oracle" if self.labels else "none", "labels": self.labels or Config().labels}
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
-        chosen = presets(task.presets, task.papers, settings.get("policy.algorithm"))
+        chosen = presets(task.presets, task.paper_presets, settings.get("policy.algorithm"))
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 
 
@@ -212,7 +212,7 @@ def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> d
         "env_steps": outcome.env_steps,
         "true_return": outcome.true_return,
         "measure": outcome.measure,
-        "blow_ups": outcome.blow_ups,
+        "divergences": outcome.divergences,
         "random_return": random_return(session.config),
         "curve": results.points(kept),
         "config": session.config.to_dict(),

@@ -57,7 +57,7 @@ class Outcome:
     seconds: float
     true_return: float
     measure: dict[str, float]
-    blow_ups: int
+    divergences: int
     """How often in the session a simulation failed and was started anew."""
 
 
@@ -217,7 +217,7 @@ class HeadlessRun:
         report = self._report
         assert report is not None
         counts = report.env_steps, self._steps_taken, self._store.count()
-        return Outcome(*counts, seconds, report.true_return, report.measure, report.blow_ups)
+        return Outcome(*counts, seconds, report.true_return, report.measure, report.divergences)
 
 
 def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, TurnPort]:

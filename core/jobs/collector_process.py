@@ -61,7 +61,7 @@ class _Apart:
         self._counts = shares(get_task(config.task), config.rollout.environments)
         self._ask("begin", config.to_dict(), stagger)
         self._own = LocalCollectors(config, stagger, [0])
-        self._blow_ups: int = self._answer()
+        self._divergences: int = self._answer()
         self._news: Arrays | None = None
         """Weights that the second crew doesn't have yet. They go with the next batch's order: all that is asked is
         answered, or the shared memory would be written to while it is read."""
@@ -86,8 +86,8 @@ class _Apart:
         return self._own.drawable
 
     @property
-    def blow_ups(self) -> int:
-        return self._own.blow_ups + self._blow_ups
+    def divergences(self) -> int:
+        return self._own.divergences + self._divergences
 
     def load(self, weights: Arrays) -> None:
         self._own.load(weights)
@@ -101,7 +101,7 @@ class _Apart:
             if first is None:
                 yield None
         assert first is not None
-        second, segments, self._blow_ups = self._answer()
+        second, segments, self._divergences = self._answer()
         yield joined([first, replace(second, segments=_single(segments))])
 
     def predict(self, collected: RolloutBatch, ensemble: Ensemble) -> Float32:
@@ -117,7 +117,7 @@ class _Apart:
         own, other = divided(gathered(state.arrays), self._counts)
         self._ask("set_state", JobState(other, state.values))
         self._own.set_state(replace(state, arrays=own))
-        self._blow_ups = self._answer()
+        self._divergences = self._answer()
 
     def close(self) -> None:
         """The other end closes with its process."""
@@ -154,7 +154,7 @@ class _Second:
         own = Config.from_dict(config)
         self._crew, self._ensemble = LocalCollectors(own, stagger, [1]), build_ensemble(own, CPU)
         self._collected: RolloutBatch | None = None
-        return self._crew.blow_ups
+        return self._crew.divergences
 
     def collect(self, env_steps: int, news: Arrays | None) -> tuple[RolloutBatch, _Stacked | None, int]:
         if news is not None:
@@ -162,7 +162,7 @@ class _Second:
         *_, self._collected = self._crew.collect(env_steps)
         assert self._collected is not None
         unstacked = replace(self._collected, segments=[])
-        return unstacked, _stacked(self._collected.segments), self._crew.blow_ups
+        return unstacked, _stacked(self._collected.segments), self._crew.divergences
 
     def predict(self, weights: Arrays) -> Float32:
         assert self._collected is not None
@@ -174,7 +174,7 @@ class _Second:
 
     def set_state(self, state: JobState) -> int:
         self._crew.set_state(state)
-        return self._crew.blow_ups
+        return self._crew.divergences
 
 
 @dataclass(frozen=True)

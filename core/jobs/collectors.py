@@ -43,7 +43,7 @@ class CollectorGroup(Protocol):
         ...
 
     @property
-    def blow_ups(self) -> int: ...
+    def divergences(self) -> int: ...
 
     def load(self, weights: Arrays) -> None:
         """Of the policy to act by."""
@@ -93,7 +93,7 @@ class LocalCollectors:
             own, _ = threads_of_share(task, acting.environments, acting.threads)
             return make_share(task, counts[number], rng, own)
         length = self._config.query.length(task.segment_steps)
-        film = CaptureSchedule(acting.filmed, length, _FILM_ONE_IN) if acting.filmed else None
+        film = CaptureSchedule(acting.captured_envs, length, _FILM_ONE_IN) if acting.captured_envs else None
         return make_envs(task, acting.environments, self._env_rngs, acting.threads, film=film)
 
     @property
@@ -101,8 +101,8 @@ class LocalCollectors:
         return self.env.sizes[2]
 
     @property
-    def blow_ups(self) -> int:
-        return self.env.blow_ups
+    def divergences(self) -> int:
+        return self.env.divergences
 
     def load(self, weights: Arrays) -> None:
         for actor in self.actors:

@@ -31,7 +31,7 @@ class PolicyJob:
 
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
-        self._optimiser = make_optimizer(build_policy(config), config, self._rng)
+        self._optimizer = make_optimizer(build_policy(config), config, self._rng)
         self._size = sizes(config)[0]
         self._batches: deque[RolloutBatchReady] = deque()
         self._version = 0
@@ -56,10 +56,10 @@ class PolicyJob:
     def _update(self, batch: RolloutBatchReady) -> Iterator[Event | None]:
         started = time.perf_counter()
         reports: list[UpdateReport] = []
-        for report in self._optimiser.update(batch):
+        for report in self._optimizer.update(batch):
             reports.append(report)
             yield None
-        self._optimiser.observe(batch.observations)
+        self._optimizer.observe(batch.observations)
         self._version += 1
         self._env_steps = batch.env_steps
         seconds = time.perf_counter() - started
@@ -69,7 +69,7 @@ class PolicyJob:
         )
 
     def _published(self) -> PolicyPublished:
-        weights = self._optimiser.network.to_arrays()
+        weights = self._optimizer.network.to_arrays()
         return PolicyPublished(self._version, weights, self._env_steps, len(self._batches))
 
     def get_state(self) -> JobState:
@@ -77,10 +77,10 @@ class PolicyJob:
         batches = self._batches if self._keeps_batches else ()
         values["batches"] = [[batch.policy_version, batch.env_steps] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
-        return JobState({**self._optimiser.get_state(), **arrays}, values)
+        return JobState({**self._optimizer.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
-        self._optimiser.set_state(state.arrays)
+        self._optimizer.set_state(state.arrays)
         self._version = whole(state.values["version"])
         restored(self._rng, state.values["rng"])
         taken = state.values.get("env_steps")  # checkpoints from before this was kept don't have it
@@ -121,5 +121,5 @@ OPTIMISERS: dict[str, Callable[[ActorCritic, Config, np.random.Generator], Polic
 
 
 def make_optimizer(network: ActorCritic, config: Config, rng: np.random.Generator) -> PolicyOptimizer:
-    """The optimiser that config.policy.algorithm names; it draws from rng and moves the network's weights."""
+    """The optimizer that config.policy.algorithm names; it draws from rng and moves the network's weights."""
     return OPTIMISERS[config.policy.algorithm](network, config, rng)

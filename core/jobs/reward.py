@@ -41,7 +41,7 @@ class RewardJob:
     """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
 
     Where batches are small (A2C's have 80 steps) it is a round for each few policies: config.reward.interval. Where a
-    fit takes long, as with pictures, rounds become rarer the more labels there are: config.reward.pace. New answers
+    fit takes long, as with pictures, rounds become rarer the more labels there are: config.reward.steps_per_label. New answers
     wait for the next one then.
     The first round is a long one and comes when the untrained policy's share of the labels is there (A). Answers that
     come while a round runs join it; the fit is never started over.
@@ -53,7 +53,7 @@ class RewardJob:
         self._fit = RewardTrainer(
             build_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config)
         )
-        self._first = max(1, min(first_labels(config.labels, config.query), config.reward.latest or config.labels))
+        self._first = max(1, min(first_labels(config.labels, config.query), config.reward.max_labels or config.labels))
         self._generation = 0
         self._owed = self._under_way = self._unfitted = False
         self._epochs_left, self._answers_passed = 0, 0.0
@@ -87,13 +87,13 @@ class RewardJob:
     def _note_change(self) -> None:
         """Of the answers: reason enough for a round, but where rounds are so long that they keep a pace."""
         self._unfitted = True
-        self._owed |= not (self._config.reward.pace and self._generation)
+        self._owed |= not (self._config.reward.steps_per_label and self._generation)
 
     @property
     def _steps_between(self) -> float:
         """Environment steps, at least, between two rounds that no answer asks for."""
         reward = self._config.reward
-        return max(1, reward.interval, reward.pace * reward.epochs * self._fit.count)
+        return max(1, reward.interval, reward.steps_per_label * reward.epochs * self._fit.count)
 
     def run(self) -> Iterator[Event | None]:
         while True:
@@ -145,7 +145,7 @@ class RewardJob:
     def _kept_pace(self) -> bool:
         """Whether, after an epoch, as many answers were passed as go with a batch. All but the first round are spread
         over the batches between two of them, lest others that take turns with this job wait for a whole one."""
-        pace = self._config.reward.pace
+        pace = self._config.reward.steps_per_label
         if not pace or not self._generation or not self._epochs_left:
             return False
         share = self._batch / pace
@@ -176,7 +176,7 @@ class RewardJob:
             judge, ids = copy.deepcopy(self._fit.ensemble), self._fit.ids
             judge.load_arrays(self._snapshot)
             for start in range(0, len(ids), self._fit.chunk):
-                found |= self._fit.chances(ids[start : start + self._fit.chunk], judge)
+                found |= self._fit.preference_probabilities(ids[start : start + self._fit.chunk], judge)
                 yield None
         yield AnswersJudged(token, generation, np.array([*found], np.int64), np.array([*found.values()], np.float32))
 

@@ -192,14 +192,14 @@ class RolloutJob:
     def _normalised(self, raw: Float32) -> Float32:
         """(M, T, N) -> (T, N)"""
         std = self.config.reward.std
-        return self.recent.normalised(raw, std) if self.task.pictures else normalize_reward(raw, std)
+        return self.recent.normalized(raw, std) if self.task.pictures else normalize_reward(raw, std)
 
     def _rewards(self, collected: RolloutBatch, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
         """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
         if self._on_true_reward:
             if not np.isfinite(collected.true_rewards).all():
                 raise NotFiniteError("rollout", "the true reward")
-            if self.task.pictures:  # as A.2 has it; most small batches have none to normalise by
+            if self.task.pictures:  # as A.2 has it; most small batches have none to normalize by
                 return collected.true_rewards.clip(-1, 1)
             return normalize_reward(collected.true_rewards[None], 1.0)
         bonus = self._bonus()
@@ -232,7 +232,7 @@ class RolloutJob:
     ) -> RolloutReported:
         correlation = predicted_return = _NAN
         if collected is not None and raw is not None and predicted is not None:
-            # An episode at the newest step's reward, before normalisation, which makes every mean zero.
+            # An episode at the newest step's reward, before normalization, which makes every mean zero.
             predicted_return = float(raw[:, -1].mean()) * self.task.episode_steps
             if predicted.std() > 0 and collected.true_rewards.std() > 0:
                 correlation = float(np.corrcoef(predicted.ravel(), collected.true_rewards.ravel())[0, 1])
@@ -245,7 +245,7 @@ class RolloutJob:
             predicted_return=predicted_return,
             measure=self._means[1],
             correlation=correlation,
-            blow_ups=self.gathering.blow_ups,
+            divergences=self.gathering.divergences,
         )
 
     def _demonstrate(self) -> Iterator[Event | None]:

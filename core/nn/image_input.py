@@ -34,7 +34,7 @@ def to_channels_last(pictures: Tensor, kind: torch.dtype) -> Tensor:
 class TrainingPass:
     """What training adds to a pass: dropout, by draws of its own, and the moments of the batch, which it keeps.
 
-    moments: mean and variance (channels,) of each normalised layer in turn, as this pass saw them
+    moments: mean and variance (channels,) of each normalized layer in turn, as this pass saw them
     """
 
     def __init__(self, dropout: float, seed: int) -> None:

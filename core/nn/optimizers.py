@@ -1,4 +1,4 @@
-"""Optimisers of one vector of weights, and their state as plain arrays, for checkpoints."""
+"""Optimizers of one vector of weights, and their state as plain arrays, for checkpoints."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ class RMSprop(torch.optim.RMSprop):
         weights.addcdiv_(gradient, squares.sqrt().add_(group["eps"]), value=-group["lr"])
 
 
-def optimizer_arrays(optimiser: torch.optim.Optimizer) -> dict[str, np.ndarray]:
-    """The optimiser's moments and step counts (Adam's, RMSprop's) as plain arrays."""
-    state = optimiser.state_dict()["state"]
+def optimizer_arrays(optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
+    """The optimizer's moments and step counts (Adam's, RMSprop's) as plain arrays."""
+    state = optimizer.state_dict()["state"]
     return {f"adam_{i}_{name}": value.cpu().numpy().copy() for i, s in state.items() for name, value in s.items()}
 
 
-def load_optimizer(optimiser: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
-    saved = optimiser.state_dict()
+def load_optimizer(optimizer: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
+    saved = optimizer.state_dict()
     state: dict[int, dict[str, Tensor]] = {}
     for name, array in arrays.items():
         if name.startswith("adam_"):
             _, index, field = name.split("_", 2)
             state.setdefault(int(index), {})[field] = torch.as_tensor(array.copy())
-    _require_fit(optimiser, state)
+    _require_fit(optimizer, state)
     saved["state"] = state
-    optimiser.load_state_dict(saved)
+    optimizer.load_state_dict(saved)
 
 
-def _require_fit(optimiser: torch.optim.Optimizer, state: Mapping[int, Mapping[str, Tensor]]) -> None:
+def _require_fit(optimizer: torch.optim.Optimizer, state: Mapping[int, Mapping[str, Tensor]]) -> None:
     """ValueError where it is another network's. PyTorch's fused step doesn't look, and writes past the end."""
-    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     if not set(state) <= set(range(len(parameters))) or len({frozenset(s) for s in state.values()}) > 1:
-        raise ValueError("the optimiser's state lacks something")
+        raise ValueError("the optimizer's state lacks something")
     for index, moments in state.items():
         for name, values in moments.items():
             if values.ndim and values.shape != parameters[index].shape or not values.is_floating_point():
-                raise ValueError(f"the optimiser's {name} has shape {tuple(values.shape)}")
+                raise ValueError(f"the optimizer's {name} has shape {tuple(values.shape)}")

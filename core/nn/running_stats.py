@@ -27,7 +27,7 @@ class RunningMeanStd:
 
     @property
     def std(self) -> np.ndarray:
-        """At least 1e-3, so that a feature that never moves is not blown up."""
+        """At least 1e-3, so that a feature that never moves is not diverged up."""
         return np.sqrt(np.maximum(self.squares / max(self.count, 1.0), 1e-6))
 
     def to_array(self) -> np.ndarray:

@@ -72,23 +72,23 @@ class StackedConvolutions:
         hidden = self._hidden(pictures, 1, None)
         return torch.baddbmm(self.biases[-1], hidden, self.weights[-1]).squeeze(-1)
 
-    def totals(self, pictures: Tensor, practice: TrainingPass | None = None) -> Tensor:
+    def totals(self, pictures: Tensor, training_pass: TrainingPass | None = None) -> Tensor:
         """(S, k, M, n, h, w) uint8, each member its own -> (M, S): outputs summed over the k steps of each segment.
 
-        The last layer is linear, so it comes after the sum. practice: in training, else None
+        The last layer is linear, so it comes after the sum. training_pass: in training, else None
         """
         segments, steps = pictures.shape[:2]
-        hidden = self._hidden(pictures.flatten(2, 3).flatten(0, 1), self.members, practice)
+        hidden = self._hidden(pictures.flatten(2, 3).flatten(0, 1), self.members, training_pass)
         summed = hidden.reshape(self.members, segments, steps, hidden.shape[-1]).sum(2)
         return torch.baddbmm(self.biases[-1] * steps, summed, self.weights[-1]).squeeze(-1)
 
-    def _hidden(self, pictures: Tensor, groups: int, practice: TrainingPass | None) -> Tensor:
+    def _hidden(self, pictures: Tensor, groups: int, training_pass: TrainingPass | None) -> Tensor:
         """(B, groups * n, h, w) uint8 -> (M, B, hidden): what the last layer takes."""
         x = to_channels_last(pictures, self._kind)
         for layer, (_, stride) in enumerate(LAYERS):
-            filters, offsets = self._filters(layer, practice is None)
+            filters, offsets = self._filters(layer, training_pass is None)
             x = conv2d(x, filters, offsets, stride, groups=self.members if layer else groups)
-            x = self._practised(x, layer, practice) if practice else x
+            x = self._normalized_in_training(x, layer, training_pass) if training_pass else x
             x = leaky_relu(x, LEAK, inplace=True)
         flat = x.reshape(len(x), self.members, -1).transpose(0, 1)
         outer = torch.baddbmm(self.biases[0], flat.float(), self.weights[len(LAYERS)])
@@ -105,23 +105,23 @@ class StackedConvolutions:
             filters = filters / BRIGHTEST
         return filters.to(self._kind).contiguous(memory_format=torch.channels_last), offsets
 
-    def _practised(self, x: Tensor, layer: int, practice: TrainingPass) -> Tensor:
+    def _normalized_in_training(self, x: Tensor, layer: int, training_pass: TrainingPass) -> Tensor:
         """Batch norm by the batch's own moments, and dropout, which a leaky ReLU may as well come after as before.
 
         The factor that makes up for what is left out is in batch norm's scale.
         """
         scale, shift = self.scales[layer].flatten(), self.shifts[layer].flatten()
         mean, variance = torch.zeros_like(scale), torch.ones_like(scale)
-        factor = practice.factor
+        factor = training_pass.factor
         x = batch_norm(x, mean, variance, scale * factor, shift * factor, True, 1.0, _EPSILON)
-        practice.moments.append((mean, variance))
-        return practice.drop(x)
+        training_pass.moments.append((mean, variance))
+        return training_pass.drop(x)
 
     @torch.no_grad()
-    def learn_moments(self, practices: list[TrainingPass]) -> None:
+    def learn_moments(self, passes: list[TrainingPass]) -> None:
         """Brings the running moments nearer to those of these passes, in their order."""
-        for practice in practices:
-            for layer, (mean, variance) in enumerate(practice.moments):
+        for training_pass in passes:
+            for layer, (mean, variance) in enumerate(training_pass.moments):
                 for kept, seen in ((self.means[layer], mean), (self.variances[layer], variance)):
                     kept.lerp_(seen.view_as(kept), 1 - _MEMORY)
 

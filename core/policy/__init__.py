@@ -1,1 +1,1 @@
-"""Policy optimisers."""
+"""Policy optimizers."""

@@ -1,4 +1,4 @@
-"""Advantage actor-critic (Mnih et al. 2016, in synchronous form): the paper's optimiser for Atari (A.2).
+"""Advantage actor-critic (Mnih et al. 2016, in synchronous form): the paper's optimizer for Atari (A.2).
 
 One gradient step on each small batch. The paper says Adam, with numbers (alpha = .99, epsilon = 1e-5) that are those
 of RMSprop; it is RMSprop here, as in Mnih et al.
@@ -23,19 +23,19 @@ class A2C(OnPolicyOptimizer):
 
     values_join = True
 
-    optimiser: RMSprop
+    optimizer: RMSprop
 
-    def _make_optimiser(self) -> RMSprop:
+    def _make_optimizer(self) -> RMSprop:
         config = self._config
         weights = [self.network.weights]
         return RMSprop(weights, lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon)
 
     def _move(self) -> None:
-        self.optimiser.take_step()
+        self.optimizer.take_step()
 
     def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
         network = self.network
-        parameters = batch.parameters or network.parameters_of(batch.inputs)
+        parameters = batch.parameters or network.distribution(batch.inputs)
         change = network.log_probs(parameters, batch.actions) - batch.log_probs
         ratio = change.exp()
         entropy = network.entropy(parameters)

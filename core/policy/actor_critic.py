@@ -1,4 +1,4 @@
-"""Policies with a value function: what acts and what the optimisers improve, whatever the actions are.
+"""Policies with a value function: what acts and what the optimizers improve, whatever the actions are.
 
 A discrete action is a one-hot row of float32 throughout the program; the environment takes its argmax.
 """
@@ -32,12 +32,12 @@ class ActorCritic(ABC):
     """A distribution of actions and a value for each observation.
 
     All weights lie in one vector, `weights` (P,), those of the policy before those of the value: to clip, move, compare
-    and restore them is one operation each, which is most of the cost of a small update. Observations are normalised
+    and restore them is one operation each, which is most of the cost of a small update. Observations are normalized
     by `mean` and `std` (o,), which travel with the weights; pictures are not, and those are empty then.
     """
 
     shares = False
-    """Whether distributions and values share work, which `judged` then does once."""
+    """Whether distributions and values share work, which `evaluate` then does once."""
 
     def __init__(
         self, observations: int, actor: list[Tensor], extra: list[Tensor], critic: list[Tensor], device: torch.device
@@ -72,20 +72,20 @@ class ActorCritic(ABC):
         return gradient
 
     @property
-    def normalises(self) -> bool:
+    def normalizes(self) -> bool:
         """Whether `mean` and `std` are to follow the observations."""
         return self.mean.numel() > 0
 
-    def normalise(self, observations: Tensor) -> Tensor:
+    def normalize(self, observations: Tensor) -> Tensor:
         return (observations - self.mean).div_(self.std).clamp_(-OBSERVATION_LIMIT, OBSERVATION_LIMIT)
 
-    def values(self, normalised: Tensor) -> Tensor:
+    def values(self, normalized: Tensor) -> Tensor:
         """(B, o) -> (B,)."""
-        return _tanh_network(normalised, self._critic).squeeze(-1)
+        return _tanh_network(normalized, self._critic).squeeze(-1)
 
-    def judged(self, normalised: Tensor) -> tuple[Parameters, Tensor]:
-        """parameters_of and values at once, for networks in which they share work (`shares`)."""
-        return self.parameters_of(normalised), self.values(normalised)
+    def evaluate(self, normalized: Tensor) -> tuple[Parameters, Tensor]:
+        """distribution and values at once, for networks in which they share work (`shares`)."""
+        return self.distribution(normalized), self.values(normalized)
 
     @torch.no_grad()
     def rescale_values(self, factor: float, offset: float) -> None:
@@ -95,7 +95,7 @@ class ActorCritic(ABC):
         bias.mul_(factor).add_(offset)
 
     @abstractmethod
-    def parameters_of(self, normalised: Tensor) -> Parameters:
+    def distribution(self, normalized: Tensor) -> Parameters:
         """(B, o) -> the distributions that the actions are drawn from."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class ActorCritic(ABC):
         """() Mean over the rows."""
 
     @abstractmethod
-    def excess(self, parameters: Parameters) -> Tensor:
+    def action_bound_penalty(self, parameters: Parameters) -> Tensor:
         """() Mean over the rows of the squares by which mean actions go beyond -1 and 1, where there are such limits.
 
         Far beyond them noise changes nothing that the motors do, so nothing more is learned of what they could do.
@@ -156,8 +156,8 @@ class GaussianActorCritic(ActorCritic):
     def log_std(self) -> Tensor:
         return self._extra[0]
 
-    def parameters_of(self, normalised: Tensor) -> Parameters:
-        return _tanh_network(normalised, self._actor), self.log_std
+    def distribution(self, normalized: Tensor) -> Parameters:
+        return _tanh_network(normalized, self._actor), self.log_std
 
     def log_probs(self, parameters: Parameters, actions: Tensor) -> Tensor:
         means, log_std = parameters
@@ -168,7 +168,7 @@ class GaussianActorCritic(ActorCritic):
         _, log_std = parameters
         return log_std.sum() + self.constant + 0.5 * log_std.numel()
 
-    def excess(self, parameters: Parameters) -> Tensor:
+    def action_bound_penalty(self, parameters: Parameters) -> Tensor:
         means, _ = parameters
         return (means.abs() - 1).clamp_min(0).square().sum(-1).mean()
 
@@ -199,7 +199,7 @@ class Categorical(ActorCritic):
         (logs,) = parameters
         return -(logs.exp() * logs).sum(-1).mean()
 
-    def excess(self, parameters: Parameters) -> Tensor:
+    def action_bound_penalty(self, parameters: Parameters) -> Tensor:
         return torch.zeros((), device=self.device)
 
     def kl(self, old: Parameters, new: Parameters) -> Tensor:
@@ -228,8 +228,8 @@ class CategoricalActorCritic(Categorical):
         actor, critic = _tanh_networks(observations, actions, hidden, generator)
         super().__init__(observations, actor, [], critic, device)
 
-    def parameters_of(self, normalised: Tensor) -> Parameters:
-        return (torch.log_softmax(_tanh_network(normalised, self._actor), dim=-1),)
+    def distribution(self, normalized: Tensor) -> Parameters:
+        return (torch.log_softmax(_tanh_network(normalized, self._actor), dim=-1),)
 
 
 def actor_critic(

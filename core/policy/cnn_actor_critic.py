@@ -50,24 +50,24 @@ class CNNActorCritic(Categorical):
         actor = [*seen, *_linear(units, actions, 0.01, generator)]
         super().__init__(0, actor, [], _linear(units, 1, 1.0, generator), device)
 
-    def normalise(self, observations: Tensor) -> Tensor:
+    def normalize(self, observations: Tensor) -> Tensor:
         """Pixels stay bytes until they are looked at."""
         return observations
 
-    def judged(self, normalised: Tensor) -> tuple[Parameters, Tensor]:
+    def evaluate(self, normalized: Tensor) -> tuple[Parameters, Tensor]:
         """(B, n * h * w) uint8 -> log probabilities (B, a), and values (B,)."""
-        if torch.is_grad_enabled() or len(normalised) <= _CHUNK:
-            return self._judged(normalised)
-        parts = [self._judged(part) for part in normalised.split(_CHUNK)]
+        if torch.is_grad_enabled() or len(normalized) <= _CHUNK:
+            return self._evaluate(normalized)
+        parts = [self._evaluate(part) for part in normalized.split(_CHUNK)]
         return (torch.cat([logs for (logs,), _ in parts]),), torch.cat([values for _, values in parts])
 
-    def parameters_of(self, normalised: Tensor) -> Parameters:
-        return self.judged(normalised)[0]
+    def distribution(self, normalized: Tensor) -> Parameters:
+        return self.evaluate(normalized)[0]
 
-    def values(self, normalised: Tensor) -> Tensor:
-        return self.judged(normalised)[1]
+    def values(self, normalized: Tensor) -> Tensor:
+        return self.evaluate(normalized)[1]
 
-    def _judged(self, pixels: Tensor) -> tuple[Parameters, Tensor]:
+    def _evaluate(self, pixels: Tensor) -> tuple[Parameters, Tensor]:
         features = self._features(pixels)
         (weight, bias), (critic_weight, critic_bias) = self._actor[-2:], self._critic
         logs = torch.log_softmax(torch.addmm(bias, features, weight), dim=-1)

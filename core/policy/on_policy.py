@@ -1,4 +1,4 @@
-"""What the policy optimisers share: preparing a batch, moments of the observations, checks, and their state."""
+"""What the policy optimizers share: preparing a batch, moments of the observations, checks, and their state."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class UpdateReport:
 
 @dataclass(frozen=True)
 class TrainingBatch:
-    """A batch of B = T * N steps as an optimiser wants it.
+    """A batch of B = T * N steps as an optimizer wants it.
 
-    inputs (B, o) normalised observations, or pixels as they came; actions (B, a); log_probs (B,) under the policy that
+    inputs (B, o) normalized observations, or pixels as they came; actions (B, a); log_probs (B,) under the policy that
     acted (PPO: under the present one); advantages (B,) to mean 0 and std 1, before PPO weighs them; values (B,) of the
     inputs; returns (B,): what they should have been
     parameters: the distributions of the inputs, where they came with the values at no cost, with gradients as those
@@ -73,7 +73,7 @@ class OnPolicyOptimizer(ABC):
     """
 
     values_join = False
-    """Whether Prepared.values carry gradients: a forward pass saved for an optimiser that makes one step a batch."""
+    """Whether Prepared.values carry gradients: a forward pass saved for an optimizer that makes one step a batch."""
 
     def __init__(self, network: ActorCritic, config: Config, rng: np.random.Generator) -> None:
         self.network = network
@@ -84,18 +84,18 @@ class OnPolicyOptimizer(ABC):
         self._scale = ReturnScaling(config.policy.discount)
         self._calibration = ValueCalibration(config.policy.discount)
         self._gradient = network.train()
-        self.optimiser = self._make_optimiser()
+        self.optimizer = self._make_optimizer()
 
     @abstractmethod
-    def _make_optimiser(self) -> torch.optim.Optimizer:
+    def _make_optimizer(self) -> torch.optim.Optimizer:
         """Over network.weights, or a part of them."""
 
     @abstractmethod
     def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]: ...
 
     def observe(self, observations: np.ndarray) -> None:
-        """Lets the input normalisation follow what the policy sees. Pixels have a range of their own."""
-        if not self.network.normalises:
+        """Lets the input normalization follow what the policy sees. Pixels have a range of their own."""
+        if not self.network.normalizes:
             return
         self._moments.update(observations)
         for tensor, now in ((self.network.mean, self._moments.mean), (self.network.std, self._moments.std)):
@@ -116,7 +116,7 @@ class OnPolicyOptimizer(ABC):
     def _decay(self, env_steps: int) -> None:
         """The step size falls linearly with the steps of the session (A.2)."""
         done = min(1.0, env_steps / self._planned_steps)
-        self.optimiser.param_groups[0]["lr"] = self._config.learning_rate * (1 - self._config.decay * done)
+        self.optimizer.param_groups[0]["lr"] = self._config.learning_rate * (1 - self._config.decay * done)
 
     def _prepare(self, batch: RolloutBatchReady) -> TrainingBatch:
         steps, count, size = batch.observations.shape
@@ -124,9 +124,9 @@ class OnPolicyOptimizer(ABC):
         stacked = np.concatenate(
             [batch.observations.reshape(-1, size), batch.last_observations, batch.end_observations]
         )
-        inputs = self.network.normalise(torch.as_tensor(stacked, device=device))
+        inputs = self.network.normalize(torch.as_tensor(stacked, device=device))
         rewards = self._scaled(batch)
-        parameters, values, now, following = self._judged(batch, inputs, rewards)
+        parameters, values, now, following = self._evaluate(batch, inputs, rewards)
         gains = advantages(rewards, now, following, batch.ends, self._config.discount, self._config.gae_lambda)
         taken = steps * count
         return TrainingBatch(
@@ -146,12 +146,12 @@ class OnPolicyOptimizer(ABC):
         self.network.rescale_values(before / self._scale.value, 0.0)
         return batch.rewards / np.float32(self._scale.value)
 
-    def _judged(
+    def _evaluate(
         self, batch: RolloutBatchReady, inputs: Tensor, rewards: Float32
     ) -> tuple[Parameters | None, Tensor, Float32, Float32]:
         """Values of all inputs, once corrected where they no longer fit; those in time, and of what followed.
 
-        Before them the distributions, where the optimiser wants gradients of both and the network shares work.
+        Before them the distributions, where the optimizer wants gradients of both and the network shares work.
         """
         parameters, values = self._looked(inputs)
         now, following = _in_time(values, batch)
@@ -164,17 +164,17 @@ class OnPolicyOptimizer(ABC):
 
     def _looked(self, inputs: Tensor) -> tuple[Parameters | None, Tensor]:
         if self.values_join and self.network.shares:
-            return self.network.judged(inputs)
+            return self.network.evaluate(inputs)
         return None, self.network.values(inputs)
 
     def _descend(self, loss: Tensor) -> None:
-        """One step of the optimiser down the loss."""
+        """One step of the optimizer down the loss."""
         self._gradient.zero_()
         loss.backward()
         self._take_step()
 
     def _take_step(self) -> None:
-        """One step of the optimiser, with the gradient's norm clipped."""
+        """One step of the optimizer, with the gradient's norm clipped."""
         norm = float(self._gradient.norm())
         if not math.isfinite(norm):
             raise NotFiniteError("policy", "the gradient")
@@ -184,7 +184,7 @@ class OnPolicyOptimizer(ABC):
         self._require_weights()
 
     def _move(self) -> None:
-        self.optimiser.step()
+        self.optimizer.step()
 
     def _require_weights(self) -> None:
         if not math.isfinite(float(self.network.weights.sum())):
@@ -192,14 +192,14 @@ class OnPolicyOptimizer(ABC):
 
     def get_state(self) -> dict[str, Any]:
         kept = {"moments": self._moments.to_array(), "calibration": self._calibration.sums.copy()}
-        return {**self.network.to_arrays(), **kept, **self._scale.get_state(), **optimizer_arrays(self.optimiser)}
+        return {**self.network.to_arrays(), **kept, **self._scale.get_state(), **optimizer_arrays(self.optimizer)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         self.network.load_arrays(arrays)
         self._moments.load_array(arrays["moments"])
         self._calibration.sums = arrays["calibration"].copy()
         self._scale.set_state(arrays)
-        load_optimizer(self.optimiser, arrays)
+        load_optimizer(self.optimizer, arrays)
 
 
 def _in_time(values: Tensor, batch: RolloutBatchReady) -> tuple[Float32, Float32]:

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (Schulman et al. 2017): the optimiser for interactive use.
+"""Proximal policy optimisation (Schulman et al. 2017): the optimizer for interactive use.
 
 The paper used TRPO; PPO reaches the same in less wall time, and works on a reward that changes for the same reason:
 each update stays near the policy that it started from.
@@ -34,7 +34,7 @@ class PPO(OnPolicyOptimizer):
     rows.
     """
 
-    def _make_optimiser(self) -> torch.optim.Optimizer:
+    def _make_optimizer(self) -> torch.optim.Optimizer:
         return torch.optim.Adam([self.network.weights], lr=self._config.learning_rate, eps=1e-5, fused=True)
 
     def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
@@ -58,7 +58,7 @@ class PPO(OnPolicyOptimizer):
         between had used them up, and a Hopper learned a fifth less. What the present one does more often than the
         earlier one counts so much more (Hilton et al., Batch size-invariance for policy optimization, 2022).
         """
-        now = self.network.log_probs(self.network.parameters_of(batch.inputs), batch.actions)
+        now = self.network.log_probs(self.network.distribution(batch.inputs), batch.actions)
         oftener = (now - batch.log_probs).exp().clamp(max=_MOST_WEIGHT)
         return replace(batch, log_probs=now, advantages=batch.advantages * oftener)
 
@@ -82,14 +82,14 @@ class PPO(OnPolicyOptimizer):
         if not len(batch.inputs):
             return [torch.zeros_like(leaf) for leaf in self.network.leaves], (0.0, 0.0, 0.0)
         share = len(batch.inputs) / count
-        parameters, values = self.network.judged(batch.inputs)
+        parameters, values = self.network.evaluate(batch.inputs)
         loss, kl, entropy = self._policy_loss(batch, parameters)
         value_loss = _value_loss(batch, values)
         gradients = torch.autograd.grad((loss + value_loss) * share, self.network.leaves)
         return list(gradients), (kl * share, entropy * share, float(value_loss.detach()) * share)
 
     def _judge_policy(self, batch: TrainingBatch) -> _Part:
-        loss, kl, entropy = self._policy_loss(batch, self.network.parameters_of(batch.inputs))
+        loss, kl, entropy = self._policy_loss(batch, self.network.distribution(batch.inputs))
         return list(torch.autograd.grad(loss, self.network.policy_leaves)), (kl, entropy, 0.0)
 
     def _judge_values(self, batch: TrainingBatch) -> _Part:
@@ -97,7 +97,7 @@ class PPO(OnPolicyOptimizer):
         return list(torch.autograd.grad(loss, self.network.value_leaves)), (0.0, 0.0, float(loss.detach()))
 
     def _policy_loss(self, batch: TrainingBatch, parameters: Parameters) -> tuple[Tensor, float, float]:
-        """With the entropy's bonus and the penalty for excess; the approximate KL divergence, and the entropy."""
+        """With the entropy's bonus and the penalty for action_bound_penalty; the approximate KL divergence, and the entropy."""
         network, config = self.network, self._config
         advantage = batch.advantages
         change = network.log_probs(parameters, batch.actions) - batch.log_probs
@@ -105,7 +105,7 @@ class PPO(OnPolicyOptimizer):
         entropy = network.entropy(parameters)
         loss = -gain - config.entropy_bonus * entropy
         if config.excess_penalty:
-            loss = loss + config.excess_penalty * network.excess(parameters)
+            loss = loss + config.excess_penalty * network.action_bound_penalty(parameters)
         return loss, float(kl), float(entropy.detach())
 
 

@@ -18,7 +18,7 @@ _SMALLEST = 1e-4
 class ReturnScaling:
     """Standard deviation of the discounted sums of rewards, as the policy of late gathers them.
 
-    Rewards come normalised, but how large their sums are depends on the task and the discount: between 1 and
+    Rewards come normalized, but how large their sums are depends on the task and the discount: between 1 and
     1 / (1 - discount). A value function that learns in units of this has targets near 1, so that its step size and
     the clipping of its gradient mean the same everywhere. The sums are taken over what was received, not over what the
     value function expects, so that they follow a reward that changes before the value function does.

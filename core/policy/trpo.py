@@ -1,4 +1,4 @@
-"""Trust region policy optimisation (Schulman et al. 2015): the paper's optimiser for the robots (2.2.1, A.1)."""
+"""Trust region policy optimisation (Schulman et al. 2015): the paper's optimizer for the robots (2.2.1, A.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TRPO(OnPolicyOptimizer):
     too little under a changing reward (2.2.1, A.1).
     """
 
-    def _make_optimiser(self) -> torch.optim.Optimizer:
+    def _make_optimizer(self) -> torch.optim.Optimizer:
         values = self.network.weights[self.network.policy_size :]
         values.grad = self._gradient[self.network.policy_size :]
         return torch.optim.Adam([values], lr=self._config.learning_rate, eps=1e-5, fused=True)
@@ -33,7 +33,7 @@ class TRPO(OnPolicyOptimizer):
     def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
         kl = self._move_policy(batch)
         with torch.no_grad():
-            entropy = float(self.network.entropy(self.network.parameters_of(batch.inputs)))
+            entropy = float(self.network.entropy(self.network.distribution(batch.inputs)))
         yield UpdateReport(kl, entropy, float((batch.values - batch.returns).square().mean()) / 2)
         for _ in range(self._config.epochs):
             order = torch.as_tensor(self._rng.permutation(len(batch.inputs)))
@@ -62,7 +62,7 @@ class TRPO(OnPolicyOptimizer):
 
     def _objective(self, batch: TrainingBatch) -> Tensor:
         """What the policy step is to raise."""
-        parameters = self.network.parameters_of(batch.inputs)
+        parameters = self.network.distribution(batch.inputs)
         ratio = (self.network.log_probs(parameters, batch.actions) - batch.log_probs).exp()
         return (ratio * batch.advantages).mean() + self._config.entropy_bonus * self.network.entropy(parameters)
 
@@ -71,11 +71,11 @@ class TRPO(OnPolicyOptimizer):
         """Takes the longest of the step's shortenings that gains and keeps within the limit, or none at all."""
         network = self.network
         weights = network.weights[: network.policy_size]
-        start, old = weights.clone(), tuple(p.clone() for p in network.parameters_of(batch.inputs))
+        start, old = weights.clone(), tuple(p.clone() for p in network.distribution(batch.inputs))
         before = float(self._objective(batch))
         for shortening in range(self._config.line_search):
             torch.add(start, step, alpha=_SHORTER**shortening, out=weights)
-            kl = float(network.kl(old, network.parameters_of(batch.inputs)))
+            kl = float(network.kl(old, network.distribution(batch.inputs)))
             if kl <= self._config.max_kl and float(self._objective(batch)) > before:
                 self._require_weights()
                 return kl
@@ -86,7 +86,7 @@ class TRPO(OnPolicyOptimizer):
 def fisher_product(network: ActorCritic, inputs: Tensor, damping: float) -> Callable[[Tensor], Tensor]:
     """v (P,) -> (F + damping I) v, where F is the Hessian at 0 of the mean KL divergence from the present policy."""
     leaves = network.policy_leaves
-    parameters = network.parameters_of(inputs)
+    parameters = network.distribution(inputs)
     divergence = network.kl(tuple(p.detach() for p in parameters), parameters)
     slope = _flat(torch.autograd.grad(divergence, leaves, create_graph=True))
 

@@ -166,7 +166,7 @@ class PreferenceStore:
                     self._keep_change(key, change)
                 integrity.seal(self._db, key)
 
-    def withdraw_last(self) -> Preference | None:
+    def undo(self) -> Preference | None:
         """Takes back the latest answer that still stands, or returns None."""
         last = self._read("WHERE withdrawn = 0 ORDER BY id DESC LIMIT 1")
         if not last:
@@ -175,7 +175,7 @@ class PreferenceStore:
             self._mark(last[0].id, _UNDONE)
         return last[0]
 
-    def give_again(self) -> Preference | None:
+    def redo(self) -> Preference | None:
         """Lets the answer that was taken back last stand again, with its number; None where a new one came since."""
         undone = self._read("WHERE withdrawn = ? ORDER BY id LIMIT 1", _UNDONE)
         if not undone:
@@ -210,7 +210,7 @@ class PreferenceStore:
         """Every answer, those taken back too, in the order given."""
         return self._history("ORDER BY id")
 
-    def each_kept(self) -> Iterator[StoredPreference]:
+    def iter_records(self) -> Iterator[StoredPreference]:
         """What `history` gives, each read when it is its turn."""
         newest = -1
         while True:

@@ -42,24 +42,24 @@ class PreferenceDataset(ABC, Generic[P, E]):
         """Called before an epoch, when what was added or removed is settled."""
 
     @abstractmethod
-    def practice(self, rng: np.random.Generator) -> P:
+    def training_pass(self, rng: np.random.Generator) -> P:
         """For one pass in training, by draws that the saved state of rng repeats."""
 
     @abstractmethod
-    def learn(self, practices: list[P]) -> None:
+    def update_moments(self, passes: list[P]) -> None:
         """Takes note of what passes in training saw, in their order."""
 
     @abstractmethod
-    def sums(self, indices: Tensor, practice: P | None) -> Tensor:
+    def segment_sums(self, indices: Tensor, training_pass: P | None) -> Tensor:
         """(M, B) preferences, each member its own -> (M, B, 2): its sums over the left segments and the right ones."""
 
     @abstractmethod
-    def judged(self, rows: list[int], ensemble: E) -> Tensor:
+    def segment_returns(self, rows: list[int], ensemble: E) -> Tensor:
         """Any ensemble's sums over these preferences, (M, B, 2), outside of training."""
 
 
 class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
-    """Observations and actions as tensors that grow by doubling, normalised by their own moments."""
+    """Observations and actions as tensors that grow by doubling, normalized by their own moments."""
 
     chunk = 64
 
@@ -72,7 +72,7 @@ class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
         self._inputs = torch.zeros(0)
         self._normalised = torch.zeros(0)
         self._normal: Tensor | None = None
-        """The inputs of all preferences, normalised; None once one was added or removed."""
+        """The inputs of all preferences, normalized; None once one was added or removed."""
 
     def insert(self, index: int, preference: Preference) -> None:
         sides = preference.query.left, preference.query.right
@@ -98,7 +98,7 @@ class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
         """All inputs by the moments of the kept: when one was added or removed, not at each gradient step.
 
         Withdrawing an answer undoes its part. All have as many rows, so the variance is the mean of theirs plus that of
-        their means. At least 1e-3, so that an input that never moves is not blown up.
+        their means. At least 1e-3, so that an input that never moves is not diverged up.
         """
         if self._normal is not None:
             return
@@ -113,7 +113,7 @@ class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
         self._normal = torch.sub(self._inputs[:count], self._ensemble.mean, out=self._normalised[:count])
         self._normal.div_(self._ensemble.std)
 
-    def practice(self, rng: np.random.Generator) -> Drop | None:
+    def training_pass(self, rng: np.random.Generator) -> Drop | None:
         """Leaves out hidden units and scales the others up (A.2)."""
         if not self._dropout:
             return None
@@ -125,17 +125,17 @@ class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
 
         return drop
 
-    def learn(self, practices: list[Drop | None]) -> None:
+    def update_moments(self, passes: list[Drop | None]) -> None:
         """There are no moments to learn: those of the inputs are exact."""
 
-    def sums(self, indices: Tensor, practice: Drop | None) -> Tensor:
+    def segment_sums(self, indices: Tensor, training_pass: Drop | None) -> Tensor:
         assert self._normal is not None
         members, batch = indices.shape
         steps, size = self._normal.shape[2:]
         inputs = self._normal[indices].reshape(members, batch * 2, steps, size)
-        return self._ensemble.network.totals(inputs, practice).reshape(members, batch, 2)
+        return self._ensemble.network.totals(inputs, training_pass).reshape(members, batch, 2)
 
-    def judged(self, rows: list[int], ensemble: RewardEnsemble) -> Tensor:
+    def segment_returns(self, rows: list[int], ensemble: RewardEnsemble) -> Tensor:
         return ensemble.totals(self._inputs[rows].flatten(0, 1)).reshape(ensemble.members, -1, 2)
 
 
@@ -167,24 +167,24 @@ class ImagePreferences(PreferenceDataset[TrainingPass, ImageEnsemble]):
         self._clips.pop(index)
 
     def prepare(self) -> None:
-        """Pixels need no normalisation."""
+        """Pixels need no normalization."""
 
-    def practice(self, rng: np.random.Generator) -> TrainingPass:
+    def training_pass(self, rng: np.random.Generator) -> TrainingPass:
         return TrainingPass(self._dropout, int(rng.integers(2**63)))
 
-    def learn(self, practices: list[TrainingPass]) -> None:
-        self._ensemble.network.learn_moments(practices)
+    def update_moments(self, passes: list[TrainingPass]) -> None:
+        self._ensemble.network.learn_moments(passes)
 
-    def sums(self, indices: Tensor, practice: TrainingPass | None) -> Tensor:
+    def segment_sums(self, indices: Tensor, training_pass: TrainingPass | None) -> Tensor:
         members, batch = indices.shape
         network = self._ensemble.network
         if not batch:  # half of a single preference: a batch without pictures has no moments
             nothing = torch.zeros(members, 0, 2, device=self._device)
             return nothing * torch.stack([parameter.sum() for parameter in network.parameters]).sum()
         rows = [self._members_own(chosen, side) for chosen in indices.t().tolist() for side in (0, 1)]
-        return network.totals(torch.stack(rows), practice).reshape(members, batch, 2)
+        return network.totals(torch.stack(rows), training_pass).reshape(members, batch, 2)
 
-    def judged(self, rows: list[int], ensemble: ImageEnsemble) -> Tensor:
+    def segment_returns(self, rows: list[int], ensemble: ImageEnsemble) -> Tensor:
         if not rows:
             return torch.zeros(ensemble.members, 0, 2)
         clips = [self._clips[row][side] for row in rows for side in (0, 1)]

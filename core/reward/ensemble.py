@@ -1,4 +1,4 @@
-"""Reward predictors that act together: raw predictions of all members, and the normalised reward."""
+"""Reward predictors that act together: raw predictions of all members, and the normalized reward."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def standardize_members(raw: Float32) -> Float32:
 
 
 def normalize_reward(raw: Float32, std: float) -> Float32:
-    """(M, ...) raw predictions -> (...): the mean of the standardised members, to mean 0 and `std` (2.2.3, A).
+    """(M, ...) raw predictions -> (...): the mean of the standardized members, to mean 0 and `std` (2.2.3, A).
 
     A mean that is constant gives zeros.
     """
@@ -38,7 +38,7 @@ def normalize_reward(raw: Float32, std: float) -> Float32:
 
 
 def disagreement_std(raw: Float32) -> Float32:
-    """(M, ...) raw predictions -> (...): standard deviation over the standardised members.
+    """(M, ...) raw predictions -> (...): standard deviation over the standardized members.
 
     Added to the reward it draws the policy to where the members disagree, and so to clips worth asking about (Liang
     et al., Reward Uncertainty for Exploration in Preference-based Reinforcement Learning, 2022; not in the paper).
@@ -47,7 +47,7 @@ def disagreement_std(raw: Float32) -> Float32:
 
 
 class RewardEnsemble:
-    """M predictors of r(o, a) in one batched network, with the moments that normalise their inputs.
+    """M predictors of r(o, a) in one batched network, with the moments that normalize their inputs.
 
     `inputs`: how many numbers those are, observations (or their first `config.observed`) and actions together.
     """

@@ -20,7 +20,7 @@ _CHUNK = 256
 
 
 class ImageEnsemble:
-    """M predictors of r(o), o being a stack of pictures. Their inputs' range is known, so no moments normalise them."""
+    """M predictors of r(o), o being a stack of pictures. Their inputs' range is known, so no moments normalize them."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ImageEnsemble:
         kind: torch.dtype | None = None,
     ) -> None:
         """pictures, kind: as for StackedConvolutions."""
-        members, hidden, start = config.members, config.hidden, config.start
+        members, hidden, start = config.members, config.hidden, config.last_layer_scale
         self.network = StackedConvolutions(members, pictures, hidden, generator, device, kind, start)
         self.members = config.members
         self._device = device

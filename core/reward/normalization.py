@@ -22,8 +22,8 @@ class RunningWindow:
         """Another snapshot has another scale."""
         self.raw = self.raw[:, :0]
 
-    def normalised(self, raw: Float32, std: float) -> Float32:
-        """(M, T, N) -> (T, N): as core.reward.ensemble.normalised, by these steps and those before, USUAL in all."""
+    def normalized(self, raw: Float32, std: float) -> Float32:
+        """(M, T, N) -> (T, N): as core.reward.ensemble.normalized, by these steps and those before, USUAL in all."""
         flat = raw.reshape(len(raw), -1)
         steps = flat.shape[1]
         self.raw = np.concatenate([self.raw, flat], axis=1)[:, -max(USUAL, steps) :]

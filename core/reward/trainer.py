@@ -48,7 +48,7 @@ class ValidationTotals:
 
 
 class RewardTrainer:
-    """Preferences as tensors, and the optimiser of the ensemble."""
+    """Preferences as tensors, and the optimizer of the ensemble."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class RewardTrainer:
         self._later: list[Callable[[], None]] = []
         for parameter in ensemble.network.parameters:
             parameter.requires_grad_(True)
-        self.optimiser = torch.optim.Adam(ensemble.network.parameters, lr=config.learning_rate, fused=True)
+        self.optimizer = torch.optim.Adam(ensemble.network.parameters, lr=config.learning_rate, fused=True)
         self.l2 = torch.full((config.members,), config.l2)
 
     @property
@@ -113,7 +113,7 @@ class RewardTrainer:
         self._mu[index], self._returns[index] = mu, torch.tensor(preference.returns or (0.0, 0.0))
         self._ids.insert(index, preference.id)
         self.resampling.add(index)
-        if self._config.latest and self.count > self._config.latest:
+        if self._config.max_labels and self.count > self._config.max_labels:
             self._evicted = self._ids[0]
             self.remove(self._evicted)
 
@@ -146,14 +146,16 @@ class RewardTrainer:
         self.resampling.remove(index)
 
     @torch.no_grad()
-    def chances(self, ids: Sequence[int], ensemble: RewardEnsemble | ImageEnsemble) -> dict[int, float]:
+    def preference_probabilities(
+        self, ids: Sequence[int], ensemble: RewardEnsemble | ImageEnsemble
+    ) -> dict[int, float]:
         """What any ensemble makes of these preferences, by number: P[left is preferred], the mean over the members.
 
         Without the labeller's errors. Those that are no longer kept are left out.
         """
         wanted = set(ids)
         rows = {key: index for index, key in enumerate(self._ids) if key in wanted}
-        sums = self._pairs.judged(list(rows.values()), ensemble)
+        sums = self._pairs.segment_returns(list(rows.values()), ensemble)
         left = torch.sigmoid(sums[..., 0] - sums[..., 1]).mean(0)
         return dict(zip(rows, left.tolist(), strict=True))
 
@@ -216,21 +218,21 @@ class RewardTrainer:
         """
         drawn = share.sum(1, keepdim=True).clamp(min=1)
         half = -(-chosen.shape[1] // 2)
-        one, other = [self._pairs.practice(self._rng) for _ in range(2)]  # here, so that draws have an order
+        one, other = [self._pairs.training_pass(self._rng) for _ in range(2)]  # here, so that draws have an order
         first, second = both(
             lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, one),
             lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, other),
         )
-        self._pairs.learn([one, other])
+        self._pairs.update_moments([one, other])
         losses = first[0] + second[0]
         if not torch.isfinite(losses).all():
             raise NotFiniteError("reward fit", "the loss")
         self._descend([left + right for left, right in zip(first[1], second[1], strict=True)])
         return (losses * drawn[:, 0]).cpu()
 
-    def _gradients(self, chosen: Tensor, share: Tensor, practice: Any) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _gradients(self, chosen: Tensor, share: Tensor, training_pass: Any) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Each member's weighted loss (M,), and the gradients of their sum."""
-        left, right = self._sums(chosen, practice)
+        left, right = self._sums(chosen, training_pass)
         losses = (self._loss(left, right, chosen) * share).sum(1)
         return losses.detach(), torch.autograd.grad(losses.sum(), self.ensemble.network.parameters)
 
@@ -243,7 +245,7 @@ class RewardTrainer:
             gradient += decay.view(-1, *[1] * (weight.ndim - 1)) * weight.detach()
         for parameter, gradient in zip(network.parameters, gradients, strict=True):
             parameter.grad = gradient.contiguous()  # or the fused step takes one element's for another's
-        self.optimiser.step()
+        self.optimizer.step()
 
     def _loss(self, left: Tensor, right: Tensor, indices: Tensor) -> Tensor:
         """(M, B) summed rewards -> the loss of each preference: cross-entropy, or squared error (3.3, target)."""
@@ -251,9 +253,9 @@ class RewardTrainer:
             return squared_error(left, right, self._returns[indices])
         return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
 
-    def _sums(self, indices: Tensor, practice: Any = None) -> tuple[Tensor, Tensor]:
+    def _sums(self, indices: Tensor, training_pass: Any = None) -> tuple[Tensor, Tensor]:
         """(M, B) preferences -> each member's sums over the left segments and over the right ones."""
-        sums = self._pairs.sums(indices, practice)
+        sums = self._pairs.segment_sums(indices, training_pass)
         if not torch.isfinite(sums).all():
             raise NotFiniteError("reward fit", "the predicted reward")
         left, right = sums.unbind(-1)
@@ -304,7 +306,7 @@ class RewardTrainer:
         arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64)}
         arrays["mu"] = self._mu[: self.count].cpu().numpy().copy()
         arrays["evicted"] = np.array(self._evicted)
-        return arrays | optimizer_arrays(self.optimiser)
+        return arrays | optimizer_arrays(self.optimizer)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Restores all but the preferences, which come from the store and must have been added.
@@ -326,4 +328,4 @@ class RewardTrainer:
         for index, key in enumerate(self._ids):  # answered since, or changed from what is not trained on
             if key not in known:
                 self.resampling.add(index)
-        load_optimizer(self.optimiser, arrays)
+        load_optimizer(self.optimizer, arrays)

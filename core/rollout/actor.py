@@ -50,6 +50,6 @@ class Actor:
         if self._plain is not None:
             return self._plain(observations, self._rng)
         seen = torch.as_tensor(observations, device=self._network.device)
-        parameters = self._network.parameters_of(self._network.normalise(seen))
+        parameters = self._network.distribution(self._network.normalize(seen))
         actions, log_probs = self._network.sample(parameters, self._rng)
         return actions.cpu().numpy(), log_probs.cpu().numpy()

@@ -171,7 +171,7 @@ class _Turns:
         """Ends the step before, and begins number t."""
         self._end()
         part, batch, rows = self._part, self._batch, self._rows
-        self._before = part.observations, part.states, part.askable
+        self._before = part.observations, part.states, part.clip_available
         actions, log_probs = self._act(part.observations)
         part.begin(actions)
         self._time = t
@@ -194,8 +194,8 @@ class _Turns:
         batch.end_observations.append(step.end_observations)
         self.finished += step.finished
         if self._cutter is not None:
-            observations, states, askable = self._before
-            told = step.true_rewards, step.ended, step.blown, askable
+            observations, states, clip_available = self._before
+            told = step.true_rewards, step.ended, step.diverged, clip_available
             taken = self._env_steps + t * self._count
             carried_out: Float32 = np.clip(actions, -1, 1)
             self._cut = self._cutter.add(observations, carried_out, states, *told, taken)

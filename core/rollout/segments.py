@@ -61,24 +61,24 @@ class SegmentBuilder:
         states: npt.NDArray[Any],
         true_rewards: Float32,
         ended: np.ndarray,
-        blown: np.ndarray,
-        askable: np.ndarray,
+        diverged: np.ndarray,
+        clip_available: np.ndarray,
         env_steps: int,
     ) -> Iterator[Segment]:
-        """Takes one step of the environments; yields the segments that it completes, all of whose steps are askable.
+        """Takes one step of the environments; yields the segments that it completes, all of whose steps are clip_available.
 
-        blown (N,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
+        diverged (N,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
         """
         filled = self._filled
-        filled[~askable & (filled > 0)] = 0
-        rows = np.flatnonzero(askable & (filled >= 0))
+        filled[~clip_available & (filled > 0)] = 0
+        rows = np.flatnonzero(clip_available & (filled >= 0))
         at = filled[rows]
         taken = slice(None) if len(rows) == len(ended) else rows  # as a rule of all: copied once, not twice
         self._see(rows, at, observations[taken])
         self._actions[rows, at] = actions[taken]
         self._states[rows, at], self._rewards[rows, at] = states[taken], true_rewards[taken]
-        filled += askable | (filled < 0)
-        filled[blown] = 0
+        filled += clip_available | (filled < 0)
+        filled[diverged] = 0
         full = np.flatnonzero(filled == self._length)
         for row in full:
             yield self._cut(int(row), env_steps)

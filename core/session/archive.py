@@ -203,7 +203,7 @@ def _examine(folder: Path, source: Path) -> None:
         config = read_config(folder)
         with closing(PreferenceStore(folder / _STORE)) as store:
             require_fitting(store, config, remedy="ask for it once more")
-            for kept in store.each_kept():  # one at a time: all of them would fill the memory
+            for kept in store.iter_records():  # one at a time: all of them would fill the memory
                 for segment in (kept.preference.query.left, kept.preference.query.right):
                     require_unpackable(segment)
         checkpoint.load_newest(folder / "checkpoints")

@@ -56,12 +56,14 @@ def require_bearable(config: Config, task: Task) -> None:
 
 def require_explorable(config: Config, task: Task) -> None:
     """UserError where a session is to explore what nobody can tell apart."""
-    if config.rollout.explore and task.pictures:
-        raise UserError(f"{task.name} is seen in pictures, which don't tell what is new: set rollout.explore=0.")
+    if config.rollout.exploration_steps and task.pictures:
+        raise UserError(
+            f"{task.name} is seen in pictures, which don't tell what is new: set rollout.exploration_steps=0."
+        )
 
 
 def _pooled(config: Config, length: int) -> int:
     """Bytes of the full pool. Without `filmed` the session may still be taught in a window, which films."""
     pool = config.query.pool
-    filmed = pool if config.rollout.filmed else min(pool, FILMED_POOL)
+    filmed = pool if config.rollout.captured_envs else min(pool, FILMED_POOL)
     return max(pool * _GRAY_KEPT, filmed * (_GRAY_KEPT + _COLOUR_KEPT)) * length

@@ -73,7 +73,7 @@ ANT = RobotTask(
         "policy.epochs": 5,
         "reward.observed": _MOVED,
         "reward.learning_rate": 3e-3,
-        "reward.pace": 12,
+        "reward.steps_per_label": 12,
         "query.half_life": 150_000,
         "rollout.steps": 16,
     },

@@ -124,11 +124,11 @@ class AtariTask(Task):
     measure_title: str = "Score of a game"
     measure_tells_reward: bool = True
     pictures: tuple[int, int, int] | None = (STACK, SIDE, SIDE)
-    papers: Mapping[str, Any] = field(
+    paper_presets: Mapping[str, Any] = field(
         default_factory=lambda: {
             "reward.dropout": 0.5,
             "reward.epochs_first": 200,
-            "reward.pace": 10,
+            "reward.steps_per_label": 10,
             "query.first_share": 0.25,
             "query.first_labels": 500,
         }
@@ -152,13 +152,13 @@ PRESETS: dict[str, Any] = {
     "labels": 3300,
     "steps": 5_000_000,
     "reward.std": 0.05,  # A.2, like the next
-    "reward.latest": 3000,
+    "reward.max_labels": 3000,
     # A.2 has 200 epochs and dropout .5, with which a fit takes three times as long to come as far; here it holds back
     # whoever waits for the policy to move, so overfitting is left to the weight decay and its hold-outs.
     "reward.dropout": 0.0,
     "reward.epochs_first": 30,
     "reward.epochs": 1,
-    "reward.pace": 20,  # A.2 has 10, on a machine of 16 cores and a GPU; so it is half of the work on 2 cores
+    "reward.steps_per_label": 20,  # A.2 has 10, on a machine of 16 cores and a GPU; so it is half of the work on 2 cores
     "reward.minibatch": 8,
     "query.first_share": 0.15,  # A.2's 500 of 3,300; a share, or with fewer labels none would follow the policy
     "query.half_life": 1.25e6,  # 5 million frames
@@ -229,8 +229,8 @@ PONG = AtariTask(
         "query.horizon": 2_000_000,  # evenly until then: a point is seldom won before, and what that is worth not known
         "query.half_life": 2e6,
         "reward.epochs_first": 25,
-        "reward.latest": 2000,
-        "reward.start": 1.0,  # with a small one a lost point stands out, but the policy took longer to hit the ball
+        "reward.max_labels": 2000,
+        "reward.last_layer_scale": 1.0,  # with a small one a lost point stands out, but the policy took longer to hit the ball
         "rollout.environments": 16,
         "rollout.steps": 128,
     },

@@ -27,7 +27,7 @@ class Physics:
 
     positions (N, nq) and velocities (N, nv) after the step, `before` (N, nq) the positions before it
     actions (N, a), clipped, and standard_observations (N, o): before the step
-    heights (N, points): lowest height in m above the floor of each point in RobotTask.touch_points
+    contact_heights (N, points): lowest height in m above the floor of each point in RobotTask.contact_points
     seconds: how long the step took
     """
 
@@ -35,7 +35,7 @@ class Physics:
     velocities: Float64
     actions: Float32
     standard_observations: Float64
-    heights: Float64
+    contact_heights: Float64
     before: Float64
     seconds: float
 
@@ -115,8 +115,8 @@ class Task:
     """Whether less of that figure is better."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task, as for config.replaced."""
-    papers: Mapping[str, Any] = field(default_factory=dict)
-    """Those that stand in their place where another optimiser than the task's own is chosen: the paper's numbers."""
+    paper_presets: Mapping[str, Any] = field(default_factory=dict)
+    """Those that stand in their place where another optimizer than the task's own is chosen: the paper's numbers."""
     pictures: tuple[int, int, int] | None = None
     """(frames, height, width) where observations are pictures: each is then a flat row of so many uint8 pixels, the
     oldest frame first, which the networks bring to the range 0 to 1. None where observations are float32 numbers."""
@@ -170,7 +170,7 @@ def preset_for_steps(steps: int) -> dict[str, Any]:
         "steps": steps,
         "query.half_life": steps * _HALF_LIFE,
         "reward.epochs": 1,  # rounds of more would be rarer, or cost more, and teach no better
-        "reward.pace": _PACE,
+        "reward.steps_per_label": _PACE,
         "policy.decay": _DECAY,
         "policy.lag": 1,  # policy and rollouts work at once
         "rollout.environments": 256,  # so many are two crews' work, and less of their time is Python's
@@ -200,17 +200,17 @@ class RobotTask(Task):
     true_reward: Callable[[Physics], Float64] | None
     measure: Callable[[int, float], Measure]
     """(environments, seconds in a step) -> a fresh measure."""
-    papers: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
+    paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
     """A.1: the same for all but the Swimmer."""
     extras: tuple[str, ...] = ()
     """Fields of MuJoCo's data, as the last physics step left them, that an observation wants besides the state."""
-    touch_points: tuple[tuple[str, float], ...] = ()
+    contact_points: tuple[tuple[str, float], ...] = ()
     """(body geom, end): which ends of which capsules can touch the floor, +1 or -1 along the capsule."""
     reset_noise: float = 5e-3
     """Positions start within so much of the model's own, evenly spread."""
     normal_speeds: bool = False
     """Starting velocities are normal with reset_noise as deviation, rather than evenly spread within it."""
-    place: Callable[[np.random.Generator, Float64, Float64], None] | None = None
+    reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
     """Changes fresh positions and velocities in place, where a start is more than noise."""
     camera: Camera
     floor_height: float = 0.0

@@ -43,6 +43,6 @@ HALF_CHEETAH = RobotTask(
         "policy.initial_std": 0.5,
         "policy.entropy_bonus": 0.001,
         "reward.epochs": 2,
-        "reward.pace": 4,
+        "reward.steps_per_label": 4,
     },
 )

@@ -119,19 +119,19 @@ def one_leg_reward(physics: Physics) -> Float64:
     making: the paper had people alone judge this behaviour.
     """
     speed = np.minimum(physics.forward_speed, _FAST_ENOUGH)
-    lifted = np.clip(_clearance(physics.heights) / _WELL_OFF, 0, 1)
-    return (1 + speed) * lifted * (1 - np.clip(_foot(physics.heights) / _NEAR, 0, 1))
+    lifted = np.clip(_clearance(physics.contact_heights) / _WELL_OFF, 0, 1)
+    return (1 + speed) * lifted * (1 - np.clip(_foot(physics.contact_heights) / _NEAR, 0, 1))
 
 
 def on_one_leg(physics: Physics) -> Float64:
     """(N,) 1 where the hind foot touches the floor and all but the hind leg is off it; 0 in flight, too."""
-    touches = _foot(physics.heights) <= _OFF_THE_FLOOR
-    return (touches & (_clearance(physics.heights) > _OFF_THE_FLOOR)).astype(np.float64)
+    touches = _foot(physics.contact_heights) <= _OFF_THE_FLOOR
+    return (touches & (_clearance(physics.contact_heights) > _OFF_THE_FLOOR)).astype(np.float64)
 
 
 def in_flight(physics: Physics) -> Float64:
     """(N,) 1 where nothing touches the floor: what this and the share on one leg leave of the time, other parts do."""
-    return (physics.heights.min(axis=1) > _OFF_THE_FLOOR).astype(np.float64)
+    return (physics.contact_heights.min(axis=1) > _OFF_THE_FLOOR).astype(np.float64)
 
 
 def running_on_one_leg(physics: Physics) -> Float64:
@@ -158,6 +158,6 @@ HALF_CHEETAH_ONE_LEG = replace(
     ),
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
-    touch_points=(*_HIND, *_REST),
+    contact_points=(*_HIND, *_REST),
     presets={**HALF_CHEETAH.presets, "labels": 200},
 )

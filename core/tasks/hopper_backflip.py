@@ -66,7 +66,7 @@ class BackflipCounter:
         waiting = self._window > 0
         if waiting.any():
             tilt = np.abs((angle + np.pi) % (2 * np.pi) - np.pi)
-            down = physics.heights.min(axis=1) < _CONTACT_HEIGHT
+            down = physics.contact_heights.min(axis=1) < _CONTACT_HEIGHT
             landed = waiting & down & (tilt < _LANDING_ANGLE)
             self._landed += landed
             self._window[landed] = 0
@@ -109,12 +109,12 @@ HOPPER_BACKFLIP = RobotTask(
     measure=BackflipCounter,
     measure_name="backflips_per_episode",
     measure_title="Backflips an episode (8 s)",
-    touch_points=(("foot_geom", 1.0), ("foot_geom", -1.0)),
+    contact_points=(("foot_geom", 1.0), ("foot_geom", -1.0)),
     camera=Camera((0.0, -3.0, -0.25), (0.0, 0.0, -0.25), follows="torso"),
     presets={
         "steps": 2_000_000,
         # Without it nothing like a flip may be there to be asked about: with 30 answers two of five seeds learned one.
-        "rollout.explore": 300_000,
+        "rollout.exploration_steps": 300_000,
         # A reward from 30 answers about an untrained policy is a poor one, and a policy that settles on it shows
         # nothing new to ask about. Rewarding what the members disagree about moves it on.
         "reward.bonus": 8.0,

@@ -86,7 +86,7 @@ REACHER = RobotTask(
     measure_title="Distance to the target (m)",
     measure_falls=True,
     reset_noise=_START_SPEEDS,
-    place=place_target,
+    reset_hook=place_target,
     camera=Camera((0.0, -0.2, 0.92), (0.0, 0.0, 0.0)),
     floor_pattern=0.2,
     colours=_COLOURS,
@@ -96,7 +96,7 @@ REACHER = RobotTask(
     presets={
         **preset_for_steps(1_500_000),
         "reward.epochs": 6,
-        "reward.pace": 3,
+        "reward.steps_per_label": 3,
         "policy.initial_std": 0.1,
         "policy.entropy_bonus": 0.0,
         "policy.discount": 0.9,

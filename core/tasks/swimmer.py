@@ -33,7 +33,7 @@ SWIMMER = RobotTask(
     reset_noise=0.1,
     camera=Camera((0.0, -2.6, 4.6), (0.0, 0.0, 0.0), follows="torso"),
     # The paper's entropy bonus for the Swimmer alone (A.1).
-    papers={"policy.entropy_bonus": 0.001},
+    paper_presets={"policy.entropy_bonus": 0.001},
     # With so little of it, noise of .5 and larger minibatches, three million steps taught less. A stroke pays off only
     # after seconds. Without the penalty one that glides comes to push a joint at twice what its motor takes, where
     # noise can't show it that a stroke is better.
@@ -47,6 +47,6 @@ SWIMMER = RobotTask(
         "reward.activation": "silu",
         "reward.learning_rate": 3e-4,
         "reward.epochs": 2,
-        "reward.pace": 4,
+        "reward.steps_per_label": 4,
     },
 )

@@ -59,7 +59,7 @@ HOPPER = RobotTask(
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
     # Its physics are quick: with the passes and fits of the others most of the time would be theirs.
-    presets={**preset_for_steps(2_000_000), "policy.epochs": 6, "reward.pace": 35},
+    presets={**preset_for_steps(2_000_000), "policy.epochs": 6, "reward.steps_per_label": 35},
 )
 
 WALKER = RobotTask(
@@ -88,7 +88,7 @@ WALKER = RobotTask(
     presets={
         **preset_for_steps(2_000_000),
         "reward.epochs": 2,
-        "reward.pace": 4,
+        "reward.steps_per_label": 4,
         "reward.learning_rate": 3e-3,
         "reward.bonus": 0.3,
     },

@@ -20,8 +20,8 @@ from app.style import theme
 from core.config import Config, replaced
 from core.session.session import Session
 from tests.app.fakes import Face
-from tests.app.history_page import Given, kept
-from tests.app.start_page import Page
+from tests.app.history_page_driver import Given, kept
+from tests.app.start_page_driver import Page
 
 
 @pytest.fixture(autouse=True)

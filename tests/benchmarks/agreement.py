@@ -97,14 +97,14 @@ def _judged(config: Config, played: RolloutBatch, rewards: Float32, values: Floa
 
 
 def _fit(network: ActorCritic, inputs: torch.Tensor, targets: torch.Tensor) -> None:
-    optimiser = torch.optim.Adam(network.value_leaves, lr=2e-3)
+    optimizer = torch.optim.Adam(network.value_leaves, lr=2e-3)
     wanted = targets.flatten()
     for _ in range(_STEPS):
         rows = torch.randint(len(wanted), (_MINIBATCH,))
         loss = (network.values(inputs[rows]) - wanted[rows]).square().mean()
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
 
 
 def _correlation(one: Float32, other: Float32) -> float:

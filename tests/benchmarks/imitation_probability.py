@@ -52,8 +52,8 @@ def ours(rewards: Path) -> list[float]:
     from core.reward.loss import preference_probability
 
     sums = torch.as_tensor(np.fromfile(rewards).reshape(-1, 2, _STEPS)).sum(-1)
-    chances: list[float] = preference_probability(sums[:, 0], sums[:, 1], _ERROR_RATE).tolist()
-    return chances
+    preference_probabilities: list[float] = preference_probability(sums[:, 0], sums[:, 1], _ERROR_RATE).tolist()
+    return preference_probabilities
 
 
 def peers(rewards: Path) -> list[float]:
@@ -78,8 +78,8 @@ def chances_of(side: str, rewards: Path) -> list[float]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode != 0:
         raise SetupError(f"The side of {side} failed:\n{done.stderr[-2000:]}")
-    chances: list[float] = json.loads(done.stdout.splitlines()[-1])
-    return chances
+    preference_probabilities: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return preference_probabilities
 
 
 def compare(pairs: int, seed: int) -> int:

@@ -1,4 +1,4 @@
-"""This program's policy optimisers beside those of stable-baselines3 and sb3-contrib, on the same backflip, in turn.
+"""This program's policy optimizers beside those of stable-baselines3 and sb3-contrib, on the same backflip, in turn.
 
     python3 tests/benchmarks/optimisers_pair.py --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
 

@@ -1,8 +1,8 @@
-"""The peer's side of optimisers_pair.py: stable-baselines3's and sb3-contrib's optimisers on the same backflip.
+"""The peer's side of optimisers_pair.py: stable-baselines3's and sb3-contrib's optimizers on the same backflip.
 
 It runs in an environment of its own, `.venv-sb3`. Each algorithm has its library's default settings; where an update
 takes 2,048 steps by default, eight environments gather them, which is faster than one. Observations and rewards
-are normalised as the libraries' own tuned settings for MuJoCo tasks have it. Prints one JSON line.
+are normalized as the libraries' own tuned settings for MuJoCo tasks have it. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def build(algorithm: str, seed: int) -> BaseAlgorithm:
 
 
 def measure(algorithm: str, steps: int, seed: int) -> dict[str, float | int | None]:
-    """The returns are those that the environments gave, before normalisation."""
+    """The returns are those that the environments gave, before normalization."""
     model = build(algorithm, seed)
     started = time.perf_counter()
     model.learn(steps)

@@ -61,7 +61,7 @@ def main() -> None:
 def _fill(folder: Path, name: str, labels: int) -> float:
     """Makes the session; returns the mean bytes of a segment."""
     task = get_task(name)
-    config = replaced(Config(task=name), **{**task.presets, "labels": labels, "rollout.filmed": _AT_ONCE})
+    config = replaced(Config(task=name), **{**task.presets, "labels": labels, "rollout.captured_envs": _AT_ONCE})
     batch = config.rollout.environments * config.rollout.steps
     config = replaced(config, steps=2 * batch, **{"reward.epochs_first": 1})
     session = Session.create(folder, config)
@@ -87,7 +87,9 @@ def _random_play(config: Config) -> Iterator[Segment]:
         before, states = env.observations, env.states
         actions = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1], size=_AT_ONCE)]
         step = env.step(actions)
-        yield from cutter.add(before, actions, states, step.true_rewards, step.ended, step.blown, env.askable, 0)
+        yield from cutter.add(
+            before, actions, states, step.true_rewards, step.ended, step.diverged, env.clip_available, 0
+        )
 
 
 def _gone_on_with(folder: Path) -> int:

@@ -75,7 +75,7 @@ class BlockBatch:
 
     discrete = True
     depth = SHAPE[0]
-    blow_ups = 0
+    divergences = 0
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class BlockBatch:
         self._ages = np.arange(environments) % TASK.episode_steps if staggered else np.zeros(environments, np.int64)
         self._places = rng.integers(0, PLACES, (environments, 2))
         self._sums = np.zeros(environments)
-        self.askable = np.ones(environments, np.bool_)
+        self.clip_available = np.ones(environments, np.bool_)
         self._look()
 
     def _look(self) -> None:

@@ -83,7 +83,7 @@ def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
         ("rollout__environments", 0),
         ("rollout__environments", 2.5),
         ("rollout__environments", 65536),
-        ("rollout__filmed", 10**12),
+        ("rollout__captured_envs", 10**12),
         ("query__pool", 10**15),
         ("query__segment_steps", 10_000),
     ],

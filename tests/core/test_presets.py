@@ -21,16 +21,16 @@ from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, get_task
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
 
-def made(*, task: dict[str, Any], papers: dict[str, Any] | None = None, algorithm: str | None = None) -> Config:
-    return replaced(Config(), **presets(task, papers or {}, algorithm))
+def made(*, task: dict[str, Any], paper_presets: dict[str, Any] | None = None, algorithm: str | None = None) -> Config:
+    return replaced(Config(), **presets(task, paper_presets or {}, algorithm))
 
 
 def made_of(name: str, algorithm: str | None = None) -> Config:
     task = get_task(name)
-    return replaced(Config(task=name), **presets(task.presets, task.papers, algorithm))
+    return replaced(Config(task=name), **presets(task.presets, task.paper_presets, algorithm))
 
 
-def test_there_are_presets_for_every_optimiser() -> None:
+def test_there_are_presets_for_every_optimizer() -> None:
     assert PRESETS.keys() == OPTIMISERS.keys()
 
 
@@ -63,7 +63,7 @@ def test_the_robots_end_with_small_steps_and_fit_about_once_a_batch(robot: str) 
     assert (other.policy.decay, other.policy.lag) == (0, 0)
     keeping_up = dict.fromkeys(("walker", "half-cheetah", "swimmer"), 5_600)
     between = {"reacher": 12_600, "hopper": 24_500, "ant": 8_400, **keeping_up}.get(robot, 10_500)
-    assert config.reward.pace * config.reward.epochs * config.labels == between
+    assert config.reward.steps_per_label * config.reward.epochs * config.labels == between
 
 
 @pytest.mark.parametrize("robot", [*PAPER_ROBOTS, "hopper-backflip"])
@@ -144,11 +144,11 @@ def test_games_have_the_papers_numbers_where_they_do_not_say_why_not(task: str) 
     assert (config.reward.std, config.reward.members) == (0.05, 3)
     assert (config.policy.discount, config.policy.entropy_bonus) == (0.99, 0.01)
     assert (config.policy.algorithm, config.policy.vision) == ("ppo", "small")
-    asked = (config.reward.latest, config.query.half_life, first_labels(config.labels, config.query))
+    asked = (config.reward.max_labels, config.query.half_life, first_labels(config.labels, config.query))
     assert asked == ((2000, 2e6, 600) if task == "pong" else (3000, 1.25e6, asked[2]))
     assert 300 <= asked[2] <= (600 if task == "pong" else 500)
     a2c = made_of(task, "a2c")
     assert (a2c.rollout.environments, a2c.rollout.steps, a2c.policy.vision) == (16, 5, "nature")
     assert (a2c.policy.learning_rate, a2c.reward.std) == (7e-4, 0.05)
-    assert (a2c.reward.dropout, a2c.reward.epochs_first, a2c.reward.pace) == (0.5, 200, 10)
+    assert (a2c.reward.dropout, a2c.reward.epochs_first, a2c.reward.steps_per_label) == (0.5, 200, 10)
     assert first_labels(5500, a2c.query) == 500

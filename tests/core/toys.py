@@ -1,4 +1,4 @@
-"""Small worlds in which a policy optimiser shows within a second what it does."""
+"""Small worlds in which a policy optimizer shows within a second what it does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALGORITHMS = tuple(OPTIMISERS)
 _SMALL = {"hidden": 16, "learning_rate": 1e-2, "epochs": 5, "minibatch": 64, "entropy_bonus": 0.0, "target_kl": 1e9}
 
 
-def optimiser(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **numbers: Any) -> OnPolicyOptimizer:
+def optimizer(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **numbers: Any) -> OnPolicyOptimizer:
     """For observations of 2 numbers and actions of 1, or 3 to choose from. numbers: PolicyConfig's, steps, horizon."""
     steps, horizon = numbers.pop("steps", 1_000_000), numbers.pop("horizon", 0)
     changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **numbers}.items()}
@@ -32,7 +32,7 @@ def optimiser(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **n
 @torch.no_grad()
 def acted(network: ActorCritic, observations: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """(N, o) -> actions (N, a) and log probabilities (N,)."""
-    parameters = network.parameters_of(network.normalise(torch.as_tensor(observations)))
+    parameters = network.distribution(network.normalize(torch.as_tensor(observations)))
     actions, log_probs = network.sample(parameters, rng)
     return actions.numpy(), log_probs.numpy()
 

@@ -77,7 +77,7 @@ def test_processes_of_their_own_change_nothing(teach: Teach, lag: int) -> None:
 
 def test_a_helper_changes_nothing_and_rounds_of_the_reward_are_spread_alike(teach: Teach) -> None:
     chosen = {"policy__lag": 1, "rollout__environments": 256, "rollout__steps": 16, "steps": 256 * 16 * 12}
-    chosen |= {"reward__pace": 300, "reward__epochs": 3}
+    chosen |= {"reward__steps_per_label": 300, "reward__epochs": 3}
     here, apart = teach("here", **chosen), teach("apart", apart=True, **chosen)
     helped = apart.run._ports["rollout"]
     assert isinstance(helped, ProcessPort) and helped._helper is not None

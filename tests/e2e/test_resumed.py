@@ -39,9 +39,9 @@ def test_every_algorithm_resumes_as_if_it_had_not_stopped(teach: Teach, algorith
 
 @pytest.mark.parametrize("cycles", [3, 7], ids=["while it explores", "afterwards"])
 def test_one_that_explores_first_resumes_as_if_it_had_not_stopped(teach: Teach, cycles: int) -> None:
-    whole = teach("whole", rollout__explore=8 * 32 * 5)
+    whole = teach("whole", rollout__exploration_steps=8 * 32 * 5)
     whole.finished()
-    resumed, outcome = stopped_and_resumed(teach, cycles, rollout__explore=8 * 32 * 5)
+    resumed, outcome = stopped_and_resumed(teach, cycles, rollout__exploration_steps=8 * 32 * 5)
     assert 0 < outcome.steps_taken < outcome.env_steps and outcome.labels == 12
     assert same(whole, resumed)
 
@@ -84,7 +84,7 @@ def pairs(taught: Taught) -> Iterator[tuple[RolloutBatchReady, PolicyUpdated]]:
 @pytest.mark.parametrize("cycles", [10, 11, 12, 13])
 def test_a_round_of_the_reward_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, cycles: int) -> None:
     """Of four epochs, one a batch."""
-    chosen = {"policy__lag": 1, "reward__pace": 25, "reward__epochs": 4}
+    chosen = {"policy__lag": 1, "reward__steps_per_label": 25, "reward__epochs": 4}
     whole = teach("whole", **chosen)
     whole.finished()
     rounds = [event.generation for event in whole.all(RewardFitted)]

@@ -25,7 +25,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "mutual information": {"query.selection": "mutual_information"},
     "recency": {"query.selection": "recency", "query.recency": 300},
     "dropout": {"reward.dropout": 0.5},
-    "the latest labels": {"reward.latest": 5},
+    "the latest labels": {"reward.max_labels": 5},
     "a number of first labels": {"query.first_labels": 5},
     "an oracle that is mistaken": {"oracle.mistakes": 0.4},
     "that skips and sees ties": {"oracle.skip": 1.0, "oracle.equal": 0.2},

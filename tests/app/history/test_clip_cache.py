@@ -17,7 +17,7 @@ from core.events import ClipsRequested
 from core.preferences.store import PreferenceStore, StoredPreference
 from core.types import Choice
 from tests.app.fakes import Face
-from tests.app.history_page import MIXED, choose, listed, page_of, playing
+from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing
 
 Picture = Callable[[QWidget, str], None]
 

@@ -16,7 +16,7 @@ from app.windows.history import HistoryPage
 from core.events import AnswersJudged, JudgementRequested
 from core.types import Choice
 from tests.app.fakes import Face
-from tests.app.history_page import MIXED, choose, listed, page_of, playing
+from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing
 
 Picture = Callable[[QWidget, str], None]
 
@@ -32,8 +32,8 @@ def say(face: Face, generation: int, left: dict[int, float], times: int = 1) -> 
     reward = face.engine["reward"]
     face.qtbot.waitUntil(lambda: len(reward.got(JudgementRequested)) == times)
     token = reward.got(JudgementRequested)[-1].token
-    ids, chances = np.array([*left], np.int64), np.array([*left.values()], np.float32)
-    reward.play(AnswersJudged(token, generation, ids, chances))
+    ids, preference_probabilities = np.array([*left], np.int64), np.array([*left.values()], np.float32)
+    reward.play(AnswersJudged(token, generation, ids, preference_probabilities))
 
 
 def doubting_the_first(face: Face) -> HistoryPage:

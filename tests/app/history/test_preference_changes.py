@@ -19,7 +19,7 @@ from core.events import PreferenceChanged
 from core.preferences.store import PreferenceStore
 from core.types import Choice, Preference
 from tests.app.fakes import Face, make_query
-from tests.app.history_page import MIXED, choose, listed, page_of, playing, stored, vandalise
+from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing, stored, vandalise
 
 Picture = Callable[[QWidget, str], None]
 KEYS = {
@@ -93,7 +93,7 @@ def test_what_does_not_count_can_not_be_changed(
         pair = answer.preference.query
         store.add(replace(pair, left=pair.right, right=pair.left, repeats=1), Choice.LEFT, "human")
         if state == "withdrawn":
-            store.withdraw_last()
+            store.undo()
     page = page_of(face)
     page.filter.withdrawn_too.setChecked(True)
     choose(page, 2)

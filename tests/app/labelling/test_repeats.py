@@ -24,7 +24,7 @@ from core.preferences.store import PreferenceStore
 from core.session.session import read_config
 from core.types import Choice, Preference, Query
 from tests.app.fakes import Face, make_query
-from tests.app.history_page import MIXED, page_of, stored
+from tests.app.history_page_driver import MIXED, page_of, stored
 
 SOON: dict[str, Any] = {"query__repeats": "on", "query__repeat_share": 0.5, "query__repeat_after": 2}
 """A repeat beside each pair that is offered, of an answer from before the last two."""

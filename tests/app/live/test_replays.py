@@ -21,7 +21,7 @@ from core.session.session import Session
 from core.types import Choice, Preference
 from tests.app.fakes import Face, make_query
 from tests.app.faulty import ERRORS, FULL, Error, numbers, press_restart
-from tests.app.history_page import kept
+from tests.app.history_page_driver import kept
 
 CLOSED = "No new answer is taken until the stages have been given every one; they are paused."
 

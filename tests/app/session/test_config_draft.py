@@ -68,7 +68,7 @@ def test_what_is_set_counts_and_goes_back() -> None:
     assert draft.value("policy.discount") == 0.9 and draft.suits("policy.discount") == "task"
 
 
-def test_another_optimiser_brings_its_own_numbers() -> None:
+def test_another_optimizer_brings_its_own_numbers() -> None:
     draft = ConfigDraft("hopper")
     draft.set("policy.algorithm", "a2c")
     assert (draft.value("rollout.steps"), draft.value("reward.interval")) == (5, 2000)

@@ -121,7 +121,7 @@ def test_a_stage_that_cannot_be_given_something_is_started_again_instead_of_wait
 
 
 @pytest.mark.parametrize("error", [*ERRORS, FULL])
-@pytest.mark.parametrize("what", ["add", "withdraw_last"])
+@pytest.mark.parametrize("what", ["add", "undo"])
 def test_whatever_the_store_raises_the_answer_can_be_given_again(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, what: str, error: Error
 ) -> None:

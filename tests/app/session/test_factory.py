@@ -100,4 +100,4 @@ def test_where_clips_must_be_filmed_the_pool_holds_no_more_than_the_latest(task:
     config = session_config(task, {"query.pool": given})
     taught = _for_window(config)
     assert (config.query.pool, taught.query.pool) == (given, pool)
-    assert taught.rollout.filmed == 4
+    assert taught.rollout.captured_envs == 4

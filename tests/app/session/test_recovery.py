@@ -38,7 +38,7 @@ def test_what_lacked_memory_is_started_again_with_less(job: str, lack: Lack, dev
     assert shrunk == {name: n // 2 if name == job and "smaller" in button else n for name, n in whole.items()}
 
 
-def test_an_optimiser_that_takes_whole_batches_is_offered_no_smaller_ones() -> None:
+def test_an_optimizer_that_takes_whole_batches_is_offered_no_smaller_ones() -> None:
     config = replaced(Config(), policy__algorithm="a2c")
     assert remedy(Failed("policy", "", "", Lack.MEMORY), config).name == "Restart"
     assert remedy(Failed("reward", "", "", Lack.MEMORY), config).name == "Retry with smaller batches"

@@ -19,7 +19,7 @@ from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.types import Choice
 from tests.app.fakes import make_query
-from tests.app.start_page import Page, make_session
+from tests.app.start_page_driver import Page, make_session
 
 Picture = Callable[[QWidget, str], None]
 

@@ -13,7 +13,7 @@ from app.crash import CrashDialog
 from app.start_page.task_card import TaskCard
 from app.style.labels import label, tip
 from tests.app.fakes import Face
-from tests.app.start_page import Page, make_session
+from tests.app.start_page_driver import Page, make_session
 
 NASTY = "<img src=x><b>bold</b> & more"
 OUR_OWN = {"readout", "plotKey"}

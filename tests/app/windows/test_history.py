@@ -14,7 +14,7 @@ from app.history.preference_text import PreferenceFilter
 from core.events import ClipsRequested
 from core.types import Choice
 from tests.app.fakes import Face, make_query
-from tests.app.history_page import MIXED, choose, listed, page_of, playing, stored
+from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing, stored
 
 Picture = Callable[[QWidget, str], None]
 

@@ -18,7 +18,7 @@ from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face
 from tests.app.history.test_disagreements import look, say
-from tests.app.history_page import MIXED, page_of, playing, vandalise
+from tests.app.history_page_driver import MIXED, page_of, playing, vandalise
 
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = QSize(1280, 720)
@@ -78,7 +78,7 @@ from core.config import Config, replaced
 from core.session import Session
 from tests.app.clipping import clipped
 from tests.app.fakes import Engine
-from tests.app.history_page import MIXED, kept
+from tests.app.history_page_driver import MIXED, kept
 
 application = QApplication([])
 theme.apply(application)

@@ -32,8 +32,8 @@ from core.session.session import Session
 from tests.app.fakes import Face, make_query, make_segment
 
 
-def report(env_steps: int, blow_ups: int = 0) -> RolloutReported:
-    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, blow_ups)
+def report(env_steps: int, divergences: int = 0) -> RolloutReported:
+    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, divergences)
 
 
 def test_the_empty_state_says_why_there_is_no_pair(face: Face, qtbot: QtBot) -> None:

@@ -14,7 +14,7 @@ from app.style import theme
 from app.style.theme import Appearance
 from core.tasks import CATALOGUE
 from tests.app.clipping import clipped
-from tests.app.start_page import Page, make_session
+from tests.app.start_page_driver import Page, make_session
 
 Picture = Callable[[QWidget, str], None]
 

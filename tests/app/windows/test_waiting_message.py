@@ -199,7 +199,7 @@ def test_the_reason_gives_way_when_rollout_is_at_work(face: Face, qtbot: QtBot) 
 def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
 ) -> None:
-    face = open_face(rollout__explore=3000)
+    face = open_face(rollout__exploration_steps=3000)
     progress = face.controller.progress
     progress._clock = clock
     assert told(face)[0] == "It tries out whatever is new to it" and progress.due == 0
@@ -217,7 +217,7 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
 def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
     open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
 ) -> None:
-    face = open_face(rollout__explore=3000)
+    face = open_face(rollout__exploration_steps=3000)
     counting(face, clock)
     before = usual_start("hopper-backflip")
     face.engine["rollout"].play(RolloutReported(1000, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
@@ -229,6 +229,6 @@ def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
 
 
 def test_with_answers_from_elsewhere_it_does_not_explore(open_face: Callable[..., Face]) -> None:
-    face = open_face(rollout__explore=3000)
+    face = open_face(rollout__exploration_steps=3000)
     face.controller.progress.counted(3)
     assert "It tries out" not in told(face)[0]

@@ -227,7 +227,7 @@ def test_the_colours_of_a_clip_are_the_games() -> None:
 
 def test_nothing_is_filmed_unless_asked_for() -> None:
     env = AtariVectorEnv(atari("pong"), 2, np.random.default_rng(0), threads=1)
-    assert env.sizes == (28_224, 6, 0) and env.discrete and env.askable.all()
+    assert env.sizes == (28_224, 6, 0) and env.discrete and env.clip_available.all()
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,9 @@ def test_a_failing_emulator_starts_anew_and_is_counted(
     end: Told = ([1, 1], [3, 0], [False, True])
     with caplog.at_level(logging.CRITICAL):
         env, fake, steps = played(monkeypatch, "seaquest", good, RuntimeError("bad opcode"), end)
-    assert env.blow_ups == 1 and fake.started == [(0, 1), (0, 1), (1,)]
+    assert env.divergences == 1 and fake.started == [(0, 1), (0, 1), (1,)]
     assert steps[1].true_rewards.tolist() == [0, 0] and steps[1].finished == []
-    assert [step.blown.tolist() for step in steps] == [[False, False], [True, True], [False, False]]
+    assert [step.diverged.tolist() for step in steps] == [[False, False], [True, True], [False, False]]
     assert [score for score, _ in steps[2].finished] == [1]  # nothing of the game that was lost
 
 
@@ -121,9 +121,9 @@ def test_a_new_game_that_fails_to_start_starts_in_new_emulators_and_the_old_one_
     end: Told = ([5, 0], [3, 3], [True, False])
     with caplog.at_level(logging.CRITICAL):
         env, fake, (step,) = played(monkeypatch, "seaquest", end, refused=(2, 3))
-    assert fake.started == [(0, 1), (0,), (0, 1), (0, 1)] and env.blow_ups == 2
+    assert fake.started == [(0, 1), (0,), (0, 1), (0, 1)] and env.divergences == 2
     assert [score for score, _ in step.finished] == [5] and step.true_rewards.tolist() == [0, 0]
-    assert env._lengths.tolist() == [0, 0] and step.blown.tolist() == [False, True]
+    assert env._lengths.tolist() == [0, 0] and step.diverged.tolist() == [False, True]
 
 
 def test_new_games_that_never_start_are_told_of(
@@ -158,8 +158,8 @@ def test_where_it_is_known_which_has_failed_the_other_games_go_on(caplog: pytest
     with caplog.at_level(logging.CRITICAL):
         step = env.step(gas)
     expected = undisturbed.step(gas)
-    assert env.blow_ups == 1 and env._lengths.tolist() == [4, 0, 4] and step.true_rewards[1] == 0
-    assert step.blown.tolist() == [False, True, False]
+    assert env.divergences == 1 and env._lengths.tolist() == [4, 0, 4] and step.true_rewards[1] == 0
+    assert step.diverged.tolist() == [False, True, False]
     for row in (0, 2):
         assert (step.observations[row] == expected.observations[row]).all() and env._seeds[row] == seeds[row]
     assert env._seeds[1] != seeds[1] and env._failed.tolist() == [0, 1, 0]
@@ -175,7 +175,7 @@ def test_an_emulator_that_fails_to_start_a_game_gives_way_to_a_new_one_and_the_o
     env._emulators._games[2] = Failing(env._emulators._games[2], "reset_game")  # type: ignore[attr-defined]
     with caplog.at_level(logging.CRITICAL):
         env._new_games(np.array([2]))
-    assert env.blow_ups == 1 and env._lengths.tolist() == [1, 1, 0]
+    assert env.divergences == 1 and env._lengths.tolist() == [1, 1, 0]
     env.step(np.eye(9, dtype=np.float32)[[1, 1, 1]])
     assert env._lengths.tolist() == [2, 2, 1]
 

@@ -116,10 +116,10 @@ def test_where_a_process_is_killed_new_games_begin_in_new_ones_and_it_is_counted
     before[0].wait(SECONDS)
     with caplog.at_level(logging.CRITICAL):
         step = env.step(nothing)
-    assert env.blow_ups == 1 and step.blown.all() and not step.true_rewards.any() and not step.finished
+    assert env.divergences == 1 and step.diverged.all() and not step.true_rewards.any() and not step.finished
     until_gone(before[1:])
     step = env.step(nothing)
-    assert env._lengths.tolist() == [1] * 4 and not step.blown.any() and len(children()) == 2
+    assert env._lengths.tolist() == [1] * 4 and not step.diverged.any() and len(children()) == 2
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])

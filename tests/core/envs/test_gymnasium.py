@@ -156,8 +156,8 @@ def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: Ma
     registered(**{fault: 3})
     env = batch(count=1)
     steps = forward(env, 4)
-    assert env.blow_ups == 1
-    assert [bool(step.blown[0]) for step in steps] == [False, False, True, False]
+    assert env.divergences == 1
+    assert [bool(step.diverged[0]) for step in steps] == [False, False, True, False]
     assert [bool(step.ended[0]) for step in steps] == [False, False, True, False]
     assert all(np.isfinite(step.observations).all() and np.isfinite(step.true_rewards).all() for step in steps)
     assert not any(step.finished for step in steps)
@@ -169,15 +169,15 @@ def test_a_simulation_that_mujoco_starts_anew_in_silence_ends_its_episode(batch:
     before = env.observations
     env._envs.envs[1].unwrapped.data.qvel[0] = np.nan  # type: ignore[attr-defined]
     (step,) = forward(env, 1)
-    assert step.ended.tolist() == step.blown.tolist() == [False, True, False] and env.blow_ups == 1
+    assert step.ended.tolist() == step.diverged.tolist() == [False, True, False] and env.divergences == 1
     assert np.array_equal(step.end_observations, before[1:2]) and step.true_rewards[1] == 0
     assert step.finished == [] and np.isfinite(step.observations).all()
-    assert not any(step.blown.any() for step in forward(env, 5)) and env.blow_ups == 1
+    assert not any(step.diverged.any() for step in forward(env, 5)) and env.divergences == 1
 
 
 def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBatch) -> None:
     env = batch(count=3, film=STEADY)
-    assert env.sizes[2] == ROW and env.askable.tolist() == [True, False, False]
+    assert env.sizes[2] == ROW and env.clip_available.tolist() == [True, False, False]
     states = []
     for _ in range(10):
         states.append(env.states[0])
@@ -192,10 +192,10 @@ def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBat
 
 def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -> None:
     env = batch(count=4, film=CaptureSchedule(2, 5, 4))
-    seen, pictured = [env.askable], [env.states[:, 0] > 0]
+    seen, pictured = [env.clip_available], [env.states[:, 0] > 0]
     for _ in range(39):
         forward(env, 1)
-        seen.append(env.askable)
+        seen.append(env.clip_available)
         pictured.append(env.states[:, 0] > 0)
     stretches = np.stack(seen)[::5]
     assert [np.flatnonzero(column).tolist() for column in stretches.T] == [[0, 4], [3, 7], [], []]
@@ -227,7 +227,7 @@ def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
     for _ in range(steps):
         step = env.step(rng.uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32))
         seen += [step.observations, step.true_rewards, step.ended, step.end_observations, step.finished_rows]
-        seen += [np.array([total for total, _ in step.finished]), env.states, env.askable]
+        seen += [np.array([total for total, _ in step.finished]), env.states, env.clip_available]
     return seen
 
 
@@ -342,8 +342,8 @@ def test_blow_ups_are_counted_to_the_end(tmp_path: Path) -> None:
     registered(nan_at=3)  # each of its 8 environments, every 3 steps
     config = tiny(task="gym:Walk-v0", teacher="none", steps=8 * 32 * 2, rollout__demonstrate_every=1)
     events, outcome = taught(tmp_path / "s", config)
-    assert [event.blow_ups for event in events if isinstance(event, RolloutReported)] == [80, 168]
-    assert outcome.blow_ups == 168
+    assert [event.divergences for event in events if isinstance(event, RolloutReported)] == [80, 168]
+    assert outcome.divergences == 168
     assert not any(isinstance(event, DemonstrationRecorded) for event in events)
 
 
@@ -357,7 +357,7 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
 
 
 def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(tmp_path: Path) -> None:
-    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 40, rollout__filmed=2)
+    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 40, rollout__captured_envs=2)
     events, _ = taught(tmp_path / "s", config)
     segments = [s for e in events if isinstance(e, QueryOffered) for s in (e.query.left, e.query.right)]
     assert len(segments) == 8 and all(segment.states[:, 0].all() for segment in segments)
@@ -374,7 +374,9 @@ def test_what_was_taught_without_pictures_goes_on_with_them(tmp_path: Path) -> N
     config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 8)
     taught(tmp_path / "s", config)
     session = Session.open(tmp_path / "s")
-    watched = Session(session.folder, replaced(config, labels=6, steps=8 * 32 * 40, rollout__filmed=2), session._lock)
+    watched = Session(
+        session.folder, replaced(config, labels=6, steps=8 * 32 * 40, rollout__captured_envs=2), session._lock
+    )
     events: list[Any] = []
     run = HeadlessRun(watched, events.append)
     run.run()

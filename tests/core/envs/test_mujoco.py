@@ -133,13 +133,13 @@ def test_a_blown_up_robot_is_reset_counted_and_reported_nowhere(batch: MakeBatch
     steps = [env.step(action) for action in actions[:5]]
     env.states[1, 4] = broken
     steps += [env.step(action) for action in actions[5:]]
-    assert env.blow_ups == 1
+    assert env.divergences == 1
     assert [int(np.flatnonzero([s.ended[n] for s in steps])[0]) for n in range(3)] == [11, 5, 11]
     assert [len(s.finished) for s in steps] == [2 * (t in (11, 23)) + (t == 17) for t in range(24)]
     assert all(np.isfinite(s.observations).all() and np.isfinite(s.true_rewards).all() for s in steps)
     assert np.isfinite([total for s in steps for total, _ in s.finished]).all()
     assert np.abs(steps[5].observations[1, 0] - 1.25) <= 0.005
-    assert np.argwhere([s.blown for s in steps]).tolist() == [[5, 1]]
+    assert np.argwhere([s.diverged for s in steps]).tolist() == [[5, 1]]
     assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
 
 
@@ -204,7 +204,7 @@ def test_the_foot_is_where_the_kinematics_put_it(batch: MakeBatch) -> None:
         env.step(action)
         sensed_at = env.stepper._trail[:, -2]  # sensors tell of the start of the last physics step
         expected = [lowest_points(env.model, state) for state in sensed_at]
-        assert env.heights == pytest.approx(np.array(expected), abs=1e-9)
+        assert env.contact_heights == pytest.approx(np.array(expected), abs=1e-9)
         lowest.append(np.min(expected))
     assert min(lowest) < 0.01 < 0.05 < max(lowest)  # it stood and it hopped
 
@@ -213,8 +213,8 @@ def test_a_standing_robots_foot_touches_the_floor(batch: MakeBatch) -> None:
     env = batch(staggered=False)
     for _ in range(4):
         env.step(np.zeros((4, 3), np.float32))
-    assert env.heights.shape == (4, 2)
-    assert (np.abs(env.heights.min(axis=1)) < 0.01).all()
+    assert env.contact_heights.shape == (4, 2)
+    assert (np.abs(env.contact_heights.min(axis=1)) < 0.01).all()
 
 
 def test_observations_are_what_the_networks_take(batch: MakeBatch) -> None:

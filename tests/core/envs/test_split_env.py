@@ -160,9 +160,9 @@ def test_stacks_of_a_batch_are_those_that_were_seen(closing: Callable[..., Any])
 
 def test_those_that_are_filmed_are_shared_among_the_halves(closing: Callable[..., Any]) -> None:
     env = closing(make_envs(get_task("breakout"), 8, np.random.default_rng(0), 2, film=CaptureSchedule(3, 25)))
-    assert [int(part.askable.sum()) for part in parts_of(env)] == [2, 1]
-    assert env.askable.tolist() == [True, True, False, False, True, False, False, False]
-    assert (env.states[:, 0] > 0).tolist() == env.askable.tolist()
+    assert [int(part.clip_available.sum()) for part in parts_of(env)] == [2, 1]
+    assert env.clip_available.tolist() == [True, True, False, False, True, False, False, False]
+    assert (env.states[:, 0] > 0).tolist() == env.clip_available.tolist()
 
 
 @pytest.mark.parametrize("filmed", [1, 2, 3, 4, 7])
@@ -171,7 +171,7 @@ def test_the_halves_film_in_turns_as_the_whole_would(filmed: int, closing: Calla
     env = closing(make_envs(get_task("breakout"), 8, np.random.default_rng(0), 2, film=CaptureSchedule(filmed, 1, 4)))
     act, numbers = in_turn(env.sizes[1]), []
     for _ in range(8):
-        numbers.append(int(env.askable.sum()))
+        numbers.append(int(env.clip_available.sum()))
         actions, _ = act(env.observations)
         env.begin(actions)
         env.step(actions)
@@ -200,13 +200,13 @@ def test_robots_go_on_from_a_state_divided_or_not(closing: Callable[..., Any]) -
     env = closing(SplitEnv([robots(n, np.random.default_rng(n), apart=True) for n in (3, 2)]))
     steps = get_task("pendulum").episode_steps
     batch(env, by_sight, 30)
-    env.parts[1].blow_ups = 2
+    env.parts[1].divergences = 2
     state = {name: np.array(values) for name, values in env.get_state().items()}
     divided = closing(SplitEnv([robots(n, np.random.default_rng(9)) for n in (3, 2)]))
     whole = closing(robots(5, np.random.default_rng(8)))
     for again in (divided, whole):
         again.set_state(state)
-        assert again.blow_ups == 2 and np.array_equal(again.states, env.states)
+        assert again.divergences == 2 and np.array_equal(again.states, env.states)
     first, *others = (batch(each, by_sight, steps) for each in (env, divided, whole))
     before = int(np.flatnonzero(first.ends.any(axis=1))[0]) + 1
     for other in others:

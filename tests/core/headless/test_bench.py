@@ -20,7 +20,7 @@ def test_a_robot_is_taught_for_its_whole_session_and_a_game_for_some_batches(tas
     assert (taught.teacher, taught.explored_steps) == ("oracle", 0)
     if task.pictures:
         assert (taught.steps, taught.labels, taught.query.first_labels) == (24 * batch, 64, 32)
-        assert taught.reward.epochs_first == 1 and taught.reward.pace == config.reward.pace > 0
+        assert taught.reward.epochs_first == 1 and taught.reward.steps_per_label == config.reward.steps_per_label > 0
     else:
         assert (taught.steps, taught.labels) == (config.steps, config.labels)
 

@@ -126,7 +126,7 @@ DOCUMENTED = {
     "seed": 3,
     "labels": 8,
     "env_steps": STEPS,
-    "blow_ups": 0,
+    "divergences": 0,
 }
 MEASURED = ("wall_seconds", "steps_per_second", "true_return", "random_return")
 
@@ -144,12 +144,12 @@ def test_a_run_is_taught_filmed_evaluated_and_told_of() -> None:
     assert "backflips_per_episode" in evaluated["measure"]
 
 
-@pytest.mark.parametrize(("blow_ups", "told"), [(0, "r 0.80]"), (2, "r 0.80, blow-ups 2]")])
+@pytest.mark.parametrize(("divergences", "told"), [(0, "r 0.80]"), (2, "r 0.80, blow-ups 2]")])
 def test_the_progress_tells_of_blow_ups_where_there_are_some(
-    blow_ups: int, told: str, capsys: pytest.CaptureFixture[str]
+    divergences: int, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with _Progress(tiny(task="pendulum")) as progress:
-        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, blow_ups))
+        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
     assert told in capsys.readouterr().err
 
 
@@ -221,7 +221,7 @@ def test_a_number_may_be_written_as_people_do(text: str, monkeypatch: pytest.Mon
 ABLATED = [
     ("--random-queries", {"query__selection": "random"}),
     ("--no-ensemble", {"reward__members": 1, "query__selection": "random", "reward__bonus": 0.0}),
-    ("--no-online-queries", {"query__first_share": 1.0, "rollout__explore": 0}),
+    ("--no-online-queries", {"query__first_share": 1.0, "rollout__exploration_steps": 0}),
     ("--no-regularization", {"reward__l2": 0.0}),
     ("--no-segments", {"query__segment_steps": 1}),
     ("--target", {"reward__target": "returns"}),

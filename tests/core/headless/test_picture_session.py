@@ -101,7 +101,7 @@ def test_the_pool_is_saved_packed_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_answers_leave_the_program_packed_and_come_back_the_same(tmp_path: Path) -> None:
-    offered = segments_of(run(tmp_path / "s", block_config(rollout__filmed=8)))
+    offered = segments_of(run(tmp_path / "s", block_config(rollout__captured_envs=8)))
     session = Session.open(tmp_path / "s")
     try:
         export_preferences(session, tmp_path / "answers")
@@ -136,7 +136,7 @@ def test_what_was_taught_acts_and_judges_outside_the_program(tmp_path: Path) -> 
 
 
 def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) -> None:
-    """A.2; a small batch has too few rewards to normalise by."""
+    """A.2; a small batch has too few rewards to normalize by."""
     events = run(tmp_path / "s", block_config(teacher="none", steps=8 * 16 * 2))
     assert [set(np.unique(batch.rewards)) for batch in batches(events)] == [{0.0, 1.0}] * 2
 

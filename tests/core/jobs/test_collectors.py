@@ -164,10 +164,10 @@ def test_failed_simulations_of_both_crews_are_counted(start: Start) -> None:
     for each in (made, counted):
         each.set_state(told)
         batch(each)
-        assert each.blow_ups == 3
+        assert each.divergences == 3
     assert made.get_state().arrays["env_blow_ups"] == 3
     counted.set_state(made.get_state())
-    assert counted.blow_ups == 3
+    assert counted.divergences == 3
 
 
 def test_a_state_of_another_number_is_refused_here_and_there(start: Start) -> None:
@@ -218,13 +218,13 @@ def test_a_helper_is_worth_it_for_robots_alone_that_are_many() -> None:
 class Scripted:
     """An environment whose end is where the script has it."""
 
-    discrete, depth, blow_ups = False, 1, 0
+    discrete, depth, divergences = False, 1, 0
 
     def __init__(self, ends: list[list[int]], mark: float) -> None:
         """ends: in each step the rows that end"""
         self.count, self._ends, self._mark, self._time = 3, ends, mark, 0
         self.observations = np.full((3, 1), mark, np.float32)
-        self.states, self.askable, self.sizes = np.zeros((3, 1)), np.ones(3, np.bool_), (1, 1, 1)
+        self.states, self.clip_available, self.sizes = np.zeros((3, 1)), np.ones(3, np.bool_), (1, 1, 1)
 
     def begin(self, actions: np.ndarray) -> None: ...
 
@@ -263,7 +263,7 @@ def test_each_crew_has_numbers_of_its_own() -> None:
     for i in range(2):
         cutter = SegmentBuilder(env, 1, np.zeros(3, np.int64), turn=(i, 2))
         rows = env.observations, env.observations, env.states, np.zeros(3, np.float32)
-        flags = np.zeros(3, np.bool_), np.zeros(3, np.bool_), env.askable
+        flags = np.zeros(3, np.bool_), np.zeros(3, np.bool_), env.clip_available
         numbers.append([segment.id for segment in cutter.add(*rows, *flags, 0)])
     assert numbers == [[2, 4, 6], [3, 5, 7]]
 

@@ -40,7 +40,7 @@ def test_where_all_is_the_same_nothing_is_new(rows: int) -> None:
 
 
 def test_the_schedule_begins_when_it_has_explored() -> None:
-    config = tiny(labels=100, steps=20_000, rollout__explore=3000)
+    config = tiny(labels=100, steps=20_000, rollout__exploration_steps=3000)
     assert [scheduled(steps, config) for steps in (0, 3000)] == [25, 25]
     for steps in (3001, 5000, 8000):
         assert scheduled(steps, config) == labels_due(steps - 3000, 100, 17_000, config.query)
@@ -48,15 +48,15 @@ def test_the_schedule_begins_when_it_has_explored() -> None:
 
 
 def test_a_short_session_explores_for_a_quarter_of_it() -> None:
-    config = tiny(labels=100, steps=2000, rollout__explore=3000)
-    assert config.explored_steps == 500 and tiny(steps=12_000, rollout__explore=3000).explored_steps == 3000
+    config = tiny(labels=100, steps=2000, rollout__exploration_steps=3000)
+    assert config.explored_steps == 500 and tiny(steps=12_000, rollout__exploration_steps=3000).explored_steps == 3000
     assert [scheduled(steps, config) for steps in (500, 2000)] == [25, 100]
-    in_window = tiny(steps=10**9, query__horizon=2000, rollout__explore=3000)
+    in_window = tiny(steps=10**9, query__horizon=2000, rollout__exploration_steps=3000)
     assert in_window.explored_steps == 500
 
 
 def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> None:
-    rollout = Played("rollout", rollout__explore=2 * BATCH, labels=12, steps=100 * BATCH)
+    rollout = Played("rollout", rollout__exploration_steps=2 * BATCH, labels=12, steps=100 * BATCH)
     for version in range(2):
         said = rollout.turn(published(rollout, version))
         (batch,) = of(RolloutBatchReady, said)
@@ -69,27 +69,27 @@ def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> 
 
 
 def test_a_person_too_is_asked_only_afterwards() -> None:
-    rollout = Played("rollout", rollout__explore=BATCH, teacher="human")
+    rollout = Played("rollout", rollout__exploration_steps=BATCH, teacher="human")
     assert of(QueryOffered, rollout.turn()) == []
     assert len(of(QueryOffered, rollout.turn(published(rollout, 0)))) == rollout.config.query.ready
 
 
 @pytest.mark.parametrize("answers", ["one", "a reward"])
 def test_answers_that_it_begins_with_end_it(answers: str) -> None:
-    rollout = Played("rollout", rollout__explore=100 * BATCH, steps=1000 * BATCH, teacher="human")
+    rollout = Played("rollout", rollout__exploration_steps=100 * BATCH, steps=1000 * BATCH, teacher="human")
     assert not of(QueryOffered, rollout.turn(published(rollout, 0)))
     news = PreferenceAdded(preference(1)) if answers == "one" else rewarded(rollout)
     assert of(QueryOffered, rollout.turn(news, published(rollout, 1)) + rollout.turn(published(rollout, 2)))
 
 
 def test_nobody_explores_who_has_the_true_reward() -> None:
-    rollout, plain = (Played("rollout", teacher="none", rollout__explore=steps) for steps in (5 * BATCH, 0))
+    rollout, plain = (Played("rollout", teacher="none", rollout__exploration_steps=steps) for steps in (5 * BATCH, 0))
     (one,), (other,) = (of(RolloutBatchReady, played.turn(published(played, 0))) for played in (rollout, plain))
     assert np.array_equal(one.rewards, other.rewards)
 
 
 def test_a_game_seen_in_pictures_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    config = replaced(Config(task="pong"), **{"rollout.explore": 1000, "rollout.environments": 2})
-    with pytest.raises(UserError, match=r"^pong is seen in pictures.*rollout.explore=0"):
+    config = replaced(Config(task="pong"), **{"rollout.exploration_steps": 1000, "rollout.environments": 2})
+    with pytest.raises(UserError, match=r"^pong is seen in pictures.*rollout.exploration_steps=0"):
         Session.create(tmp_path / "s", config)
     assert not (tmp_path / "s").exists()

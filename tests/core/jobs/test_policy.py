@@ -1,4 +1,4 @@
-"""Advantages (paper A.1), and what is PPO's alone; test_optimisers.py has what all optimisers share."""
+"""Advantages (paper A.1), and what is PPO's alone; test_optimizers.py has what all optimizers share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from core.policy.gae import advantages, following_values
 from core.policy.on_policy import UpdateReport
 from core.policy.ppo import PPO
-from tests.core.toys import improved, one_step, optimiser
+from tests.core.toys import improved, one_step, optimizer
 
 
 def column(*numbers: float) -> np.ndarray:
@@ -62,14 +62,14 @@ def test_n_step_returns_by_hand() -> None:
 
 
 def test_one_report_a_pass() -> None:
-    ppo = optimiser("ppo", epochs=4)
+    ppo = optimizer("ppo", epochs=4)
     reports = improved(ppo, one_step(ppo.network, 0))
     assert len(reports) == 4
     assert reports[0].entropy == pytest.approx(0.5 * np.log(2 * np.pi * np.e), abs=0.1)
 
 
 def test_an_update_ends_early_when_the_policy_has_moved_far() -> None:
-    ppo = optimiser("ppo", epochs=50, target_kl=1e-3, learning_rate=0.03)
+    ppo = optimizer("ppo", epochs=50, target_kl=1e-3, learning_rate=0.03)
     reports = improved(ppo, one_step(ppo.network, 0))
     assert len(reports) < 50
     assert reports[-1].kl > 1e-3
@@ -78,7 +78,7 @@ def test_an_update_ends_early_when_the_policy_has_moved_far() -> None:
 
 def updated_twice(lag: int, learning_rate: float = 0.02) -> tuple[list[UpdateReport], dict[str, np.ndarray]]:
     """What the second update tells, of a batch gathered by the policy before the first one; and its weights."""
-    ppo = optimiser("ppo", epochs=2, lag=lag, learning_rate=learning_rate)
+    ppo = optimizer("ppo", epochs=2, lag=lag, learning_rate=learning_rate)
     first, second = one_step(ppo.network, 0), one_step(ppo.network, 1)
     improved(ppo, first)
     return improved(ppo, second), ppo.network.to_arrays()
@@ -90,13 +90,13 @@ def test_how_far_an_update_may_go_is_measured_from_the_policy_before_it() -> Non
 
 
 def test_steps_of_an_earlier_policy_weigh_as_often_as_the_present_one_would_take_them() -> None:
-    ppo = optimiser("ppo", lag=1)
+    ppo = optimizer("ppo", lag=1)
     assert isinstance(ppo, PPO)
     old = one_step(ppo.network, 1)
     improved(ppo, one_step(ppo.network, 0))
     with torch.no_grad():
         prepared = ppo._prepare(old)
-        now = ppo.network.log_probs(ppo.network.parameters_of(prepared.inputs), prepared.actions)
+        now = ppo.network.log_probs(ppo.network.distribution(prepared.inputs), prepared.actions)
     caught_up = ppo._caught_up(prepared)
     oftener = np.exp((now - prepared.log_probs).numpy())
     assert oftener.max() > 1.05 and oftener.min() < 0.95
@@ -105,7 +105,7 @@ def test_steps_of_an_earlier_policy_weigh_as_often_as_the_present_one_would_take
 
 
 def test_a_batch_of_the_present_policy_is_what_it_was() -> None:
-    ahead, behind = (optimiser("ppo", lag=lag) for lag in (1, 0))
+    ahead, behind = (optimizer("ppo", lag=lag) for lag in (1, 0))
     for ppo in (ahead, behind):
         improved(ppo, one_step(ppo.network, 0))
     one, other = ahead.network.to_arrays(), behind.network.to_arrays()

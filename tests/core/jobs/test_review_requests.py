@@ -97,7 +97,7 @@ def test_the_chances_are_those_of_a_hand_made_ensemble() -> None:
     left.observations[:, 0], right.observations[:, 0] = 0.8, 0.4  # sums 4 and 2, times the member's scale
     train(fit, [preference(8, Choice.LEFT, query(1, left, right)), *toy_preferences(10, 1)], 0)
     by_hand(fit.ensemble, [1.0, 0.0, -0.5])
-    (found,) = fit.chances([8, 99], fit.ensemble).items()
+    (found,) = fit.preference_probabilities([8, 99], fit.ensemble).items()
     sigmoid = [1 / (1 + math.exp(-difference)) for difference in (2.0, 0.0, -1.0)]
     assert found == (8, pytest.approx(sum(sigmoid) / 3, abs=1e-6))
 

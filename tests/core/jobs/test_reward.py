@@ -50,7 +50,7 @@ def test_the_first_fit_is_a_long_one() -> None:
 
 
 def test_where_rounds_keep_a_pace_no_answer_starts_one_and_none_is_called_fitted() -> None:
-    reward = Played("reward", labels=4, reward__pace=1e9)
+    reward = Played("reward", labels=4, reward__steps_per_label=1e9)
     reward.turn(AnswersReplayed(), PreferenceAdded(preference(1)))
     answers = [PreferenceAdded(preference(2)), PreferenceChanged(preference(2, Choice.TIE)), PreferenceWithdrawn(2)]
     for news in answers:
@@ -79,7 +79,7 @@ def test_a_reward_saved_amid_its_first_round_makes_it_anew(breaths: int | None) 
 
 
 def test_fewer_latest_than_first_answers_are_enough_for_the_first_round() -> None:
-    reward = Played("reward", labels=40, reward__latest=3)
+    reward = Played("reward", labels=40, reward__max_labels=3)
     answers = [PreferenceAdded(preference(number)) for number in range(10)]
     assert len(of(RewardPublished, reward.turn(AnswersReplayed(), *answers))) == 1
 
@@ -96,7 +96,7 @@ def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
 def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
     reward = trained_reward()
     fit = reward.job._fit  # type: ignore[attr-defined]
-    step, steps = fit.optimiser.step, []
+    step, steps = fit.optimizer.step, []
 
     def spoil() -> None:
         step()
@@ -110,7 +110,7 @@ def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.Monke
         return torch.zeros(3), 0.5
 
     monkeypatch.setattr(fit, "_validate", validate)
-    monkeypatch.setattr(fit.optimiser, "step", spoil)
+    monkeypatch.setattr(fit.optimizer, "step", spoil)
     for version in (1, 2):
         assert len(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) == 1
     reward.job.receive(PolicyPublished(3, {}))
@@ -165,10 +165,10 @@ def test_a_reward_that_has_not_been_given_every_answer_keeps_what_was_saved() ->
 
 @pytest.mark.parametrize("latest", [0, 4])
 def test_a_reward_restored_after_withdrawals_goes_on_bit_for_bit(latest: int) -> None:
-    reward = trained_reward(reward__latest=latest)
+    reward = trained_reward(reward__max_labels=latest)
     reward.turn(PreferenceAdded(preference(7)), PreferenceWithdrawn(7), PreferenceWithdrawn(3))
     standing = [PreferenceAdded(preference(number)) for number in (0, 1, 2, 4)]
-    restored = Played("reward", reward.job.get_state(), labels=4, reward__latest=latest)
+    restored = Played("reward", reward.job.get_state(), labels=4, reward__max_labels=latest)
     restored.turn(*standing, AnswersReplayed())
     for news in (PolicyPublished(3, {}), PreferenceAdded(preference(8)), PreferenceWithdrawn(1)):
         expected, got = (of(RewardPublished, job.turn(news))[0] for job in (reward, restored))

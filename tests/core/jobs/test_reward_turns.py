@@ -25,7 +25,7 @@ from tests.core.builders import preference, tiny
 
 ANSWERS = [PreferenceAdded(preference(number)) for number in range(4)]
 BATCH = 8 * 32
-PACED = {"reward__epochs": 6, "reward__pace": BATCH / 10}
+PACED = {"reward__epochs": 6, "reward__steps_per_label": BATCH / 10}
 """Ten answers a batch."""
 
 
@@ -61,12 +61,12 @@ def test_without_a_pace_a_round_is_one_turn() -> None:
 
 
 def test_an_epoch_that_is_more_than_a_batch_is_worth_is_a_turn_of_its_own() -> None:
-    port = reward(reward__epochs=3, reward__pace=BATCH / 2)
+    port = reward(reward__epochs=3, reward__steps_per_label=BATCH / 2)
     assert [len(told) for told in (turn(port, due()), turn(port), turn(port))] == [0, 0, 1]
 
 
 def test_what_is_learned_is_the_same_spread_or_not() -> None:
-    spread, whole = reward(**PACED), reward(reward__epochs=6, reward__pace=1e-3)
+    spread, whole = reward(**PACED), reward(reward__epochs=6, reward__steps_per_label=1e-3)
     (expected,) = turn(whole, due())
     told = turn(spread, due()) + turn(spread) + turn(spread)
     assert all(np.array_equal(told[0].weights[name], array) for name, array in expected.weights.items())

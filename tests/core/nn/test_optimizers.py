@@ -1,4 +1,4 @@
-"""What all policy optimisers promise (paper 2.2.1, A): they learn, follow a changing reward, stop at NaN, resume."""
+"""What all policy optimizers promise (paper 2.2.1, A): they learn, follow a changing reward, stop at NaN, resume."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
 from core.nn.optimizers import RMSprop, load_optimizer, optimizer_arrays
 from core.policy.on_policy import OnPolicyOptimizer
-from tests.core.toys import ALGORITHMS, copied, drifting, improved, matching, one_step, optimiser, same
+from tests.core.toys import ALGORITHMS, copied, drifting, improved, matching, one_step, optimizer, same
 
 every = pytest.mark.parametrize("algorithm", ALGORITHMS)
 both_kinds = pytest.mark.parametrize("discrete", [False, True], ids=["continuous", "discrete"])
@@ -26,7 +26,7 @@ QUICK: dict[str, dict[str, Any]] = {
 UPDATES = {"ppo": 10, "trpo": 10, "a2c": 60}
 
 
-def test_every_algorithm_of_the_config_has_an_optimiser() -> None:
+def test_every_algorithm_of_the_config_has_an_optimizer() -> None:
     assert PolicyConfig.__dataclass_fields__["algorithm"].metadata["options"] == ALGORITHMS
 
 
@@ -37,7 +37,7 @@ def shuffled(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
 
 def taught(algorithm: str, discrete: bool, reward: Callable[..., np.ndarray]) -> float:
     """Mean reward, by `matching`, of what is learned from `reward`."""
-    made = optimiser(algorithm, discrete=discrete, **QUICK[algorithm])
+    made = optimizer(algorithm, discrete=discrete, **QUICK[algorithm])
     for seed in range(UPDATES[algorithm]):
         improved(made, one_step(made.network, seed, reward))
     return float(one_step(made.network, 999, count=2000).rewards.mean())
@@ -46,7 +46,7 @@ def taught(algorithm: str, discrete: bool, reward: Callable[..., np.ndarray]) ->
 @every
 @both_kinds
 def test_it_learns_what_is_rewarded_and_nothing_from_shuffled_rewards(algorithm: str, discrete: bool) -> None:
-    untrained = optimiser(algorithm, discrete=discrete)
+    untrained = optimizer(algorithm, discrete=discrete)
     before = float(one_step(untrained.network, 999, count=2000).rewards.mean())
     best = 1.0 if discrete else 0.0
     assert taught(algorithm, discrete, matching) > before + 0.5 * (best - before)
@@ -57,13 +57,13 @@ def follows_drift(made: OnPolicyOptimizer) -> float:
     """Correlation of the values with what is observed, which the reward is proportional to."""
     observations = np.random.default_rng(5).standard_normal((500, 2)).astype(np.float32)
     with torch.no_grad():
-        values = made.network.values(made.network.normalise(torch.as_tensor(observations)))
+        values = made.network.values(made.network.normalize(torch.as_tensor(observations)))
     return float(np.corrcoef(values.numpy(), observations[:, 0])[0, 1])
 
 
 def with_values(algorithm: str) -> OnPolicyOptimizer:
     """Trained until its value function knows the reward. From then on gradient steps do next to nothing."""
-    made = optimiser(algorithm, max_gradient=10.0, discount=0.9, minibatch=512)
+    made = optimizer(algorithm, max_gradient=10.0, discount=0.9, minibatch=512)
     for seed in range(20 if algorithm != "a2c" else 100):
         improved(made, drifting(made.network, seed))
     assert follows_drift(made) > 0.9
@@ -92,7 +92,7 @@ def test_values_are_learned_in_units_of_the_returns(algorithm: str) -> None:
 
 
 def deviation(algorithm: str, entropy_bonus: float) -> float:
-    made = optimiser(algorithm, entropy_bonus=entropy_bonus, **QUICK[algorithm])
+    made = optimizer(algorithm, entropy_bonus=entropy_bonus, **QUICK[algorithm])
     for seed in range(5):
         improved(made, one_step(made.network, seed))
     return float(made.network.policy_leaves[-1].detach().exp())
@@ -109,11 +109,11 @@ def pushing(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
 
 
 def usual_push(excess_penalty: float) -> float:
-    made = optimiser("ppo", excess_penalty=excess_penalty, **QUICK["ppo"])
+    made = optimizer("ppo", excess_penalty=excess_penalty, **QUICK["ppo"])
     for seed in range(20):
         improved(made, one_step(made.network, seed, pushing))
     with torch.no_grad():
-        means, _ = made.network.parameters_of(torch.randn((500, 2), generator=torch.Generator().manual_seed(0)))
+        means, _ = made.network.distribution(torch.randn((500, 2), generator=torch.Generator().manual_seed(0)))
     return float(means.mean())
 
 
@@ -125,7 +125,7 @@ def test_the_penalty_for_excess_keeps_mean_actions_near_what_motors_take() -> No
 @every
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_reward_that_is_no_number_changes_nothing(algorithm: str, bad: float) -> None:
-    made = optimiser(algorithm)
+    made = optimizer(algorithm)
     batch = one_step(made.network, 0)
     batch.rewards[0, 17] = bad
     before = copied(made)
@@ -136,7 +136,7 @@ def test_a_reward_that_is_no_number_changes_nothing(algorithm: str, bad: float) 
 
 @every
 def test_a_gradient_that_is_no_number_moves_no_weight(algorithm: str) -> None:
-    made = optimiser(algorithm, minibatch=256)
+    made = optimizer(algorithm, minibatch=256)
     batch = one_step(made.network, 0)
     batch.actions[0, 17] = np.nan
     before = made.network.weights[: made.network.policy_size].clone()
@@ -147,8 +147,8 @@ def test_a_gradient_that_is_no_number_moves_no_weight(algorithm: str) -> None:
 
 @every
 def test_a_weight_that_is_no_number_is_told_before_anything_is_published(algorithm: str) -> None:
-    made = optimiser(algorithm, learning_rate=1.0)
-    made.optimiser.param_groups[0]["eps"] = float("nan")
+    made = optimizer(algorithm, learning_rate=1.0)
+    made.optimizer.param_groups[0]["eps"] = float("nan")
     with pytest.raises(NotFiniteError, match="policy: a weight"):
         list(made.update(one_step(made.network, 0)))
 
@@ -156,7 +156,7 @@ def test_a_weight_that_is_no_number_is_told_before_anything_is_published(algorit
 @every
 @both_kinds
 def test_a_restored_policy_goes_on_exactly(algorithm: str, discrete: bool) -> None:
-    made, restored = (optimiser(algorithm, seed, discrete, decay=1.0, steps=1000) for seed in (0, 8))
+    made, restored = (optimizer(algorithm, seed, discrete, decay=1.0, steps=1000) for seed in (0, 8))
     improved(made, one_step(made.network, 0))
     state, rng = copied(made), made._rng.bit_generator.state
     improved(made, one_step(made.network, 1))
@@ -170,17 +170,17 @@ def test_a_restored_policy_goes_on_exactly(algorithm: str, discrete: bool) -> No
 @every
 @pytest.mark.parametrize("length", [{"steps": 1000}, {"steps": 10**12, "horizon": 1000}], ids=["headless", "window"])
 def test_the_step_size_falls_to_its_share_at_the_planned_end(algorithm: str, length: dict[str, int]) -> None:
-    made = optimiser(algorithm, learning_rate=0.01, decay=0.75, **length)
+    made = optimizer(algorithm, learning_rate=0.01, decay=0.75, **length)
     batch = one_step(made.network, 0)
     found = []
     for env_steps in (0, 500, 1000, 5000):
         improved(made, RolloutBatchReady(**{**vars(batch), "env_steps": env_steps}))
-        found.append(made.optimiser.param_groups[0]["lr"])
+        found.append(made.optimizer.param_groups[0]["lr"])
     assert found == pytest.approx([0.01, 0.01 * (1 - 0.375), 0.0025, 0.0025])
 
 
 def test_inputs_are_normalised_by_all_that_was_seen() -> None:
-    made = optimiser()
+    made = optimizer()
     seen = np.random.default_rng(0).normal((5, -3), (2, 0.5), (40, 30, 2)).astype(np.float32)
     made.observe(seen[:25])
     made.observe(seen[25:])

@@ -81,7 +81,7 @@ def prepared(network: ActorCritic, inputs: Tensor) -> TrainingBatch:
     """As if a policy that differs a little had acted, so that some ratios are clipped."""
     noise = start()
     with torch.no_grad():
-        actions, log_probs = network.sample(network.parameters_of(inputs), np.random.default_rng(3))
+        actions, log_probs = network.sample(network.distribution(inputs), np.random.default_rng(3))
     odds = log_probs.float() + 0.3 * torch.randn(ROWS, generator=noise)
     gains, values, returns = torch.randn(3, ROWS, generator=noise)
     return TrainingBatch(inputs, actions.float(), odds, gains, values, returns)

@@ -10,7 +10,7 @@ import torch
 
 from core.nn.threads import two_threads
 from core.policy.ppo import PPO, _Clipped
-from tests.core.toys import ALGORITHMS, drifting, improved, one_step, optimiser
+from tests.core.toys import ALGORITHMS, drifting, improved, one_step, optimizer
 
 every = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
@@ -21,7 +21,7 @@ every = pytest.mark.parametrize("algorithm", ALGORITHMS)
 )
 def test_ppo_pushes_no_action_further_than_the_clip(ratio: float, advantage: float, pushes: bool) -> None:
     """Beyond 1 +- .2 only what brings the action back counts (Schulman et al. 2017, equation 7)."""
-    made = optimiser("ppo", clip=0.2, max_gradient=1e6)
+    made = optimizer("ppo", clip=0.2, max_gradient=1e6)
     assert isinstance(made, PPO)
     with torch.no_grad():
         batch = made._prepare(one_step(made.network, 0, count=64))
@@ -50,7 +50,7 @@ def test_the_written_out_gradient_of_the_bounded_gain() -> None:
 def test_a_gradient_longer_than_allowed_is_shortened_and_a_shorter_one_left(
     algorithm: str, length: float, kept: float
 ) -> None:
-    made = optimiser(algorithm, max_gradient=0.5)
+    made = optimizer(algorithm, max_gradient=0.5)
     made.network.values(torch.ones(1, 2)).sum().backward()
     direction = made._gradient / made._gradient.norm()
     made._descend(length * made.network.values(torch.ones(1, 2)).sum() / float(made._gradient.norm()))
@@ -62,7 +62,7 @@ def test_a_gradient_longer_than_allowed_is_shortened_and_a_shorter_one_left(
 @pytest.mark.parametrize("factor", [5.0, 30.0])
 def test_values_keep_their_meaning_when_their_unit_moves(algorithm: str, factor: float) -> None:
     """What the value function says of a state, in units of the reward, is not touched by a new unit."""
-    made = optimiser(algorithm, discount=0.9)
+    made = optimizer(algorithm, discount=0.9)
     for seed in range(3):
         improved(made, drifting(made.network, seed))
     states = torch.as_tensor(np.random.default_rng(5).standard_normal((50, 2)).astype(np.float32))

@@ -27,7 +27,7 @@ def rows(count: int = 7, seed: int = 1) -> torch.Tensor:
 
 
 def reference(network: ActorCritic, inputs: torch.Tensor) -> Distribution:
-    parameters = network.parameters_of(inputs)
+    parameters = network.distribution(inputs)
     if isinstance(network, GaussianActorCritic):
         means, log_std = parameters
         return Independent(Normal(means, log_std.exp().expand_as(means)), 1)
@@ -42,7 +42,7 @@ def test_the_factory_makes_the_kind_that_the_environment_asks_for() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_log_probabilities_and_entropy(kind: str) -> None:
     network, inputs = made(kind), rows()
-    parameters = network.parameters_of(inputs)
+    parameters = network.distribution(inputs)
     actions, _ = network.sample(parameters, np.random.default_rng(0))
     taken = actions if kind == "gaussian" else actions.argmax(1)
     expected = reference(network, inputs)
@@ -52,7 +52,7 @@ def test_log_probabilities_and_entropy(kind: str) -> None:
 
 def test_the_written_out_gradient_of_the_log_density() -> None:
     network, pull = made("gaussian"), torch.linspace(-1, 2, 7)
-    means, log_std = (p.detach().clone().requires_grad_() for p in network.parameters_of(rows()))
+    means, log_std = (p.detach().clone().requires_grad_() for p in network.distribution(rows()))
     actions = means.detach() + torch.linspace(-1, 1, 21).reshape(7, 3)
     theirs = Independent(Normal(means, log_std.exp().expand_as(means)), 1).log_prob(actions)
     expected = torch.autograd.grad((theirs * pull).sum(), [means, log_std])
@@ -67,30 +67,30 @@ def test_the_excess_of_means_beyond_the_limits() -> None:
 
 def test_choices_have_no_limits_to_exceed() -> None:
     network = made("categorical")
-    assert float(network.excess(network.parameters_of(rows()))) == 0
+    assert float(network.excess(network.distribution(rows()))) == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_divergence_between_two_policies(kind: str) -> None:
     inputs, (old, new) = rows(), (made(kind, 0), made(kind, 1))
     expected = kl_divergence(reference(old, inputs), reference(new, inputs)).mean()
-    found = old.kl(old.parameters_of(inputs), new.parameters_of(inputs))
+    found = old.kl(old.distribution(inputs), new.distribution(inputs))
     assert float(found) > 0.1
     assert torch.allclose(found, expected, rtol=1e-4)
-    assert float(old.kl(old.parameters_of(inputs), old.parameters_of(inputs))) == pytest.approx(0, abs=1e-6)
+    assert float(old.kl(old.distribution(inputs), old.distribution(inputs))) == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_samples_come_with_the_probability_they_were_drawn_with(kind: str) -> None:
     network = made(kind)
-    parameters = network.parameters_of(rows())
+    parameters = network.distribution(rows())
     actions, log_probs = network.sample(parameters, np.random.default_rng(0))
     assert torch.allclose(log_probs, network.log_probs(parameters, actions), atol=1e-5)
 
 
 def test_choices_are_drawn_as_often_as_they_are_likely() -> None:
     network = made("categorical")
-    parameters = network.parameters_of(rows(1).expand(20_000, 4))
+    parameters = network.distribution(rows(1).expand(20_000, 4))
     actions, _ = network.sample(parameters, np.random.default_rng(0))
     assert actions.dtype == torch.float32
     assert (actions.sum(1) == 1).all() and ((actions == 0) | (actions == 1)).all()
@@ -99,7 +99,7 @@ def test_choices_are_drawn_as_often_as_they_are_likely() -> None:
 
 def test_torques_are_drawn_with_the_spread_that_is_told() -> None:
     network = made("gaussian")
-    parameters = network.parameters_of(rows(1).expand(20_000, 4))
+    parameters = network.distribution(rows(1).expand(20_000, 4))
     actions, _ = network.sample(parameters, np.random.default_rng(0))
     means, log_std = parameters
     assert torch.allclose(actions.mean(0), means[0], atol=0.03)
@@ -109,7 +109,7 @@ def test_torques_are_drawn_with_the_spread_that_is_told() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_noise_the_likeliest_action_is_taken(kind: str) -> None:
     network = made(kind)
-    parameters = network.parameters_of(rows())
+    parameters = network.distribution(rows())
     best, log_probs = network.sample(parameters, None)
     assert torch.allclose(log_probs, network.log_probs(parameters, best), atol=1e-5)
     for seed in range(20):
@@ -125,7 +125,7 @@ def test_the_weights_are_one_vector_whose_gradient_is_one_too(kind: str) -> None
     network.values(inputs).sum().backward()
     assert float(value.abs().sum()) > 0 and float(policy.abs().sum()) == 0
     gradient.zero_()
-    parameters = network.parameters_of(inputs)
+    parameters = network.distribution(inputs)
     network.log_probs(parameters, network.sample(parameters, np.random.default_rng(0))[0].detach()).sum().backward()
     assert float(policy.abs().sum()) > 0 and float(value.abs().sum()) == 0
     before = network.values(inputs)
@@ -137,10 +137,10 @@ def test_the_weights_are_one_vector_whose_gradient_is_one_too(kind: str) -> None
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_are_rescaled_exactly(kind: str) -> None:
     network, inputs = made(kind), rows()
-    before, acting = network.values(inputs), network.parameters_of(inputs)
+    before, acting = network.values(inputs), network.distribution(inputs)
     network.rescale_values(-3.0, 0.5)
     assert torch.allclose(network.values(inputs), -3 * before + 0.5, atol=1e-5)
-    assert all(torch.equal(a, b) for a, b in zip(network.parameters_of(inputs), acting, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(network.distribution(inputs), acting, strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -149,10 +149,10 @@ def test_loaded_from_its_arrays_it_is_the_same(kind: str) -> None:
     one.mean.fill_(0.3)
     one.std.fill_(2.0)
     other.load_arrays(one.to_arrays())
-    inputs = one.normalise(rows())
-    assert torch.equal(inputs, other.normalise(rows()))
+    inputs = one.normalize(rows())
+    assert torch.equal(inputs, other.normalize(rows()))
     assert torch.equal(one.values(inputs), other.values(inputs))
-    assert all(torch.equal(a, b) for a, b in zip(one.parameters_of(inputs), other.parameters_of(inputs), strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(one.distribution(inputs), other.distribution(inputs), strict=True))
 
 
 def test_the_quick_tanh_is_tanh_to_the_second_derivative() -> None:

@@ -1,4 +1,4 @@
-"""The convolutional policies, and what the optimisers do with pictures: nothing but look at them."""
+"""The convolutional policies, and what the optimizers do with pictures: nothing but look at them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def network(vision: str = "small", pictures: tuple[int, int, int] = SHAPE, **kin
     return CNNActorCritic(pictures, 3, vision, torch.Generator().manual_seed(0), **kinds)
 
 
-def optimiser(algorithm: str, seed: int = 0) -> OnPolicyOptimizer:
+def optimizer(algorithm: str, seed: int = 0) -> OnPolicyOptimizer:
     rate = 5e-4 if algorithm == "a2c" else 3e-3
     numbers = {"algorithm": algorithm, "learning_rate": rate, "epochs": 4, "minibatch": 64, "entropy_bonus": 0.0}
     config = replaced(Config(), **{f"policy__{name}": value for name, value in {**numbers, "target_kl": 1e9}.items()})
@@ -49,7 +49,7 @@ def bandit(of: CNNActorCritic, seed: int) -> RolloutBatchReady:
     """Episodes of one step."""
     places, observations = seen(seed)
     with torch.no_grad():
-        parameters = of.parameters_of(of.normalise(torch.as_tensor(observations)))
+        parameters = of.distribution(of.normalize(torch.as_tensor(observations)))
         actions, logs = (x.numpy() for x in of.sample(parameters, np.random.default_rng(seed)))
     rewards = (actions.argmax(1) == wanted(places)).astype(np.float32)
     ends = np.ones((1, COUNT), np.bool_)
@@ -62,7 +62,7 @@ def right(of: CNNActorCritic) -> float:
     """Share of fresh pictures on which the likeliest action is the one that pays."""
     places, observations = seen(1000)
     with torch.no_grad():
-        (logs,) = of.parameters_of(torch.as_tensor(observations))
+        (logs,) = of.distribution(torch.as_tensor(observations))
     return float((logs.argmax(1).numpy() == wanted(places)).mean())
 
 
@@ -89,7 +89,7 @@ def test_only_the_values_own_layer_does_not_count_as_the_policys() -> None:
 
 
 def test_the_untrained_policy_prefers_nothing() -> None:
-    (logs,) = network().parameters_of(torch.as_tensor(seen(0)[1]))
+    (logs,) = network().distribution(torch.as_tensor(seen(0)[1]))
     assert logs.exp() == pytest.approx(1 / 3, abs=0.02)
 
 
@@ -106,11 +106,11 @@ def test_half_precision_chooses_alike() -> None:
     exact, half = network(kind=torch.float32), network(kind=torch.bfloat16)
     half.load_arrays(exact.to_arrays())
     pixels = torch.as_tensor(seen(0)[1])
-    assert torch.allclose(half.parameters_of(pixels)[0], exact.parameters_of(pixels)[0], atol=0.01)
+    assert torch.allclose(half.distribution(pixels)[0], exact.distribution(pixels)[0], atol=0.01)
 
 
 def test_pixels_reach_the_network_as_bytes_and_no_moments_are_taken_of_them() -> None:
-    made = optimiser("ppo")
+    made = optimizer("ppo")
     batch = bandit(of(made), 0)
     prepared = made._prepare(batch)
     assert prepared.inputs.dtype == torch.uint8
@@ -121,7 +121,7 @@ def test_pixels_reach_the_network_as_bytes_and_no_moments_are_taken_of_them() ->
 
 @pytest.mark.parametrize(("algorithm", "updates"), [("ppo", 6), ("a2c", 60), ("trpo", 12)])
 def test_every_algorithm_learns_what_to_do_where(algorithm: str, updates: int) -> None:
-    made = optimiser(algorithm)
+    made = optimizer(algorithm)
     assert right(of(made)) < 0.6
     for seed in range(updates):
         improved(made, bandit(of(made), seed))
@@ -129,7 +129,7 @@ def test_every_algorithm_learns_what_to_do_where(algorithm: str, updates: int) -
 
 
 def test_a2c_looks_at_each_picture_once_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, twice = optimiser("a2c"), optimiser("a2c")
+    made, twice = optimizer("a2c"), optimizer("a2c")
     monkeypatch.setattr(of(twice), "shares", False)
     looked: list[int] = []
     features = of(made)._features
@@ -142,8 +142,8 @@ def test_a2c_looks_at_each_picture_once_an_update(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_restored_optimiser_goes_on_exactly(algorithm: str) -> None:
-    made, restored = optimiser(algorithm), optimiser(algorithm, seed=3)
+def test_a_restored_optimizer_goes_on_exactly(algorithm: str) -> None:
+    made, restored = optimizer(algorithm), optimizer(algorithm, seed=3)
     improved(made, bandit(of(made), 0))
     state, rng = copied(made), made._rng.bit_generator.state
     restored.set_state(state)

@@ -27,7 +27,7 @@ def test_it_acts_as_the_network_does(seed: int | None) -> None:
     observations = np.random.default_rng(2).normal(0, 15, (_ROWS, _SEEN)).astype(np.float32)
     ours = NumpyActor(network)(observations, None if seed is None else np.random.default_rng(seed))
     rng = None if seed is None else np.random.default_rng(seed)
-    its = network.sample(network.parameters_of(network.normalise(torch.as_tensor(observations))), rng)
+    its = network.sample(network.distribution(network.normalize(torch.as_tensor(observations))), rng)
     for mine, wanted in zip(ours, its, strict=True):
         assert mine.dtype == np.float32
         np.testing.assert_allclose(mine, wanted.numpy(), rtol=1e-5, atol=1e-5)

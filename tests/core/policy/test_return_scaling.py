@@ -1,4 +1,4 @@
-"""The value function's unit, and whether it still fits: what all optimisers rest on when the reward changes."""
+"""The value function's unit, and whether it still fits: what all optimizers rest on when the reward changes."""
 
 from __future__ import annotations
 

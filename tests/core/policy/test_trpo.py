@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from core.policy.trpo import TRPO, conjugate_gradients, fisher_product
-from tests.core.toys import improved, one_step, optimiser
+from tests.core.toys import improved, one_step, optimizer
 
 
 def trpo(**numbers: float) -> TRPO:
-    made = optimiser("trpo", **numbers)
+    made = optimizer("trpo", **numbers)
     assert isinstance(made, TRPO)
     return made
 
@@ -27,18 +27,18 @@ def test_conjugate_gradients_solve_a_known_system() -> None:
 
 @pytest.mark.parametrize("discrete", [False, True])
 def test_the_fisher_product_is_that_of_the_divergences_hessian(discrete: bool) -> None:
-    network = optimiser("trpo", discrete=discrete, hidden=3).network
+    network = optimizer("trpo", discrete=discrete, hidden=3).network
     with torch.no_grad():
         network.weights += 0.3 * torch.randn(network.weights.shape, generator=torch.Generator().manual_seed(1))
     inputs = torch.randn((20, 2), generator=torch.Generator().manual_seed(2))
-    old = tuple(p.detach().clone() for p in network.parameters_of(inputs))
+    old = tuple(p.detach().clone() for p in network.distribution(inputs))
     sizes = [leaf.numel() for leaf in network.policy_leaves]
     shapes = [leaf.shape for leaf in network.policy_leaves]
 
     def divergence(vector: torch.Tensor) -> torch.Tensor:
         parts = [part.view(shape) for part, shape in zip(vector.split(sizes), shapes, strict=True)]
         network._actor, network._extra = parts[:6], parts[6:]
-        return network.kl(old, network.parameters_of(inputs))
+        return network.kl(old, network.distribution(inputs))
 
     product = fisher_product(network, inputs, damping=0.25)
     vector = torch.randn(sum(sizes), generator=torch.Generator().manual_seed(3))
@@ -50,15 +50,15 @@ def test_the_fisher_product_is_that_of_the_divergences_hessian(discrete: bool) -
 
 @pytest.mark.parametrize("discrete", [False, True])
 def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
-    made = optimiser("trpo", discrete=discrete, damping=1e-4)
+    made = optimizer("trpo", discrete=discrete, damping=1e-4)
     for seed in range(8):
         batch = one_step(made.network, seed)
-        inputs = made.network.normalise(torch.as_tensor(batch.observations[0]))
+        inputs = made.network.normalize(torch.as_tensor(batch.observations[0]))
         with torch.no_grad():
-            old = tuple(p.clone() for p in made.network.parameters_of(inputs))
+            old = tuple(p.clone() for p in made.network.distribution(inputs))
         told = list(made.update(batch))[-1].kl
         with torch.no_grad():
-            moved = float(made.network.kl(old, made.network.parameters_of(inputs)))
+            moved = float(made.network.kl(old, made.network.distribution(inputs)))
         assert moved == pytest.approx(told, abs=1e-5)
         assert 0.002 < moved <= made._config.max_kl + 1e-6
         made.observe(batch.observations)

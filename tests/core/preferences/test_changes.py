@@ -69,7 +69,7 @@ def test_a_change_back_is_a_change_too(store: PreferenceStore) -> None:
 
 
 def test_what_was_taken_back_or_is_not_there_can_not_be_changed(store: PreferenceStore) -> None:
-    store.withdraw_last()
+    store.undo()
     for key, words in ((3, "taken back"), (77, "no answer 77")):
         with pytest.raises(UserError, match=words):
             store.change(key, Choice.LEFT, "human")
@@ -171,7 +171,7 @@ def test_a_repeat_is_no_label_and_shares_the_segments(store: PreferenceStore, pa
 
 def test_a_repeat_is_taken_back_as_the_last_answer_and_the_label_stands(store: PreferenceStore) -> None:
     store.add(again(store, 1), Choice.LEFT, "human")
-    taken = store.withdraw_last()
+    taken = store.undo()
     assert taken and (taken.id, taken.query.repeats) == (4, 1)
     assert [p.id for p in store.all()] == [1, 2, 3]
 
@@ -187,7 +187,7 @@ def test_a_repeat_is_of_its_own_pair_and_is_not_changed(store: PreferenceStore) 
 
 def test_rows_are_read_without_segments(store: PreferenceStore) -> None:
     store.change(2, Choice.TIE, "human")
-    store.withdraw_last()
+    store.undo()
     asked: list[str] = []
     store._db.set_trace_callback(asked.append)
     rows = store.rows()
@@ -204,7 +204,7 @@ def test_rows_are_read_without_segments(store: PreferenceStore) -> None:
 def test_labels_are_read_one_at_a_time(store: PreferenceStore) -> None:
     store.add(again(store, 1), Choice.LEFT, "human")  # no label
     store.add(query(9), Choice.LEFT, "human")
-    store.withdraw_last()
+    store.undo()
     asked: list[str] = []
     store._db.set_trace_callback(asked.append)
     reading = store.each()

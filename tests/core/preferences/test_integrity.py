@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
     with closing(PreferenceStore(folder / "preferences.sqlite")) as store:
         for number in range(3):
             store.add(query(number), list(Choice)[number], "human")
-        store.withdraw_last()
+        store.undo()
     return folder / "preferences.sqlite"
 
 
@@ -280,7 +280,7 @@ def test_a_clock_set_back_disorders_nothing(path: Path, monkeypatch: pytest.Monk
         for number in (11, 12, 13):
             store.add(query(number), Choice.LEFT, "human")
         assert [p.query.id for p in store.all()] == [0, 1, 11, 12, 13]
-        last = store.withdraw_last()
+        last = store.undo()
         assert last and last.query.id == 13
 
 
@@ -346,7 +346,7 @@ def test_a_store_that_is_full_takes_no_more_and_opens_with_what_it_has(
             store.change(1, list(Choice)[number % 2], "human")
         with pytest.raises(UserError, match="as many answers"):
             store.change(1, Choice.TIE, "human")
-        store.withdraw_last()
+        store.undo()
     with closing(PreferenceStore(path)) as store:
         assert [p.query.id for p in store.all()] == [0, 1]
         assert len(store.answers(1)[0].changes) == 8

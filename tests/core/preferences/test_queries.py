@@ -116,7 +116,7 @@ def test_disagreement_by_hand() -> None:
 
 
 def test_predictions_by_hand() -> None:
-    """Sums of log(3) and log(9) more are chances of 3 and 9 in favour."""
+    """Sums of log(3) and log(9) more are preference_probabilities of 3 and 9 in favour."""
     odds = {1: (3.0, 1.0), 2: (1.0, 9.0), 3: (1.0, 1.0)}
 
     def sums(segments: list[Segment]) -> Float32:

@@ -91,7 +91,7 @@ PRAGMA user_version=1;
 def test_a_store_of_the_first_version_is_read_and_gone_on_with(opened: Open, tmp_path: Path) -> None:
     store = opened(tmp_path / "newer.sqlite")
     given = [store.add(query(i), choice, "human") for i, choice in enumerate(Choice)]
-    store.withdraw_last()
+    store.undo()
     old = sqlite3.connect(tmp_path / "old.sqlite")
     old.execute("ATTACH ? AS newer", (str(tmp_path / "newer.sqlite"),))
     old.executescript(_VERSION_1)
@@ -112,7 +112,7 @@ def test_cant_tell_is_kept(opened: Open) -> None:
 def test_the_last_answers_are_taken_back_one_by_one(opened: Open) -> None:
     store = opened()
     given = [store.add(query(i), Choice.LEFT, "human") for i in range(3)]
-    taken = [store.withdraw_last(), store.withdraw_last()]
+    taken = [store.undo(), store.undo()]
     assert [p and p.id for p in taken] == [given[2].id, given[1].id]
     later = store.add(query(9), Choice.TIE, "human")
     assert [p.id for p in opened().all()] == [given[0].id, later.id]
@@ -122,10 +122,10 @@ def test_the_last_answers_are_taken_back_one_by_one(opened: Open) -> None:
 
 def test_with_nothing_left_to_take_back_there_is_none(opened: Open) -> None:
     store = opened()
-    assert store.withdraw_last() is None
+    assert store.undo() is None
     store.add(query(1), Choice.LEFT, "human")
-    store.withdraw_last()
-    assert store.withdraw_last() is None
+    store.undo()
+    assert store.undo() is None
     assert store.count() == 0
 
 
@@ -133,26 +133,26 @@ def test_what_was_taken_back_is_given_again_in_the_order_it_was_given(opened: Op
     store = opened()
     given = [store.add(query(i), Choice.LEFT, "human") for i in range(4)]
     for _ in range(3):
-        store.withdraw_last()
+        store.undo()
     store.close()
     again = opened()
-    assert [p and p.id for p in (again.give_again(), again.give_again())] == [given[1].id, given[2].id]
-    assert again.withdraw_last() is not None  # number 2 once more
-    assert [p and p.id for p in (again.give_again(), again.give_again())] == [given[2].id, given[3].id]
-    assert again.give_again() is None
+    assert [p and p.id for p in (again.redo(), again.redo())] == [given[1].id, given[2].id]
+    assert again.undo() is not None  # number 2 once more
+    assert [p and p.id for p in (again.redo(), again.redo())] == [given[2].id, given[3].id]
+    assert again.redo() is None
     assert [(p.id, p.answered_at) for p in again.all()] == [(p.id, p.answered_at) for p in given]
 
 
 def test_a_new_answer_ends_what_could_be_given_again(opened: Open) -> None:
     store = opened()
     first, second = (store.add(query(i), Choice.LEFT, "human") for i in range(2))
-    store.withdraw_last()
+    store.undo()
     third = store.add(query(2), Choice.TIE, "human")
-    assert store.give_again() is None
-    store.withdraw_last()
-    store.withdraw_last()
-    assert [p and p.id for p in (store.give_again(), store.give_again())] == [first.id, third.id]
-    assert store.give_again() is None
+    assert store.redo() is None
+    store.undo()
+    store.undo()
+    assert [p and p.id for p in (store.redo(), store.redo())] == [first.id, third.id]
+    assert store.redo() is None
     assert [(kept.preference.id, kept.withdrawn) for kept in opened().history()] == [
         (first.id, False),
         (second.id, True),

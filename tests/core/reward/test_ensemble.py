@@ -116,7 +116,7 @@ def test_a_snapshot_predicts_the_same_elsewhere_and_does_not_change_with_its_sou
 
 def test_the_spread_is_where_standardised_members_disagree() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
-    # standardised: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); of two values the deviation is half the difference
+    # standardized: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); of two values the deviation is half the difference
     assert disagreement_std(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)
     assert disagreement_std(raw * np.array([[1], [100]], np.float32)) == pytest.approx(disagreement_std(raw), abs=1e-6)
 

@@ -184,7 +184,7 @@ def test_answers_join_a_fit_that_is_under_way() -> None:
     assert (np.abs(fit.resampling.counts[:, :200] - drawn).sum(1) < 20).all()
     to_report(running)
     steps = [int(array) for name, array in fit.get_state().items() if name.endswith("_step")]
-    assert set(steps) == {2}  # one minibatch an epoch: the optimiser goes on counting
+    assert set(steps) == {2}  # one minibatch an epoch: the optimizer goes on counting
     assert fit.count == fit.resampling.size == 201
 
 
@@ -280,7 +280,9 @@ def test_a_change_to_and_from_cant_tell_leaves_and_joins_in_its_place() -> None:
     never = new_fit()
     for answer in answers:
         never.add(answer)
-    assert fit.chances(range(9), fit.ensemble) == never.chances(range(9), fit.ensemble)
+    assert fit.preference_probabilities(range(9), fit.ensemble) == never.preference_probabilities(
+        range(9), fit.ensemble
+    )
     list(fit.epochs(1))
 
 

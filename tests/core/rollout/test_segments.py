@@ -30,22 +30,22 @@ def feed(
     cutter: SegmentBuilder,
     steps: range,
     ends: dict[int, int] | None = None,
-    askable: Callable[[int], tuple[bool, ...]] | None = None,
+    clip_available: Callable[[int], tuple[bool, ...]] | None = None,
     blows: dict[int, int] | None = None,
 ) -> list[Segment]:
     """Step t of environment n is 100 n + t in every number; `ends`: step -> environment whose episode ends with it.
 
-    askable: step -> which environments may be asked about it; else all. `blows`: as `ends`, of failing simulations.
+    clip_available: step -> which environments may be asked about it; else all. `blows`: as `ends`, of failing simulations.
     """
     n = cutter.get_state()["filled"].size
     found: list[Segment] = []
     for t in steps:
         marks = 100.0 * np.arange(n) + t
         rows = [np.repeat(marks[:, None], size, axis=1) for size in SIZES]
-        asked = np.array(askable(t) if askable else (True,) * n)
-        ended, blown = (np.arange(n) == (which or {}).get(t, -1) for which in (ends, blows))
+        asked = np.array(clip_available(t) if clip_available else (True,) * n)
+        ended, diverged = (np.arange(n) == (which or {}).get(t, -1) for which in (ends, blows))
         observations, actions = (row.astype(np.float32) for row in rows[:2])
-        found += cutter.add(observations, actions, rows[2], marks.astype(np.float32), ended, blown, asked, 1000 + t)
+        found += cutter.add(observations, actions, rows[2], marks.astype(np.float32), ended, diverged, asked, 1000 + t)
     return found
 
 
@@ -134,13 +134,13 @@ def test_a_restored_cutter_goes_on_in_the_middle_of_a_segment() -> None:
 
 
 def test_where_not_all_may_be_asked_about_only_those_are_cut_even_after_an_end() -> None:
-    found = feed(new_cutter(), range(20), ends={4: 0, 9: 1}, askable=lambda t: (False, True))
+    found = feed(new_cutter(), range(20), ends={4: 0, 9: 1}, clip_available=lambda t: (False, True))
     assert found and all(marks(one)[0] >= 100 for one in found)
 
 
 def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
     cutter = new_cutter(1, 3, stagger=(1,))
-    found = feed(cutter, range(20), askable=lambda t: (t % 7 < 4,))
+    found = feed(cutter, range(20), clip_available=lambda t: (t % 7 < 4,))
     assert [marks(one) for one in found] == [[1, 2, 3], [7, 8, 9], [14, 15, 16]]
 
 

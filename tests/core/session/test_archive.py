@@ -44,7 +44,7 @@ def session(tmp_path: Path) -> Session:
     store = made.store()
     for number in range(4):
         store.add(query(number), list(Choice)[number], "human")
-    store.withdraw_last()
+    store.undo()
     for number in (1, 2):
         made.save(number, {"policy": JobState({"x": np.full(5, number, np.float32)}, {"n": number})})
     yield made

@@ -107,9 +107,9 @@ def test_of_an_environment_that_the_catalogue_does_not_know_all_answers_must_be_
 def test_an_import_reads_one_answer_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = session_with(tmp_path / "s", *[segment(number) for number in range(5)])
     with closing(session.store()) as store:
-        store.withdraw_last()
-        assert [kept.preference.id for kept in store.each_kept()] == [kept.preference.id for kept in store.history()]
-        assert [kept.withdrawn for kept in store.each_kept()] == [False] * 4 + [True]
+        store.undo()
+        assert [kept.preference.id for kept in store.iter_records()] == [kept.preference.id for kept in store.history()]
+        assert [kept.withdrawn for kept in store.iter_records()] == [False] * 4 + [True]
     monkeypatch.setattr(PreferenceStore, "history", None)
     pass_on(session)
     session.close()
@@ -182,7 +182,7 @@ def test_a_segment_that_claims_another_size_than_it_has_is_refused(
     """Also of an answer that was taken back, which may be given again."""
     session = session_with(tmp_path / "s", segment(1), config=replaced(tiny(query__segment_steps=5), task=task))
     with closing(session.store()) as store:
-        store.withdraw_last()
+        store.undo()
     with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
         vandal.execute("UPDATE segments SET arrays = ?", (spoil(sized(12, 6, steps=5)),))
         integrity.seal(vandal, 1)

@@ -211,7 +211,7 @@ def test_wherever_an_answer_fails_none_is_lost_and_none_is_half_there(tmp_path: 
             whole, store._db = store._db, Failing(store._db, statement, name)  # type: ignore[assignment]
             try:
                 with pytest.raises(UserError) as told:
-                    store.add(query(3), Choice.RIGHT, "human") if what == "add" else store.withdraw_last()
+                    store.add(query(3), Choice.RIGHT, "human") if what == "add" else store.undo()
                     raise UserError("It needed fewer statements.")
             finally:
                 store._db = whole

@@ -57,7 +57,7 @@ def test_the_last_opened_comes_first(make: Make, tmp_path: Path) -> None:
 def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> None:
     folder = make("plain", answers=3)
     with closing(PreferenceStore(folder / "preferences.sqlite")) as store:
-        store.withdraw_last()
+        store.undo()
     os.utime(folder, (5000, 5000))
     found = library.entry(folder)
     assert found.summary == Summary("reacher", "human", 2, 40, 0, "", None, found.changed_at)

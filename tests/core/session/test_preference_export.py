@@ -37,7 +37,7 @@ def session(tmp_path: Path) -> Session:
         store.add(dataclasses.replace(odd, pool_returns=PoolReturns(-1.5, 0.1)), Choice.LEFT, "oracle", (0.1, 1e-30))
         store.add(query(8, disagreement=float("nan")), Choice.RIGHT, "human")
         store.add(query(9), Choice.TIE, "human")
-        store.withdraw_last()
+        store.undo()
         store.add(query(10), Choice.CANT_TELL, "human")
         store.change(2, Choice.LEFT, "human")
         first = store.change(2, Choice.TIE, "oracle").query
@@ -74,8 +74,8 @@ def test_the_round_trip_is_exact(session: Session, tmp_path: Path) -> None:
 
 def test_what_was_taken_back_can_be_given_again_after_the_round_trip(session: Session, tmp_path: Path) -> None:
     with closing(session.store()) as store:
-        store.withdraw_last()
-        store.withdraw_last()
+        store.undo()
+        store.undo()
     export_preferences(session, tmp_path / "out")
     import_preferences(tmp_path / "out", tmp_path / "back")
     again = Session.open(tmp_path / "back")
@@ -84,7 +84,7 @@ def test_what_was_taken_back_can_be_given_again_after_the_round_trip(session: Se
         *((True, False), (True, True), (True, True)),  # a new answer came after the first that was taken back
     ]
     with closing(again.store()) as store:
-        given = [store.give_again() for _ in range(3)]
+        given = [store.redo() for _ in range(3)]
     again.close()
     assert [preference and preference.id for preference in given] == [4, 5, None]
 

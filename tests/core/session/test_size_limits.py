@@ -19,7 +19,7 @@ ABSURD = [
     ({"rollout__environments": 16384, "rollout__steps": 2}, "rollout.environments"),
     ({"rollout__environments": 64, "query__segment_steps": 1000}, "query.segment_steps"),
     ({"rollout__environments": 16, "rollout__steps": 100_000}, "rollout.steps"),
-    ({"query__segment_steps": 250, "rollout__filmed": 4}, "query.pool"),
+    ({"query__segment_steps": 250, "rollout__captured_envs": 4}, "query.pool"),
     ({"query__segment_steps": 500, "query__pool": 2048}, "query.pool"),
     ({"query__pool": 8192}, "query.pool"),
 ]
@@ -58,4 +58,4 @@ def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
 def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
     require_bearable(config, get_task("pong"))
-    require_bearable(replaced(config, rollout__filmed=4, query__pool=FILMED_POOL), get_task("pong"))
+    require_bearable(replaced(config, rollout__captured_envs=4, query__pool=FILMED_POOL), get_task("pong"))

@@ -271,10 +271,10 @@ def test_a_cheetahs_feet_are_where_the_kinematics_put_them(batch: MakeBatch) -> 
     env = batch(robot("half-cheetah-one-leg"), 2)
     random_steps(env, 20)
     data = mujoco.MjData(env.model)
-    for sensed_at, these in zip(env.stepper._trail[:, -2], env.heights, strict=True):
+    for sensed_at, these in zip(env.stepper._trail[:, -2], env.contact_heights, strict=True):
         mujoco.mj_setState(env.model, data, sensed_at, FULL)
         mujoco.mj_forward(env.model, data)
-        for (name, end), height in zip(env.task.touch_points, these, strict=True):
+        for (name, end), height in zip(env.task.contact_points, these, strict=True):
             radius, half = env.model.geom(name).size[:2]
             geom = data.geom(name)
             assert height == pytest.approx(geom.xpos[2] + end * half * geom.xmat[8] - radius, abs=1e-9), (name, end)
@@ -324,7 +324,7 @@ def test_a_robot_that_blew_up_has_gone_nowhere(batch: MakeBatch) -> None:
     env.states[:, 1] = 50.0
     env.states[1, 4] = np.nan
     (step,) = random_steps(env, 1)
-    assert env.blow_ups == 1 and np.abs(step.true_rewards).max() < 10
+    assert env.divergences == 1 and np.abs(step.true_rewards).max() < 10
 
 
 def test_forces_by_sensors_are_those_of_mujoco(batch: MakeBatch) -> None:
