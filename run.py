@@ -41,7 +41,7 @@ WINDOW = {
     "libxcb-keysyms.so.1": "libxcb-keysyms1",
     "libxcb-shape.so.0": "libxcb-shape0",
 }
-VIRTUAL_SCREEN = {"xvfb-run": "xvfb", "xauth": "xauth"}
+VIRTUAL_SCREEN = {"Xvfb": "xvfb"}
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # where PyTorch's own "Get started" page sends Linux
 CHECKS = ("ruff check .", "ruff format --check .", "mypy core app", "lint-imports --no-logo")
 
@@ -214,19 +214,17 @@ def hand_over(command: list[str]) -> int:
     os.execv(command[0], command)
 
 
-def pytest_command(args: list[str], screen: bool) -> list[str]:
-    virtual = [] if screen else ["xvfb-run", "-a", "-s", "-screen 0 1600x1000x24"]
-    return [*virtual, str(PYTHON), "-m", "pytest", *args]
+def pytest_command(args: list[str]) -> list[str]:
+    """One process a core, at most four; on Linux each draws on a virtual screen of its own (tests/conftest.py)."""
+    return [str(PYTHON), "-m", "pytest", "-n", "logical", "--maxprocesses", "4", "--dist", "loadfile", *args]
 
 
 def run_tests(args: list[str], checks: tuple[str, ...] = CHECKS) -> int:
-    screen = sys.platform != "linux" or "DISPLAY" in os.environ
-    set_up(("test", "dev"), window=True, virtual_screen=not screen)
+    set_up(("test", "dev", "figures"), window=True, virtual_screen=sys.platform == "linux")
     failed = [check for check in checks if run_check(check) != 0]
     if failed:
         print(f"Failed: {', '.join(failed)}. The tests follow.", flush=True)
-    xcb = {"QT_QPA_PLATFORM": "xcb"} if sys.platform == "linux" else {}
-    code = subprocess.call(pytest_command(args, screen), cwd=ROOT, env={**os.environ, **xcb})
+    code = subprocess.call(pytest_command(args), cwd=ROOT)
     return code or int(bool(failed))
 
 
@@ -245,7 +243,7 @@ def main(args: list[str]) -> int:
     if args[:1] == ["test"]:
         return run_tests(args[1:])
     if args[:1] == ["slow"]:
-        return run_tests(["-m", "slow", *args[1:]], checks=())
+        return run_tests(["-n", "0", "-s", "-m", "slow", *args[1:]], checks=())
     return start(args)
 
 

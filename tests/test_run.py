@@ -122,7 +122,7 @@ def test_a_headless_run_needs_no_window_libraries(run: ModuleType, monkeypatch: 
 
 def test_tests_without_a_display_need_a_virtual_screen(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     no_library_but(run, monkeypatch, *run.RENDERING, *run.WINDOW)
-    assert run.missing_packages(window=True, virtual_screen=True) == ["xvfb", "xauth"]
+    assert run.missing_packages(window=True, virtual_screen=True) == ["xvfb"]
 
 
 def test_a_python_that_cannot_make_an_environment_gets_its_package(
@@ -278,6 +278,6 @@ def test_the_exit_code_tells_of_failed_checks_and_tests(
     assert run.main(["test"]) == expected
 
 
-def test_tests_without_a_screen_get_a_virtual_one(run: ModuleType) -> None:
-    assert run.pytest_command(["-x"], screen=False)[:2] == ["xvfb-run", "-a"]
-    assert run.pytest_command(["-x"], screen=True)[1:] == ["-m", "pytest", "-x"]
+def test_the_tests_run_in_several_processes_and_take_arguments(run: ModuleType) -> None:
+    command = run.pytest_command(["-x"])
+    assert command[1:4] == ["-m", "pytest", "-n"] and command[-1] == "-x"

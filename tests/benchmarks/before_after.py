@@ -1,0 +1,70 @@
+"""Compares the throughput of two checkouts: `core bench` in each in turn, so that both meet the same machine.
+
+    .venv/bin/python tests/benchmarks/before_after.py OLD_CHECKOUT --tasks hopper ant --rounds 2 --steps 600000
+
+Prints, for each task, new / old of the steps per second of collecting and of teaching (median of the rounds), and the
+same divided by the ratio of raw physics, which corrects for a machine whose speed changes between two runs. The old
+checkout runs with the interpreter of this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROBOTS = [
+    "hopper-backflip",
+    "reacher",
+    "pendulum",
+    "double-pendulum",
+    "swimmer",
+    "half-cheetah",
+    "hopper",
+    "walker",
+    "ant",
+]
+FIGURES = ("collecting", "teaching")
+
+
+def bench(checkout: Path, task: str, steps: int) -> dict[str, float]:
+    """Steps per second by figure: raw_steps_per_second, collecting_steps_per_second, teaching_steps_per_second."""
+    command = [sys.executable, "-m", "core", "bench", "--task", task, "--json"]
+    command += ["--steps", str(steps)] if steps else []
+    output = subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True).stdout
+    return dict(json.loads(output.splitlines()[-1]))
+
+
+def compare(old: Path, task: str, rounds: int, steps: int) -> str:
+    """A row of the table for one task."""
+    pairs = [(bench(old, task, steps), bench(ROOT, task, steps)) for _ in range(rounds)]
+    cells = []
+    for figure in FIGURES:
+        name = f"{figure}_steps_per_second"
+        plain = [new[name] / before[name] for before, new in pairs]
+        of_raw = [
+            ratio * before["raw_steps_per_second"] / new["raw_steps_per_second"]
+            for ratio, (before, new) in zip(plain, pairs, strict=True)
+        ]
+        cells += [f"{statistics.median(plain):.2f}", f"{statistics.median(of_raw):.2f}"]
+    return f"| {task} | " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path, help="the checkout to compare with")
+    parser.add_argument("--tasks", nargs="+", default=ROBOTS)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=0, help="environment steps of the session that is taught; 0: all")
+    options = parser.parse_args()
+    print("| task | collecting | of raw physics | teaching | of raw physics |\n|---|---|---|---|---|")
+    for task in options.tasks:
+        print(compare(options.old.resolve(), task, options.rounds, options.steps), flush=True)
+
+
+if __name__ == "__main__":
+    main()
