@@ -1,11 +1,11 @@
-"""Does the fitted reward lead where the true one would? Of the last policy of a robot's session, with noise.
+"""Agreement of fitted and true reward on the last policy of a robot's session, with noise.
 
     .venv/bin/python tests/benchmarks/agreement.py SESSION ...
 
-It prints one JSON object for each: the true return; the true reward of each tenth of the episode, on average; and how
-predicted and true reward correlate, step by step, by episodes, and in the advantages that the policy would learn from,
-each with a value function that is fitted to it here. Where the last is near 1 and the return is poor, the policy is in
-a local optimum of the true reward, too.
+Prints one JSON object for each session: the true return; the mean true reward in each tenth of the episode; and the
+correlation of predicted and true reward by step, by episode and in the advantages that the policy would learn from,
+each with a value function fitted here. If the correlation in advantages is near 1 and the return is poor, the policy is
+in a local optimum of the true reward as well.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _ROBOTS, _PASSES, _STEPS, _MINIBATCH = 192, 4, 150, 1024
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sessions", nargs="+", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sessions", nargs="+", type=Path, help="session folders of a robot")
     for folder in parser.parse_args().sessions:
         print(json.dumps({"session": folder.name, **_of(folder)}), flush=True)
 
@@ -61,7 +61,7 @@ def _of(folder: Path) -> dict[str, object]:
 
 
 def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
-    """One whole episode of each robot."""
+    """Collects one whole episode of each of the robots."""
     task = get_task(config.task)
     env = make_envs(task, _ROBOTS, generator(config.seed, "agreement"), staggered=False)
     actor = Actor(config, generator(config.seed, "agreement's actions"))
@@ -73,10 +73,10 @@ def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
 
 
 def _gains(config: Config, played: RolloutBatch, rewards: Float32) -> Float32:
-    """(T, N) advantages, by a value function that is fitted to the episodes' own returns; rewards of deviation 1."""
+    """Computes (T, N) advantages from rewards (T, N) of standard deviation 1; fits a value function to their returns."""
     torch.manual_seed(config.seed)
     seen = played.observations
-    # What the last step led to stands below: its value counts, as an episode's end is a time limit.
+    # The observation after the last step is the last row: its value counts, because an episode ends at a time limit.
     rows = np.concatenate([seen, played.end_observations[None]])
     inputs = torch.as_tensor((rows - seen.mean((0, 1))) / (seen.std((0, 1)) + 1e-6), dtype=torch.float32)
     network = build_policy(config, CPU)  # for its value function
@@ -91,7 +91,7 @@ def _gains(config: Config, played: RolloutBatch, rewards: Float32) -> Float32:
 
 
 def _judged(config: Config, played: RolloutBatch, rewards: Float32, values: Float32) -> Float32:
-    """(T, N) advantages by the values (T + 1, N) of what was seen and of what the last step led to."""
+    """Computes (T, N) advantages from values (T + 1, N), the last row of which follows the last step."""
     policy = config.policy
     return advantages(rewards, values[:-1], values[1:], played.ends, policy.discount, policy.gae_lambda)
 

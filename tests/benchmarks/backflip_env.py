@@ -1,7 +1,7 @@
-"""Our backflip task as a Gymnasium environment, for the peers that this program is measured beside.
+"""The backflip task as a Gymnasium environment, for the libraries that this program is compared with.
 
-The peers run in environments of their own, whose pins clash with the project's, so it can import nothing of core: the
-few formulas of core/tasks/hopper_backflip.py are repeated here.
+These libraries run in environments of their own, whose pins conflict with the project's. This module therefore imports
+nothing of core and repeats the formulas of core/tasks/hopper_backflip.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RESET_NOISE = 5e-3
 
 
 def load_model(physics: str) -> mujoco.MjModel:
-    """Gymnasium's Hopper; as core.envs.mujoco.load_model, but for the sensors, which reward and count don't need."""
+    """Loads Gymnasium's Hopper, as core.envs.mujoco.load_model, without the sensors."""
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     model = mujoco.MjModel.from_xml_path(str(assets / "hopper.xml"))
     model.opt.integrator, model.opt.timestep, _ = PHYSICS[physics]
@@ -33,7 +33,7 @@ def load_model(physics: str) -> mujoco.MjModel:
 
 
 def parser(description: str | None, *numbers: str) -> argparse.ArgumentParser:
-    """Of a peer's side: these whole numbers, and what `prepare` wants."""
+    """Argument parser of a peer: these integers, and the options that `prepare` reads."""
     made = argparse.ArgumentParser(description=description)
     for name in (*numbers, "steps", "episode", "seed", "threads"):
         made.add_argument(f"--{name}", type=int, required=True)
@@ -42,7 +42,7 @@ def parser(description: str | None, *numbers: str) -> argparse.ArgumentParser:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Registers the environment as TASK, and gives torch its threads (0: as many as it likes)."""
+    """Registers the environment as TASK and sets torch's number of threads (0: torch's own choice)."""
     if options.threads:
         torch.set_num_threads(options.threads)
     kwargs = {"physics": options.physics}
@@ -50,7 +50,7 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
-    """One Hopper. Its length is set by gymnasium.register; it never ends early. backflips: of the present episode."""
+    """One Hopper. gymnasium.register sets its episode length; it never terminates. `backflips` counts this episode's."""
 
     def __init__(self, physics: str) -> None:
         self._model = load_model(physics)
@@ -77,17 +77,17 @@ class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observation(), reward, False, False, {}
 
     def _observation(self) -> np.ndarray:
-        """As core's `observation`: the angle as sine and cosine, so that after a full turn it is where it was."""
+        """Observation (12,) float32 as in core: the angle as sine and cosine, so that a full turn returns to the same values."""
         position, velocity = self._data.qpos, np.clip(self._data.qvel, -10, 10)
         turn = [np.sin(position[2]), np.cos(position[2])]
         return np.concatenate([position[1:2], turn, position[3:], velocity]).astype(np.float32)
 
     def _reward(self, a: np.ndarray) -> float:
-        """As core's `backflip_reward`: OpenAI's, on Gymnasium's standard observation before the step."""
+        """OpenAI's backflip reward as in core, on Gymnasium's standard observation before the step."""
         o = np.concatenate([self._data.qpos[1:], np.clip(self._data.qvel, -10, 10)])
         push = a[0] * o[8] + a[1] * o[9] + a[2] * o[10]
         return float(-o[7] * (1 + 0.3 * o[0] + 0.1 * push + 0.05 * -o[5]))
 
     def _count(self) -> None:
-        """As core's BackflipCounter: a full turn backward since the last one counted, or since the start."""
+        """Counts full backward turns as core's BackflipCounter does."""
         self.backflips += int(self._data.qpos[2] <= -2 * np.pi * (self.backflips + 1))

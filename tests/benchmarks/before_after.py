@@ -57,8 +57,8 @@ def compare(old: Path, task: str, rounds: int, steps: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path, help="the checkout to compare with")
-    parser.add_argument("--tasks", nargs="+", default=ROBOTS)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--tasks", nargs="+", default=ROBOTS, help="(default: all robots)")
+    parser.add_argument("--rounds", type=int, default=1, help="runs of each checkout and task")
     parser.add_argument("--steps", type=int, default=0, help="environment steps of the session that is taught; 0: all")
     options = parser.parse_args()
     print("| task | collecting | of raw physics | teaching | of raw physics |\n|---|---|---|---|---|")

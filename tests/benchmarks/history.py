@@ -1,10 +1,10 @@
-"""How soon the answer history shows 2,000 answers, and what that costs in memory: a real window, real children.
+"""Latency and memory of the answer history with 2,000 answers: a real window, real child processes.
 
     xvfb-run -a .venv/bin/python tests/benchmarks/history.py [--picture history.png]
 
-Prints one JSON object. Times are in milliseconds from the menu's action: until the list has been painted with all
-answers in it, until the first stills are in it, and until the chosen answer plays. Memory is the window's own (unique
-set size, MB): before, when all that is on screen is drawn, after scrolling through everything, and after closing.
+Prints one JSON object. Times are in milliseconds from the menu's action until the list is painted with all answers,
+until the first still picture is in it, and until the selected answer plays. Memory is the window's own (unique set
+size, MB): before, after everything on screen is drawn, after scrolling through everything, and after closing.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from core.session.session import Session
 from core.types import Choice, Preference, Query
 
 _DISTINCT = 64
-"""Segments that are really different; each is kept as often as it takes."""
+"""Distinct segments; they are repeated as often as needed."""
 _STOPS = 60
-"""Places at which scrolling through the list waits until all that is on screen is drawn: several hundred stills."""
+"""Positions at which scrolling waits until everything on screen is drawn: several hundred still pictures."""
 _PATIENCE = 300.0
 
 
 def make_session(folder: Path, answers: int) -> None:
-    """In a process of its own, for the simulator would count as the window's memory."""
+    """Makes a session with so many answers. Runs in a process of its own: the simulator must not count as the window's memory."""
     from dataclasses import replace
 
     import numpy as np
@@ -76,7 +76,7 @@ def make_session(folder: Path, answers: int) -> None:
 
 
 class Painted(QObject):
-    """Notes that a widget was painted while something held."""
+    """Event filter that records the first paint of a widget while a condition holds."""
 
     def __init__(self, holds: Callable[[], bool]) -> None:
         super().__init__()
@@ -89,11 +89,11 @@ class Painted(QObject):
 
 
 def until(holds: Callable[[], bool]) -> float:
-    """Lets the window live until it holds; the moment when it did."""
+    """Processes events until the condition holds. Returns the time of it in seconds (perf_counter)."""
     deadline = time.perf_counter() + _PATIENCE
     while not holds():
         if time.perf_counter() > deadline:
-            raise SystemExit("The window did not come to it in five minutes.")
+            raise SystemExit("The window did not get there within five minutes.")
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 5)
     return time.perf_counter()
 
@@ -153,9 +153,9 @@ def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--answers", type=int, default=2000)
-    parser.add_argument("--picture", help="a file for a picture of the page")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--answers", type=int, default=2000, help="answers of the session")
+    parser.add_argument("--picture", help="write a picture of the page to this file")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.make:

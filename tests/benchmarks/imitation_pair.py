@@ -1,15 +1,15 @@
-"""This program beside its nearest peer, HumanCompatibleAI's `imitation`, on the same backflip, in turn.
+"""Speed and learning of this program and of HumanCompatibleAI's `imitation` on the same backflip, in turn.
 
     python3 tests/benchmarks/imitation_pair.py --steps 100000 --labels 100 --rounds 3
 
-Standard library only. The peer gets an environment of its own, `.venv-imitation`; the first time takes some minutes.
-Prints a table and one JSON object. `ratio` compares all steps a second; the peer's include those it takes only to fill
-its queries, which are cheap. `trained_ratio` counts the steps that the policy learned from. Run it with nothing else
-on the machine; it asserts nothing.
+Uses the standard library only. The peer gets an environment of its own, `.venv-imitation`; making it takes some
+minutes. Prints a table and one JSON object. `ratio` compares all steps per second; the peer's include cheap ones that
+only fill its queries. `trained_ratio` counts the steps that the policy learned from. Run it on an idle machine; it
+asserts nothing.
 
-By default the peer is as its users have it: Gymnasium's own physics, torch's own number of threads, and the 60 turns
+By default the peer runs as its users have it: Gymnasium's physics, torch's own number of threads, and the 60 turns
 between policy and reward that its tutorial recommends (the tutorial itself has 5, to be quick). With
-`--peer-iterations 5 --peer-physics ours --peer-threads 1` it has every advantage that we could find for its speed.
+`--peer-iterations 5 --peer-physics ours --peer-threads 1` it has every advantage that we found for its speed.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ PEER = Peer(
         "imageio",  # imported by Gymnasium's MuJoCo tasks
     ),
 )
-_THREADS_HELP = "torch threads of the peer; 0 for torch's own choice, one a core"
+_THREADS_HELP = "torch threads of the peer; 0 for torch's own choice, one per core"
 _COLUMNS = ("steps", "trained_steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
 
 
 def lengths() -> tuple[int, int]:
-    """Steps of a segment and of an episode in our task, for the peer to use the same."""
+    """Returns the steps of a segment and of an episode of our task; the peer uses the same."""
     with tempfile.TemporaryDirectory() as folder:
         tasks = last_line([str(PYTHON), "-m", "core", "tasks", "--json"], folder)
     task = next(task for task in tasks if task["name"] == _TASK)
@@ -82,7 +82,7 @@ def run_ours(options: argparse.Namespace, seed: int) -> Result:
 
 
 def run_round(number: int, options: argparse.Namespace) -> Result:
-    """The peer, then ours, with the same seed."""
+    """Runs the peer, then ours, with the same seed."""
     seed = options.seed + number
     sides = {"imitation": run_peer, "somersault": run_ours}
     results: Result = {"seed": seed}
@@ -115,16 +115,20 @@ def _cell(value: float | None) -> str:
 def parse(args: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=100_000, help="environment steps of each run, at least")
-    parser.add_argument("--labels", type=int, default=100, help="comparisons of each run")
-    parser.add_argument("--rounds", type=int, default=2, help="pairs of runs, each with a seed of its own")
+    parser.add_argument("--labels", type=int, default=100, help="answers in each run")
+    parser.add_argument("--rounds", type=int, default=2, help="pairs of runs, each pair with its own seed")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first round")
     parser.add_argument("--peer-threads", type=int, default=0, help=_THREADS_HELP)
-    parser.add_argument("--peer-iterations", type=int, default=60, help="turns between the peer's policy and reward")
-    parser.add_argument("--peer-physics", default="gymnasium", choices=("gymnasium", "ours"))
+    parser.add_argument(
+        "--peer-iterations", type=int, default=60, help="alternations between the peer's policy and reward"
+    )
+    parser.add_argument(
+        "--peer-physics", default="gymnasium", choices=("gymnasium", "ours"), help="physics of the peer"
+    )
     parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
     options = parser.parse_args(args)
     if options.labels < options.peer_iterations + 15:  # it asks a tenth first, and at least one in each turn
-        parser.error("give more labels, or fewer --peer-iterations: the peer asks something in each of its turns")
+        parser.error("give more labels or fewer --peer-iterations: the peer asks in each of its iterations")
     if min(options.steps, options.rounds, options.peer_iterations) < 1 or min(options.seed, options.peer_threads) < 0:
         parser.error("give at least one step and one round, and no negative seed or threads")
     return options

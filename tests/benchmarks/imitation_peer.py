@@ -1,7 +1,7 @@
-"""The peer's side of imitation_pair.py: preference comparisons of the `imitation` library on the same backflip.
+"""The `imitation` side of imitation_pair.py: its preference comparisons on the same backflip.
 
-It runs in an environment of its own, whose pins clash with the project's. All settings but the marked ones are those of
-the library's own tutorial on preference comparisons. Prints one JSON line; everything else goes to stderr.
+Runs in an environment of its own, whose pins conflict with the project's. Settings are those of the library's tutorial
+on preference comparisons, except where marked. Prints one JSON line; everything else goes to stderr.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _REPORTED_EPISODES = 20
 
 
 class Tally:
-    """What all environments did together. Their steps include those that the library takes only to fill its queries."""
+    """Totals over all environments. Steps include those that the library takes only to fill its queries."""
 
     steps = 0
     backflips: deque[int] = deque(maxlen=_REPORTED_EPISODES)
 
 
 class Reporter(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
-    """Outside the time limit, so that it sees the end of an episode."""
+    """Wrapper outside the time limit that records the end of each episode in `Tally`."""
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict]:
         result = self.env.step(action)
@@ -72,7 +72,7 @@ def build_agent(venv: VecEnv, seed: int) -> PPO:
 
 
 def build(segment: int, iterations: int, seed: int) -> pc.PreferenceComparisons:
-    """Not the tutorial's: an ensemble (it has one network), the task, and the length of the fragments."""
+    """Builds the comparisons. Differs from the tutorial in the ensemble (it has one network), the task and the fragment length."""
     rng = np.random.default_rng(seed)
     venv = make_vec_env(TASK, rng=rng, n_envs=_ENVIRONMENTS, post_wrappers=[lambda env, _: Reporter(env)])
     spaces = venv.observation_space, venv.action_space
@@ -97,9 +97,9 @@ def build(segment: int, iterations: int, seed: int) -> pc.PreferenceComparisons:
 
 
 def measure(steps: int, labels: int, segment: int, iterations: int, seed: int) -> dict[str, float | int | None]:
-    """The steps are those really taken: whole batches, and whole episodes besides wherever queries lack segments.
+    """Trains and measures. Steps are those taken: whole batches, and whole episodes where queries lack segments.
 
-    Fewer steps are asked for than wanted, since the library trains once more than it has iterations.
+    Requests fewer steps than `steps`, because the library trains once more than it has iterations.
     """
     comparisons = build(segment, iterations, seed)
     started = time.perf_counter()

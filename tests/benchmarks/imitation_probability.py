@@ -1,12 +1,12 @@
-"""The probability that a segment is preferred, beside that of HumanCompatibleAI's `imitation`, an independent one.
+"""Comparison of the preference probability with that of `imitation`, an independent implementation.
 
     python3 tests/benchmarks/imitation_probability.py
 
-Standard library only, but for the two sides, which run in environments of their own; the peer's, `.venv-imitation`,
-takes some minutes to set up the first time. Random pairs of segments, from ties to differences that no P can tell apart
-from certainty; both assume 10% of random answers. The peer's differences are clipped at 50, where P is within 1e-21 of
-its limit, and its discount of 1 makes a return a plain sum, so neither is in the way. Prints the largest difference of
-the two probabilities; exits with 1 if it is above a millionth.
+Uses the standard library only; the two sides run in environments of their own. Making the peer's, `.venv-imitation`,
+takes some minutes. Compares random pairs of segments, from ties to differences at which P is indistinguishable from
+certainty; both sides assume 10 % of random answers. The peer clips differences at 50, where P is within 1e-21 of its
+limit, and its discount of 1 makes a return a plain sum. Prints the largest difference of the two probabilities; the exit
+code is 1 if it is above a millionth.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _ERROR_RATE = 0.1
 _STEPS = 40
 _LIMIT = 1e-6
 _LARGEST_SCALE = 1.5
-"""Decimal logarithm of the largest reward of a step, about: returns then differ by hundreds."""
+"""Decimal logarithm of the largest reward of a step, approximately; returns then differ by hundreds."""
 
 
 def write_rewards(path: Path, pairs: int, seed: int) -> None:
-    """pairs x 2 x steps doubles; the sizes of the rewards spread over some decades, and every tenth pair is a tie."""
+    """Writes (pairs, 2, _STEPS) float64 rewards whose scales span several decades; every tenth pair is a tie."""
     rng = random.Random(seed)
     values = array.array("d")
     for number in range(pairs):
@@ -73,7 +73,7 @@ _SIDES = {"somersault": (PYTHON, ours), "imitation": (PEER.python, peers)}
 
 
 def chances_of(side: str, rewards: Path) -> list[float]:
-    """Runs this file in that side's environment."""
+    """Runs this file in the environment of one side and returns its probabilities."""
     command = [str(_SIDES[side][0]), "-P", str(Path(__file__).resolve()), "--side", side, "--rewards", str(rewards)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode != 0:
@@ -99,7 +99,7 @@ def compare(pairs: int, seed: int) -> int:
 
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=10_000, help="random pairs of segments")
+    parser.add_argument("--pairs", type=int, default=10_000, help="number of random pairs of segments")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--side", choices=_SIDES, help=argparse.SUPPRESS)
     parser.add_argument("--rewards", type=Path, help=argparse.SUPPRESS)

@@ -1,11 +1,11 @@
-"""Does anything grow? The real window, labelled without a pause, and what it and its children hold.
+"""Memory, threads and open files of the real window and its child processes, labelled without a pause.
 
     xvfb-run -a .venv/bin/python tests/benchmarks/memory.py --minutes 60 --labels-a-minute 30
 
-Answers are the oracle's, given by the key that a person would press, evenly spread. Every ten seconds it notes the
-proportional set size (shared pages counted once), threads and open files of window and children; at the end it prints
-one JSON object: each after ten minutes (or a sixth of the time) and at the end, and their ratio; and then a sentence.
-The exit code is 1 where the memory at the end is more than 15% from what it was, or there are more threads or files.
+The oracle chooses, and its answers are given at even intervals by the keys that a person would press. Every ten seconds
+it records proportional set size (shared pages counted once), threads and open files of the window and its children. At
+the end it prints one JSON object with the values after ten minutes (or a sixth of the time) and at the end, and their
+ratio; then one sentence. The exit code is 1 if memory at the end differs by more than 15 %, or threads or files grew.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from core.types import Choice
 _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
 _EVERY_MS = 10_000
 _MOST = 0.15
-"""Of the early memory: how far from it the last may be."""
+"""Allowed relative difference between early and final memory."""
 _FIRST = 30
-"""Answers before training starts, as in a session made in the window."""
+"""Answers before training starts."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Of window and children together, but for megabytes: of each, the window first."""
+    """One measurement of window and children together; `megabytes` lists them separately, the window first."""
 
     seconds: float
     megabytes: tuple[int, ...]
@@ -60,7 +60,7 @@ class Sample:
 
 
 class Watch(QObject):
-    """Answers, and notes what is held."""
+    """Answers pairs and records samples."""
 
     def __init__(self, window: MainWindow, controller: Controller, labels_a_minute: float) -> None:
         super().__init__()
@@ -102,10 +102,10 @@ def early_and_late(samples: list[Sample], seconds: float) -> tuple[Sample, Sampl
 
 
 def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
-    """What has grown, or shrunk, that should not have; empty where all is well.
+    """Returns a description of everything that grew or shrank beyond its limit; empty if nothing did.
 
-    Threads and files come and go with each checkpoint: they have grown where the least of the last minute is more than
-    the most of the minute around the early sample.
+    Threads and files come and go with each checkpoint: they have grown if the minimum of the last minute exceeds the
+    maximum of the minute around the early sample.
     """
     found = []
     if abs(late.total - early.total) > _MOST * early.total:
@@ -131,7 +131,7 @@ def figures(samples: list[Sample], early: Sample, late: Sample) -> dict[str, obj
 
 
 def verdict(samples: list[Sample], seconds: float) -> int:
-    """Prints the figures and what they mean. The exit code."""
+    """Prints the figures and the verdict. Returns the exit code."""
     if len(samples) < 2:
         print("failed: there are too few samples, so give it more minutes.")
         return 1
@@ -144,8 +144,8 @@ def verdict(samples: list[Sample], seconds: float) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--labels-a-minute", type=float, default=30)
+    parser.add_argument("--minutes", type=float, default=60, help="minutes of labelling")
+    parser.add_argument("--labels-a-minute", type=float, default=30, help="keys pressed per minute")
     options = parser.parse_args()
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)

@@ -1,17 +1,17 @@
-"""This program's policy optimizers beside those of stable-baselines3 and sb3-contrib, on the same backflip, in turn.
+"""Policy optimizers of this program and of stable-baselines3 and sb3-contrib on the same backflip, in turn.
 
     python3 tests/benchmarks/optimisers_pair.py --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
 
-Standard library only. The peers get an environment of their own, `.venv-sb3`; the first time takes some minutes. Both
-sides learn from the true reward. Prints a table and one JSON object: the mean return of the last 100 episodes of each
-training, its mean and standard deviation over the seeds, and steps a second. With `--results FILE` each run is
-written down when it is done, and what is there already is not run again, so that the algorithms may be run one by one.
-Run it with nothing else on the machine; it asserts nothing.
+Uses the standard library only. The peers get an environment of their own, `.venv-sb3`; making it takes some minutes.
+Both sides learn from the true reward. Prints a table and one JSON object: the mean return of the last 100 training
+episodes, its mean and standard deviation over the seeds, and steps per second. With `--results FILE` each finished run
+is written to the file and not repeated, so algorithms can be run one at a time. Run it on an idle machine; it asserts
+nothing.
 
-By default both sides have our physics, so that returns compare. `--peer-physics gymnasium` gives the peers Gymnasium's,
-as their users have it: their speed then compares, and their returns nearly.
+By default both sides have our physics, so returns compare. `--peer-physics gymnasium` gives the peers Gymnasium's, as
+their users have it: then speeds compare, and returns nearly.
 
-Our PPO has batches of 12,288 steps, for a reward that is learned on the way; with the true reward smaller ones, like
+Our PPO has batches of 12,288 steps, for a reward that is learned on the way. With the true reward smaller batches, like
 the peer's, learn faster:
 `--algorithms ppo --ours rollout.environments=64 rollout.steps=32 policy.minibatch=256`.
 """
@@ -40,7 +40,7 @@ PEER = Peer(
 _ALGORITHMS = ("ppo", "trpo", "a2c")
 _SIDES = ("sb3", "somersault")
 _ASKED = ("side", "algorithm", "seed", "steps", "threads", "ours", "peer_threads", "peer_physics")
-"""What names a run in a file of results."""
+"""Fields that identify a run in a file of results."""
 
 
 def episode_steps() -> int:
@@ -72,7 +72,7 @@ def run_ours(asked: Result) -> Result:
 
 
 class Kept:
-    """Results by what was asked, in memory and, if there is a path, in a file with a line of JSON for each."""
+    """Results by their request, in memory and, if a path is given, in a file with one line of JSON per run."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -90,7 +90,7 @@ class Kept:
 
 
 def run_all(options: argparse.Namespace) -> list[Result]:
-    """Both sides in turn, seed after seed, algorithm after algorithm."""
+    """Runs both sides in turn, for each seed of each algorithm."""
     kept, episode, runs = Kept(options.results), episode_steps(), []
     for algorithm in options.algorithms:
         for seed in options.seeds:
@@ -108,7 +108,7 @@ def run_all(options: argparse.Namespace) -> list[Result]:
 
 
 def summary(runs: list[Result]) -> dict[str, Result]:
-    """By algorithm: means, the spread of the returns, and how many times the peer's steps a second ours are."""
+    """Returns by algorithm the means, the spread of the returns, and the ratio of our steps per second to the peer's."""
     found: dict[str, Result] = {}
     for algorithm in dict.fromkeys(run["asked"]["algorithm"] for run in runs):
         sides: Result = {}
@@ -147,17 +147,17 @@ def _cell(value: float | None) -> str:
 def parse(args: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=500_000, help="environment steps of each run, at least")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="seeds of the runs")
     parser.add_argument(
-        "--results", type=Path, metavar="FILE", help="keep each run here, and don't repeat what is there"
+        "--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS), help="(default: all)"
     )
-    parser.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one a core")
-    parser.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="settings of ours")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="file of finished runs, which are not repeated")
+    parser.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one per core")
+    parser.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="config settings of ours")
     parser.add_argument(
         "--peer-threads", type=int, default=1, help="torch threads of the peer; 0 for torch's own choice"
     )
-    parser.add_argument("--peer-physics", choices=("ours", "gymnasium"), default="ours")
+    parser.add_argument("--peer-physics", choices=("ours", "gymnasium"), default="ours", help="physics of the peer")
     parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
     options = parser.parse_args(args)
     if options.steps < 1 or min([*options.seeds, options.threads, options.peer_threads]) < 0:

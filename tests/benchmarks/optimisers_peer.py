@@ -1,8 +1,8 @@
-"""The peer's side of optimisers_pair.py: stable-baselines3's and sb3-contrib's optimizers on the same backflip.
+"""The peers' side of optimisers_pair.py: optimizers of stable-baselines3 and sb3-contrib on the same backflip.
 
-It runs in an environment of its own, `.venv-sb3`. Each algorithm has its library's default settings; where an update
-takes 2,048 steps by default, eight environments gather them, which is faster than one. Observations and rewards
-are normalized as the libraries' own tuned settings for MuJoCo tasks have it. Prints one JSON line.
+Runs in an environment of its own, `.venv-sb3`. Each algorithm has its library's default settings; where an update takes
+2,048 steps by default, eight environments collect them, which is faster than one. Observations and rewards are
+normalized, as in the libraries' tuned settings for MuJoCo tasks. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.benchmarks.backflip_env import TASK, parser, prepare
 
 _EPISODES = 100
-"""Finished episodes that the return is a mean of, as in core."""
+"""Number of finished episodes in the mean return, as in core."""
 _ENVIRONMENTS = {"ppo": 8, "trpo": 8, "a2c": 16}
 _CLASSES = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
 _STEPS = {"ppo": 256, "trpo": 256, "a2c": 5}
-"""Of each environment in an update: 2,048 in all for PPO and TRPO."""
+"""Steps of each environment in an update: 2,048 in total for PPO and TRPO."""
 
 
 def build(algorithm: str, seed: int) -> BaseAlgorithm:
@@ -44,7 +44,7 @@ def build(algorithm: str, seed: int) -> BaseAlgorithm:
 
 
 def measure(algorithm: str, steps: int, seed: int) -> dict[str, float | int | None]:
-    """The returns are those that the environments gave, before normalization."""
+    """Trains and measures. Returns are taken before normalization."""
     model = build(algorithm, seed)
     started = time.perf_counter()
     model.learn(steps)

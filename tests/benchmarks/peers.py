@@ -1,7 +1,4 @@
-"""What the benchmarks beside another library share: an environment for it, and runs that end with a line of JSON.
-
-Standard library only.
-"""
+"""Environments for other libraries, and subprocesses that end with a line of JSON. Uses the standard library only."""
 
 from __future__ import annotations
 
@@ -22,12 +19,12 @@ Result = dict[str, Any]
 
 
 class RunError(Exception):
-    """One of the sides failed, in one sentence."""
+    """A side of a comparison failed. The message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Packages that need an environment of their own, in `folder`, and the versions of Python that they work with."""
+    """Packages that need an environment of their own, in `folder`, and the Python versions that they support."""
 
     folder: str
     pythons: tuple[tuple[int, int], ...]
@@ -38,7 +35,7 @@ class Peer:
         return ROOT / self.folder / PYTHON.relative_to(PYTHON.parents[1])
 
     def install(self) -> None:
-        """Makes the environment unless it is there already; SetupError where it can't be made."""
+        """Makes the environment unless it exists. Raises SetupError if it cannot be made."""
         stamp = ROOT / self.folder / "installed.txt"
         digest = hashlib.sha256("\n".join((_TORCH, *self.packages)).encode()).hexdigest()
         if self.python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
@@ -51,12 +48,12 @@ class Peer:
         pip = [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
         failure = "pip could not install the peer's packages"
         call([*pip, _TORCH, *torch_index(dict(os.environ), gpu=False)], failure)
-        call([*pip, _TORCH, *self.packages], failure)  # torch once more, or pip may exchange it for another
+        call([*pip, _TORCH, *self.packages], failure)  # torch again, or pip may replace it
         stamp.write_text(digest, encoding="utf-8")
 
 
 def last_line(command: list[str], folder: str) -> Any:
-    """The JSON on the last line that the command prints; what it leaves behind lands in `folder`."""
+    """Runs the command and returns the JSON of its last output line. Temporary files go to `folder`. Raises RunError."""
     environ = {**os.environ, "TMPDIR": folder, "TEMP": folder}
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
     if done.returncode != 0:

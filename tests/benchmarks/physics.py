@@ -1,9 +1,9 @@
-"""Is a taught backflip real? Lets a session's policy act in other physics than those that it was taught in.
+"""Evaluation of a taught policy in other physics than its own.
 
     .venv/bin/python tests/benchmarks/physics.py SESSION
 
-The task steps with the implicitfast integrator at 5 ms; the others here are Gymnasium's fourth-order Runge-Kutta at
-its own 2 ms (control at 41.7 Hz, the nearest to 40), and the same four times finer.
+The task steps with the implicitfast integrator at 5 ms. The others are Gymnasium's fourth-order Runge-Kutta at its own
+2 ms (control at 41.7 Hz, the nearest to 40), and the same four times finer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ PHYSICS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("session", type=Path)
-    parser.add_argument("--episodes", type=int, default=20)
+    parser.add_argument("session", type=Path, help="session folder of hopper-backflip")
+    parser.add_argument("--episodes", type=int, default=20, help="episodes in each physics")
     options = parser.parse_args()
     session = Session.open(options.session)
     print("| physics | true return | backflips an episode | landed upright |\n|---|---|---|---|")

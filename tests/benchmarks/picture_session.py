@@ -1,10 +1,10 @@
-"""What a long session of a game takes: 5,500 answers about clips in colour, on disk and in memory.
+"""Disk and memory of a long session of a game: 5,500 answers about clips in colour.
 
     python3 tests/benchmarks/picture_session.py --task enduro --labels 5500
 
-The clips are of random play, a thousand of them again and again under new numbers; the oracle answers. Then the
-session is gone on with for two batches and a round of the fit, from a fresh process. It prints one JSON object: MB of
-the store and of the whole folder, the process's greatest resident size, and what a segment is on average.
+The clips show random play: a thousand of them, repeated under new numbers; the oracle answers. A fresh process then
+resumes the session for two batches and a round of the reward fit. Prints one JSON object: MB of the store and of the
+whole folder, the peak resident size of the process in MB, and the mean kB of a segment.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _AT_ONCE, _CLIPS = 16, 1000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--task", default="enduro")
-    parser.add_argument("--labels", type=int, default=5500)
-    parser.add_argument("--go-on", metavar="DIR", help="used by itself: goes on with this session")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", default="enduro", help="a game")
+    parser.add_argument("--labels", type=int, default=5500, help="answers of the session")
+    parser.add_argument("--go-on", metavar="DIR", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.go_on:
         print(_gone_on_with(Path(args.go_on)))
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _fill(folder: Path, name: str, labels: int) -> float:
-    """Makes the session; returns the mean bytes of a segment."""
+    """Makes the session. Returns the mean size of a segment in bytes."""
     task = get_task(name)
     config = replaced(Config(task=name), **{**task.presets, "labels": labels, "rollout.captured_envs": _AT_ONCE})
     batch = config.rollout.environments * config.rollout.steps
@@ -93,7 +93,7 @@ def _random_play(config: Config) -> Iterator[Segment]:
 
 
 def _gone_on_with(folder: Path) -> int:
-    """Returns the greatest resident size of this process in kB."""
+    """Resumes the session. Returns the peak resident size of this process in kB."""
     import resource
 
     session = Session.open(folder)

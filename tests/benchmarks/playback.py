@@ -1,8 +1,8 @@
-"""How the window keeps its rhythm while everything trains: real children, synthetic key presses.
+"""Frame rhythm and key latency of the window while everything trains: real child processes, synthetic key presses.
 
-    xvfb-run -a python tests/benchmarks/playback.py --seconds 120
+    xvfb-run -a .venv/bin/python tests/benchmarks/playback.py --seconds 120
 
-Prints one JSON object. Run it with nothing else on the machine; it asserts nothing.
+Prints one JSON object. Run it on an idle machine; it asserts nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BEAT_MS = 5
 
 
 class Probe(QObject):
-    """Notes when each clip was painted, when keys were pressed, and how long the event loop was away."""
+    """Records when each clip was painted, when keys were pressed, and how long the event loop stalled."""
 
     def __init__(self, window: MainWindow, controller: Controller, seconds_a_label: float) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Probe(QObject):
         controller.labelling.pair_shown.connect(lambda pair: self._press.start(round(1000 * seconds_a_label)))
 
     def painted(self, player: ClipPlayer) -> None:
-        """Called after each paint of a clip: an interval runs from one frame of a pair to another of the same pair."""
+        """Records a paint of a clip. An interval runs between two frames of the same pair."""
         now, frames = time.perf_counter(), player.frames
         before = self._painted.get(player)
         if before and before[0] == id(frames) and before[1] != player._index:
@@ -88,7 +88,7 @@ class Probe(QObject):
 
 
 def watch(probe: Probe, window: MainWindow) -> None:
-    """Lets the probe know of each paint of the two clips."""
+    """Reports each paint of the two clips to the probe."""
     paint = ClipPlayer.paintEvent
 
     def paint_and_tell(player: ClipPlayer, event: QPaintEvent) -> None:
@@ -120,16 +120,18 @@ def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, o
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("--label-every", type=float, default=2.5, help="seconds that each pair is looked at")
-    parser.add_argument("--warm-up", type=float, default=20, help="seconds left out at the start")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=120, help="seconds measured")
+    parser.add_argument("--label-every", type=float, default=2.5, help="seconds between two answers")
+    parser.add_argument("--warm-up", type=float, default=20, help="seconds excluded at the start")
     options = parser.parse_args()
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)
     theme.apply(app)
     folder = Path(tempfile.mkdtemp(prefix="somersault-playback-")) / "session"
-    QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(folder.parent))  # nobody's choices
+    QSettings.setPath(
+        QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(folder.parent)
+    )  # not the user's settings
     config = replaced(Config(), teacher="human", labels=100, steps=10**12)
     controller = Controller(Session.create(folder, config), JobProcess)
     window = MainWindow(controller)

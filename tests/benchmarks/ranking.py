@@ -1,11 +1,11 @@
-"""How well does a reward rank the answers that come next? By the answers of a robot's session, fitted in their order.
+"""Accuracy of reward fits on the answers that come next, for each kind of hidden units. For sessions of robots.
 
     .venv/bin/python tests/benchmarks/ranking.py SESSION ...
 
-The oracle's first quarter of the answers is fitted for a hundred epochs, and then, again and again, so many more for
-twelve. Each fit is put to the answers that come next, of which it has seen none. It prints one JSON object for each
-session and each kind of hidden units (reward.activation), with means over the first half of these fits and over the
-second: the share of next answers ranked rightly, and how predicted and true reward correlate in the steps of their
+Fits the first quarter of the session's answers for a hundred epochs, then repeatedly adds answers in their order and
+fits for twelve. Each fit is evaluated on the next answers, none of which it has seen. Prints one JSON object for each
+session and each kind of hidden units (reward.activation), with means over the first and the second half of these fits:
+the share of next answers ranked rightly, and the correlation of predicted and true reward over the steps of their
 segments.
 """
 
@@ -33,14 +33,14 @@ from core.session.session import Session
 from core.types import Choice, Preference
 
 _FIRST, _LATER = 100, 12
-"""Epochs of the first fit, and of each later one."""
+"""Epochs of the first fit and of each later one."""
 _FITS = 21
-"""After the first quarter of the answers."""
+"""Number of fits after the first quarter of the answers."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sessions", nargs="+", type=Path)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sessions", nargs="+", type=Path, help="session folders of a robot")
     threads.set_num_threads(1)
     for folder in parser.parse_args().sessions:
         session = Session.open(folder)
@@ -57,7 +57,7 @@ def main() -> None:
 
 def _ranked(config: Config, answers: list[Preference]) -> dict[str, list[float]]:
     ensemble = build_ensemble(config, CPU)
-    assert isinstance(ensemble, RewardEnsemble), "this is for tasks whose observations are numbers"
+    assert isinstance(ensemble, RewardEnsemble), "this benchmark needs a task whose observations are numbers"
     fit = RewardTrainer(ensemble, config.reward, generator(config.seed, "ranking"), CPU)
     marks = np.linspace(len(answers) // 4, len(answers), _FITS + 1).astype(int)
     found, known = [], 0
@@ -73,7 +73,7 @@ def _ranked(config: Config, answers: list[Preference]) -> dict[str, list[float]]
 
 
 def _put_to(ensemble: RewardEnsemble, answers: list[Preference]) -> tuple[float, float]:
-    """Share of these answers that it ranks rightly, and the correlation of predicted and true reward, step by step."""
+    """Returns the share of answers ranked rightly, and the correlation of predicted and true reward over steps."""
     sides = [side for answer in answers for side in (answer.query.left, answer.query.right)]
     raw = ensemble.predict(np.stack([side.observations for side in sides]), np.stack([side.actions for side in sides]))
     predicted = normalize_reward(raw, 1.0)

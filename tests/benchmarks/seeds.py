@@ -1,9 +1,9 @@
-"""Does it learn? Teaches the same task with several seeds and label budgets, one run after another.
+"""Backflips learned with several seeds and numbers of answers, one run after another.
 
     .venv/bin/python tests/benchmarks/seeds.py --labels 100 50 --seeds 0 1 2 3 4
 
-Prints a line for each run and a table at the end; each run is judged by what `core teach` reports of its last
-episodes, and by an evaluation of the saved policy without noise. Run it with nothing else running.
+Prints a table with a row for each run, from the result of `core teach` (last training episodes) and from an evaluation
+of the saved policy without noise. Other options are passed to `core teach`. Run it on an idle machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MEASURE = "backflips_per_episode"
 
 
 def call(*arguments: str) -> dict[str, Any]:
-    """The last line of `python -m core ...`, as JSON."""
+    """Runs `python -m core ...` and returns the JSON of its last line."""
     command = [sys.executable, "-m", "core", *arguments, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -52,9 +52,11 @@ def row(result: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", default="hopper-backflip")
-    parser.add_argument("--labels", type=int, nargs="+", default=[100])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--task", default="hopper-backflip", help="a task with backflips")
+    parser.add_argument("--labels", type=int, nargs="+", default=[100], help="numbers of answers")
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="seeds for each number of answers"
+    )
     options, extra = parser.parse_known_args()
     print("| labels | seed | flips | flips without noise | landed upright | true return | steps | seconds | steps/s |")
     print("|---|---|---|---|---|---|---|---|---|")

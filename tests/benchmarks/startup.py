@@ -1,11 +1,10 @@
-"""How long from the command to a window that is drawn? On a virtual screen of its own; wants Xvfb and ImageMagick.
+"""Time from the command to a drawn window, on a virtual screen of its own. Needs Xvfb and ImageMagick.
 
     .venv/bin/python -m tests.benchmarks.startup                                        the source
     .venv/bin/python -m tests.benchmarks.startup packaging/dist/somersault-*/somersault the bundle
 
-Prints one JSON object: seconds until the screen shows more than a few colours, of each run after a first one, which
-warms the disk's cache; and of processor time that the window's process took until then, which other work on the machine
-changes little.
+Prints one JSON object: seconds until the screen shows more than a few colours, for each run after a first one that warms
+the disk cache; and the processor time of the window's process until then, which other load changes little.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ from tests.e2e.bundle import ROOT, environment, screen
 
 _RUNS = 3
 _DRAWN = 50
-"""Colours on the screen: an empty one has one, a window whose text is there has hundreds."""
+"""Colours on the screen: an empty one has one, a window with text has hundreds."""
 _LONGEST = 120.0
 
 
 def seconds_until_drawn(command: list[str], folder: Path, display: str) -> tuple[float, float]:
-    """On the clock, and of the processor."""
+    """Returns wall-clock and processor seconds until the window is drawn. Raises SystemExit if it never is."""
     environ = environment(folder / "home", display)
     started = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT, env=environ) as program:
         taken, colours = started, 0
         while colours < _DRAWN and time.monotonic() - started < _LONGEST:
-            taken = time.monotonic()  # what the picture shows was there when it was begun or soon after
+            taken = time.monotonic()  # the picture shows the screen of this moment or shortly after
             colours = _colours(display)
         used = psutil.Process(program.pid).cpu_times()
         program.terminate()

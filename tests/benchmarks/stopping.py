@@ -1,9 +1,9 @@
-"""How soon Stop is answered, and the window closed, while everything is at work. With a real window and real children.
+"""Latency of Stop and of closing the window while everything trains, with a real window and real child processes.
 
-.venv/bin/python tests/benchmarks/stopping.py [--times 10] [--json]
+    .venv/bin/python tests/benchmarks/stopping.py [--times 10] [--json]
 
-Stop is answered when the window says that it is being done (half a second is promised); it is done when the last
-checkpoint is written and no child is left. Closing ends with every child and thread gone (three seconds).
+Stop is acknowledged when the window shows it (half a second is promised), and done when the last checkpoint is written
+and no child is left. Closing ends when every child and thread is gone (three seconds).
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ _PATIENCE_MS = 300_000
 
 
 def wait(done: Callable[[], bool]) -> float:
-    """Lets the window work until then; the seconds that took."""
+    """Processes events until the condition holds. Returns the seconds it took."""
     started, loop, timer = time.monotonic(), QEventLoop(), QTimer(interval=1)
     timer.timeout.connect(lambda: loop.quit() if done() else None)
     QTimer.singleShot(_PATIENCE_MS, loop.quit)
     timer.start()
     loop.exec()
-    assert done(), "it never came"
+    assert done(), "the condition never held"
     return time.monotonic() - started
 
 
 def at_work(controller: Controller) -> bool:
-    """The policy trains: the first fit is made."""
+    """Whether the policy trains: the first fit is done."""
     return "train loss 0" in controller.metrics.names() and controller.progress.steps_per_second > 0
 
 
@@ -85,14 +85,14 @@ def once(folder: Path, rng: random.Random) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--times", type=int, default=10, help="number of stops and closings")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
     application, rng = QApplication.instance() or QApplication([]), random.Random(1)
     assert isinstance(application, QApplication)
     theme.apply(application)
     with tempfile.TemporaryDirectory() as place:
-        QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, place)  # nobody's choices
+        QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, place)  # not the user's settings
         taken = [once(Path(place) / "s", rng) for _ in range(args.times)]
     figures = {name: sorted(round(t[name], 3) for t in taken) for name in taken[0]}
     result = {name: {"median": times[len(times) // 2], "worst": times[-1]} for name, times in figures.items()}

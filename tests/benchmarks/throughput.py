@@ -1,10 +1,10 @@
-"""What the window costs the training: steps a second with it, and of the same children without one, in turn.
+"""Cost of the window to the training: steps per second with the window, and of the same children without it, in turn.
 
     xvfb-run -a .venv/bin/python tests/benchmarks/throughput.py --rounds 3 --seconds 40
 
-With it, clips play, plots move, the live view acts, and a key is pressed every few seconds; without it the children are
-the same and nobody looks: no pairs and no live view are drawn. Prints one JSON object; run it with nothing else on the
-machine. It asserts nothing.
+With the window, clips play, plots move, the live view acts and a key is pressed every few seconds. Without it the
+children are the same, and neither pairs nor the live view are drawn. Prints one JSON object. Run it on an idle machine;
+it asserts nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PATIENCE_MS = 120_000
 
 
 def wait(milliseconds: int, done: Callable[[], bool] = lambda: False) -> None:
-    """Lets everything work for so long, or until then."""
+    """Processes events for so many milliseconds, or until `done`."""
     loop, timer = QEventLoop(), QTimer(interval=5)
     timer.timeout.connect(lambda: loop.quit() if done() else None)
     timer.start()
@@ -98,9 +98,9 @@ def without(session: Session, seconds: float) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=40)
-    parser.add_argument("--label-every", type=float, default=2.5, help="seconds that each pair is looked at")
+    parser.add_argument("--rounds", type=int, default=3, help="pairs of runs")
+    parser.add_argument("--seconds", type=float, default=40, help="seconds measured in each run")
+    parser.add_argument("--label-every", type=float, default=2.5, help="seconds between two answers")
     options = parser.parse_args()
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)
@@ -109,7 +109,7 @@ def main() -> None:
         folder = Path(place) / "session"
         presets = get_task(Config().task).presets
         Session.create(folder, replaced(Config(), **{**presets, "labels": 20, "steps": 10**12})).close()
-        with_window(Session.open(folder), 30, 0.8)  # the first labels, so that all that follows trains
+        with_window(Session.open(folder), 30, 0.8)  # the first answers, so that the measured runs train
         pairs = []
         for _ in range(options.rounds):
             seen = with_window(Session.open(folder), options.seconds, options.label_every)
