@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from core.nn.optimizers import RMSprop, load_optimizer, optimizer_arrays
 
 from core.config import PolicyConfig
 from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
-from core.nn.optimizers import RMSprop, load_optimizer, optimizer_arrays
 from core.policy.on_policy import OnPolicyOptimizer
 from tests.core.toys import ALGORITHMS, copied, drifting, improved, matching, one_step, optimizer, same
 
