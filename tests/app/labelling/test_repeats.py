@@ -72,9 +72,9 @@ def test_none_is_picked_twice() -> None:
 def test_left_and_right_are_swapped_half_of_the_time() -> None:
     repeats = Repeats(QueryConfig(repeats="on"), "human", np.random.default_rng(0))
     first = Preference(7, make_query(), Choice.LEFT, "human", 0.0)
-    swapped = [repeats.again(first).left is first.query.right for _ in range(400)]
+    swapped = [repeats.repeated_query(first).left is first.query.right for _ in range(400)]
     assert 160 < sum(swapped) < 240
-    assert repeats.again(first).repeats == 7
+    assert repeats.repeated_query(first).repeats == 7
 
 
 def awaited(face: Face) -> Query:
@@ -253,6 +253,6 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(
     page = page_of(face)
     qtbot.waitUntil(lambda: page.consistency.figure.text() == "88% alike (7 of 8)")
     told = page.consistency.comment.text()
-    assert "assumes 10% random answers" in told and "that fits" in told
+    assert "assumes 10% random answers" in told and "this fits your answers" in told
     assert "1 more with can't tell are left out" in told
     picture(page, "history-consistency")

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from core.preferences.records import ChoiceRevision, PreferenceSummary
-from core.preferences.review import Consistency, comment, consistency, contradicted, contradiction, expected
+from core.preferences.review import Consistency, comment, consistency, contradicted, contradiction, expected_share
 from core.types import Choice
 
 L, R, T, N = Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL
@@ -78,9 +78,9 @@ def test_what_was_taken_back_or_can_not_be_read_counts_not_at_all() -> None:
 
 
 def test_the_methods_ten_percent_would_be_905_in_a_thousand_alike() -> None:
-    assert expected(0.1) == pytest.approx(0.905)
-    assert expected(0.0) == 1.0
-    assert expected(1.0) == 0.5
+    assert expected_share(0.1) == pytest.approx(0.905)
+    assert expected_share(0.0) == 1.0
+    assert expected_share(1.0) == 0.5
 
 
 def test_the_share_and_its_interval() -> None:
@@ -94,9 +94,9 @@ def test_the_share_and_its_interval() -> None:
     ("found", "words"),
     [
         (Consistency(0, 0, 2), "No pair has been answered twice yet"),
-        (Consistency(18, 20, 0), "that fits"),
-        (Consistency(30, 60, 0), "you disagree with yourself more often"),
-        (Consistency(100, 100, 0), "you are surer than that"),
+        (Consistency(18, 20, 0), "this fits your answers"),
+        (Consistency(30, 60, 0), "yours agree less often"),
+        (Consistency(100, 100, 0), "yours agree more often"),
     ],
 )
 def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> None:
