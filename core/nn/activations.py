@@ -27,14 +27,6 @@ class Activation(NamedTuple):
     """(gradient with respect to the result, stored) -> gradient with respect to x."""
 
 
-def _leaky_relu_(x: Tensor) -> Tensor:
-    return leaky_relu(x, LEAK, inplace=True)
-
-
-def _identity(result: Tensor) -> Tensor:
-    return result
-
-
 def _leaky_relu_backward(gradient: Tensor, result: Tensor) -> Tensor:
     input_gradient: Tensor = torch.ops.aten.leaky_relu_backward(gradient, result, LEAK, True)
     return input_gradient
@@ -46,7 +38,7 @@ def _silu_backward(gradient: Tensor, x: Tensor) -> Tensor:
 
 
 ACTIVATIONS = {
-    "leaky_relu": Activation(_leaky_relu_, _identity, _leaky_relu_backward),
+    "leaky_relu": Activation(lambda x: leaky_relu(x, LEAK, inplace=True), lambda y: y, _leaky_relu_backward),
     "silu": Activation(silu, silu, _silu_backward),
 }
 """Activations by the name in reward.activation. The paper has leaky ReLUs; silu, x * sigmoid(x), has no kink."""

@@ -54,14 +54,8 @@ class TrainingBatch:
 
     def rows(self, indices: Tensor) -> TrainingBatch:
         """The rows at `indices` (B',), without the distribution. Indexing takes three times as long as index_select."""
-        return TrainingBatch(
-            self.inputs.index_select(0, indices),
-            self.actions.index_select(0, indices),
-            self.log_probs.index_select(0, indices),
-            self.advantages.index_select(0, indices),
-            self.values.index_select(0, indices),
-            self.returns.index_select(0, indices),
-        )
+        columns = self.inputs, self.actions, self.log_probs, self.advantages, self.values, self.returns
+        return TrainingBatch(*(column.index_select(0, indices) for column in columns))
 
 
 class OnPolicyOptimizer(ABC):

@@ -37,18 +37,6 @@ class EpochReport:
     accuracy: float
 
 
-@dataclass(frozen=True)
-class ValidationTotals:
-    """Sums over held-out preferences: losses (M,), preferences without ties, and those of them ranked correctly."""
-
-    losses: Tensor
-    decided: float
-    correct: float
-
-    def __add__(self, other: ValidationTotals) -> ValidationTotals:
-        return ValidationTotals(self.losses + other.losses, self.decided + other.decided, self.correct + other.correct)
-
-
 class RewardTrainer:
     """Trains an ensemble on the preferences added so far, in epochs of minibatch gradient steps (Adam).
 
@@ -259,7 +247,7 @@ class RewardTrainer:
         indices, targets = torch.as_tensor(held_out, device=self._device), self._targets()
         mu = torch.tensor(self._mu, device=self._device)
         half = -(-held_out.shape[1] // 2)
-        totals = [ValidationTotals(torch.zeros(len(held_out)), 0.0, 0.0)] * 2
+        totals = [torch.zeros(len(held_out) + 2)] * 2
         halves = [part.split(self.dataset.chunk, dim=1) for part in (indices[:, :half], indices[:, half:])]
         for first, second in zip_longest(*halves, fillvalue=indices[:, :0]):
             results = both(
@@ -269,17 +257,17 @@ class RewardTrainer:
             totals = [total + result for total, result in zip(totals, results, strict=True)]
             yield None
         total = totals[0] + totals[1]
-        accuracy = total.correct / total.decided if total.decided else math.nan
-        return total.losses / held_out.shape[1], accuracy
+        decided, correct = total[-2:].tolist()
+        return total[:-2] / held_out.shape[1], correct / decided if decided else math.nan
 
     @torch.no_grad()
-    def _validation_totals(self, indices: Tensor, targets: Tensor, mu: Tensor) -> ValidationTotals:
-        """Totals over held-out preferences (M, B)."""
+    def _validation_totals(self, indices: Tensor, targets: Tensor, mu: Tensor) -> Tensor:
+        """Held-out preferences (M, B) -> (M + 2,): summed losses, number without ties, and number ranked as chosen."""
         left, right = self._predicted_returns(indices)
-        losses = self._losses(left, right, targets[indices]).sum(1).cpu()
         decided = mu[indices] != 0.5
-        correct = ((left > right) == (mu[indices] > 0.5))[decided]
-        return ValidationTotals(losses, float(decided.sum()), float(correct.sum()))
+        correct = decided & ((left > right) == (mu[indices] > 0.5))
+        losses = self._losses(left, right, targets[indices]).sum(1)
+        return torch.cat([losses, decided.sum()[None], correct.sum()[None]]).cpu()
 
     @torch.no_grad()
     def preference_probabilities(

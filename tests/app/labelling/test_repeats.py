@@ -52,9 +52,7 @@ def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:
 
 
 def test_a_repeat_is_stored_but_is_no_label_and_no_job_hears_of_it_now_or_after_a_restart(
-    opened: Callable[..., Face],
-    open_face: Callable[..., Face],
-    qtbot: QtBot,
+    opened: Callable[..., Face], open_face: Callable[..., Face], qtbot: QtBot
 ) -> None:
     face = with_a_repeat(opened)
     heard = labels = face.controller.progress.labels
@@ -81,8 +79,7 @@ def test_a_repeat_is_stored_but_is_no_label_and_no_job_hears_of_it_now_or_after_
 
 
 def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(
-    opened: Callable[..., Face],
-    qtbot: QtBot,
+    opened: Callable[..., Face], qtbot: QtBot
 ) -> None:
     face = with_a_repeat(opened)
     labels = face.controller.progress.labels
@@ -109,9 +106,7 @@ def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(
 
 
 def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
-    opened: Callable[..., Face],
-    qtbot: QtBot,
-    monkeypatch: pytest.MonkeyPatch,
+    opened: Callable[..., Face], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face = opened(MIXED, **SOON)
     looking, reached, adding = threading.Event(), threading.Event(), threading.Event()
@@ -151,9 +146,7 @@ def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBo
 
 
 def test_the_switch_works_at_once_and_outlives_the_session(
-    opened: Callable[..., Face],
-    open_face: Callable[..., Face],
-    qtbot: QtBot,
+    opened: Callable[..., Face], open_face: Callable[..., Face], qtbot: QtBot
 ) -> None:
     face = opened(MIXED)
     switch = face.window.commands[Command.REPEATS]
@@ -171,9 +164,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(
 
 
 def test_the_figure_is_shown_with_its_count_and_what_it_means(
-    opened: Callable[..., Face],
-    qtbot: QtBot,
-    picture: Callable[[QWidget, str], None],
+    opened: Callable[..., Face], qtbot: QtBot, picture: Callable[[QWidget, str], None]
 ) -> None:
     face = opened([(Choice.LEFT, HUMAN)] * 10)
     with closing(face.controller.session.store()) as store:

@@ -21,11 +21,7 @@ TOO_OLD = "The NVIDIA driver is too old: it supports CUDA 11.4 and this build ne
     ("build", "driver", "message"), [("12.6", 11040, TOO_OLD), (None, 0, "no CUDA device that torch can use")]
 )
 def test_without_a_usable_gpu_cuda_is_refused_and_auto_takes_the_cpu(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    build: str | None,
-    driver: int,
-    message: str,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, build: str | None, driver: int, message: str
 ) -> None:
     monkeypatch.setattr(torch.version, "cuda", build)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
