@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class TrainingBatch:
     advantages: Tensor
     values: Tensor
     returns: Tensor
-    distribution: Distribution | None = None
+    distribution: Distribution | None = field(default=None, kw_only=True)
 
     def rows(self, indices: Tensor) -> TrainingBatch:
         """The rows at `indices` (B',), without the distribution. Indexing takes three times as long as index_select."""
@@ -137,7 +137,7 @@ class OnPolicyOptimizer(ABC):
             torch.as_tensor(((gains - gains.mean()) / (gains.std() + 1e-8)).reshape(-1), device=device),
             values[:taken],
             torch.as_tensor((gains + now).reshape(-1), device=device),
-            None if distribution is None else tuple(rows[:taken] for rows in distribution),
+            distribution=None if distribution is None else tuple(rows[:taken] for rows in distribution),
         )
 
     def scale_rewards(self, batch: RolloutBatchReady) -> Float32:
