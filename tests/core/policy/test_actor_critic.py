@@ -69,20 +69,16 @@ def test_divergence_between_two_policies(kind: str) -> None:
     assert float(old.kl(old.distribution(inputs), old.distribution(inputs))) == pytest.approx(0, abs=1e-6)
 
 
-def test_choices_are_drawn_as_often_as_they_are_likely() -> None:
+def test_samples_follow_the_distribution() -> None:
     network = made("categorical")
     distribution = network.distribution(rows(1).expand(20_000, 4))
     actions, _ = network.sample(distribution, np.random.default_rng(0))
     assert actions.dtype == torch.float32
     assert (actions.sum(1) == 1).all() and ((actions == 0) | (actions == 1)).all()
     assert torch.allclose(actions.mean(0), distribution[0][0].exp(), atol=0.015)
-
-
-def test_torques_are_drawn_with_their_standard_deviation() -> None:
     network = made("gaussian")
-    distribution = network.distribution(rows(1).expand(20_000, 4))
+    means, log_std = distribution = network.distribution(rows(1).expand(20_000, 4))
     actions, _ = network.sample(distribution, np.random.default_rng(0))
-    means, log_std = distribution
     assert torch.allclose(actions.mean(0), means[0], atol=0.03)
     assert torch.allclose(actions.std(0), log_std.exp(), rtol=0.03)
 
