@@ -86,7 +86,7 @@ def test_the_value_function_follows_a_flipped_reward_at_once_and_learns_in_units
 @every
 @pytest.mark.parametrize("factor", [5.0, 30.0])
 def test_values_keep_their_meaning_when_their_unit_changes(algorithm: str, factor: float) -> None:
-    made = optimizer(algorithm, discount=0.9)
+    made = optimizer(algorithm, discount=0.9, minibatch=512)
     for seed in range(3):
         improve(made, drifting(made.network, seed))
     states = torch.as_tensor(np.random.default_rng(5).standard_normal((50, 2)).astype(np.float32))
