@@ -85,6 +85,15 @@ def test_only_the_latest_labels_are_kept_and_evicted_ones_leave_the_moments() ->
     assert trainer.ids == tuple(range(2, 302)) and max(moments(trainer)[1]) < 10
 
 
+def test_an_answer_withdrawn_after_an_epoch_leaves_the_moments() -> None:
+    trainer = new_trainer()
+    train(trainer, [*toy_preferences(0, 5), wild(50)], 1)
+    assert max(trainer.ensemble.std.tolist()) > 100
+    trainer.remove(50)
+    train(trainer, [], 1)
+    assert max(trainer.ensemble.std.tolist()) < 10
+
+
 def test_an_evicted_answer_is_not_added_again() -> None:
     trainer, restored, answers = new_trainer(max_labels=4), new_trainer(seed=7, max_labels=4), toy_preferences(0, 8)
     train(trainer, answers, 1)
