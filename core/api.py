@@ -21,9 +21,10 @@ from core.envs import make_envs
 from core.envs.spaces import Spaces, spaces
 from core.errors import UserError
 from core.events import JobState
-from core.jobs.reward import snapshot_of
+from core.jobs.reward import published_weights
 from core.jobs.rollout import kept_segments
 from core.nn.stacked_mlp import CPU
+from core.nn.state import load_state_arrays
 from core.reward.ensemble import RewardEnsemble, build_ensemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
@@ -164,13 +165,8 @@ def fitted_ensemble(config: Config, state: JobState) -> RewardEnsemble | ImageEn
         raise UserError("No reward has been fitted in this session yet: give it its first answers.")
     ensemble = build_ensemble(config, CPU)
     with checkpoint_errors("reward"):
-        weights = snapshot_of(state)
-        if weights is None:  # of an earlier version, stopped amid a round
-            weights = state.under("ensemble_")
-        ensemble.load_arrays(weights)
-    for parameter in ensemble.network.parameters:
-        parameter.requires_grad_(False)
-    return ensemble
+        load_state_arrays(ensemble, published_weights(state) or {})
+    return ensemble.requires_grad_(False)
 
 
 def _action_space(kinds: Spaces) -> gymnasium.spaces.Space[Any]:

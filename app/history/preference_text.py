@@ -74,8 +74,8 @@ def consistency_figure(found: Consistency) -> str:
 
 def consistency_comment(found: Consistency, error_rate: float, switched_on: bool) -> str:
     told = comment(found, error_rate)
-    if found.untold:
-        told += f" {found.untold} more with can't tell are left out."
+    if found.undecided:
+        told += f" {found.undecided} more with can't tell are left out."
     return told if switched_on else f"{told} Labelling > Show some pairs again asks for more."
 
 

@@ -151,7 +151,7 @@ class PreferenceWriter(QThread):
         except UserError as error:  # nobody has asked for it, and another will do
             log.warning("A pair can't be shown again: %s", error)
             return
-        self.repeat_found.emit(repeats.again(kept.preference))
+        self.repeat_found.emit(repeats.repeated_query(kept.preference))
 
     def _withdraw_last(self, store: PreferenceStore) -> None:
         preference = store.undo()

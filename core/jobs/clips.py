@@ -20,6 +20,7 @@ from core.events import (
     Waited,
 )
 from core.nn.stacked_mlp import CPU
+from core.nn.state import load_state_arrays
 from core.reward.ensemble import RewardEnsemble, build_ensemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
@@ -90,7 +91,7 @@ class ClipsJob:
         if self._reward is None:
             return None
         ensemble = build_ensemble(self._config, CPU)
-        ensemble.load_arrays(self._reward.weights)
+        load_state_arrays(ensemble, self._reward.weights)
         return ensemble
 
     def get_state(self) -> JobState:

@@ -20,6 +20,7 @@ from core.envs.split_env import divided, united
 from core.events import Arrays, JobState
 from core.jobs.collectors import CollectorGroup, Ensemble, LocalCollectors, gathered
 from core.nn.stacked_mlp import CPU
+from core.nn.state import load_state_arrays, state_arrays
 from core.nn.threads import set_num_threads
 from core.reward.ensemble import build_ensemble
 from core.rollout.collector import RolloutBatch, joined
@@ -105,7 +106,7 @@ class _Apart:
         yield joined([first, replace(second, segments=_single(segments))])
 
     def predict(self, collected: RolloutBatch, ensemble: Ensemble) -> Float32:
-        self._ask("predict", ensemble.to_arrays())
+        self._ask("predict", state_arrays(ensemble))
         return np.concatenate([self._own.predict(collected, ensemble), self._answer()], axis=2)
 
     def get_state(self) -> JobState:
@@ -166,7 +167,7 @@ class _Second:
 
     def predict(self, weights: Arrays) -> Float32:
         assert self._collected is not None
-        self._ensemble.load_arrays(weights)
+        load_state_arrays(self._ensemble, weights)
         return self._crew.predict(self._collected, self._ensemble)
 
     def get_state(self) -> JobState:

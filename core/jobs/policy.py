@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,30 +14,33 @@ from core.config import Config
 from core.envs.spaces import sizes
 from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
 from core.io.files import whole
+from core.nn.state import state_arrays
 from core.policy.a2c import A2C
-from core.policy.actor_critic import ActorCritic
-from core.policy.on_policy import UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
 from core.policy.ppo import PPO
 from core.policy.trpo import TRPO
 from core.rollout.actor import build_policy
 from core.seeding import generator, restored, saved
 from core.tasks import get_task
 
+OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
+"""Optimizers by their names in config.policy.algorithm."""
 _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in ("policy_version", "env_steps"))
+"""Fields of a batch that hold arrays."""
 
 
 class PolicyJob:
-    """Publishes version 0 at once, then one version a batch."""
+    """Publishes version 0 at once, and then one version for each batch."""
 
     def __init__(self, config: Config) -> None:
         self._rng = generator(config.seed, "policy")
-        self._optimizer = make_optimizer(build_policy(config), config, self._rng)
-        self._size = sizes(config)[0]
+        self._optimizer = OPTIMIZERS[config.policy.algorithm](build_policy(config), config, self._rng)
+        self._observation_size = sizes(config)[0]
         self._batches: deque[RolloutBatchReady] = deque()
         self._version = 0
-        self._env_steps: int | None = 0
-        self._keeps_batches = get_task(config.task).pictures is None
-        """In its state. One of pictures takes 60 MB, and is lost where a session stops."""
+        self._env_steps = 0
+        self._saves_batches = get_task(config.task).pictures is None
+        """Whether waiting batches are part of the state. One of images takes 60 MB and is lost when a session stops."""
 
     def receive(self, event: Event) -> None:
         if isinstance(event, RolloutBatchReady):
@@ -49,8 +52,7 @@ class PolicyJob:
             if not self._batches:
                 yield Waited("policy", "the policy waits for the next rollouts")
                 continue
-            batch = self._batches.popleft()
-            yield from self._update(batch)
+            yield from self._update(self._batches.popleft())
             yield self._published()
 
     def _update(self, batch: RolloutBatchReady) -> Iterator[Event | None]:
@@ -69,57 +71,33 @@ class PolicyJob:
         )
 
     def _published(self) -> PolicyPublished:
-        weights = self._optimizer.network.to_arrays()
+        weights = state_arrays(self._optimizer.network)
         return PolicyPublished(self._version, weights, self._env_steps, len(self._batches))
 
     def get_state(self) -> JobState:
         values: dict[str, Any] = {"version": self._version, "env_steps": self._env_steps, "rng": saved(self._rng)}
-        batches = self._batches if self._keeps_batches else ()
+        batches = self._batches if self._saves_batches else ()
         values["batches"] = [[batch.policy_version, batch.env_steps] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
         return JobState({**self._optimizer.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
+        """Restores `get_state`. Raises KeyError or ValueError where it does not fit the task."""
         self._optimizer.set_state(state.arrays)
-        self._version = whole(state.values["version"])
+        self._version, self._env_steps = (whole(state.values[name]) for name in ("version", "env_steps"))
         restored(self._rng, state.values["rng"])
-        taken = state.values.get("env_steps")  # checkpoints from before this was kept don't have it
-        self._env_steps = None if taken is None else whole(taken)
-        for i, (version, env_steps) in enumerate(state.values.get("batches", ())):
+        for i, (version, env_steps) in enumerate(state.values["batches"]):
             arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
             batch = RolloutBatchReady(whole(version), whole(env_steps), **arrays)
-            self._require_fitting(batch)
-            if np.isfinite(batch.rewards).all():  # else it would end each new start as it ended the last
+            self._require_shapes(batch)
+            if np.isfinite(batch.rewards).all():  # otherwise it would stop the session again at each start
                 self._batches.append(batch)
 
-    def _require_fitting(self, batch: RolloutBatchReady) -> None:
-        """ValueError for arrays that are of no one batch of this task."""
+    def _require_shapes(self, batch: RolloutBatchReady) -> None:
+        """Raises ValueError unless the arrays have the shapes of one batch of this task."""
         steps, count, size = batch.observations.shape
         ends = int(batch.ends.sum())
-        flat = {array.shape for array in (batch.log_probs, batch.rewards, batch.ends, batch.actions[..., 0])}
+        per_step = {array.shape for array in (batch.log_probs, batch.rewards, batch.ends, batch.actions[..., 0])}
         after = batch.last_observations.shape, batch.end_observations.shape
-        if flat != {(steps, count)} or after != ((count, size), (ends, size)) or size != self._size:
-            raise ValueError("a batch that waited has another shape")
-
-
-class PolicyOptimizer(Protocol):
-    """What improves a policy; see OnPolicyOptimiser for what each method does."""
-
-    network: ActorCritic
-
-    def update(self, batch: RolloutBatchReady) -> Iterator[UpdateReport]: ...
-    def observe(self, observations: np.ndarray) -> None: ...
-    def get_state(self) -> dict[str, Any]: ...
-    def set_state(self, arrays: Mapping[str, Any]) -> None: ...
-
-
-OPTIMISERS: dict[str, Callable[[ActorCritic, Config, np.random.Generator], PolicyOptimizer]] = {
-    "ppo": PPO,
-    "trpo": TRPO,
-    "a2c": A2C,
-}
-
-
-def make_optimizer(network: ActorCritic, config: Config, rng: np.random.Generator) -> PolicyOptimizer:
-    """The optimizer that config.policy.algorithm names; it draws from rng and moves the network's weights."""
-    return OPTIMISERS[config.policy.algorithm](network, config, rng)
+        if per_step != {(steps, count)} or after != ((count, size), (ends, size)) or size != self._observation_size:
+            raise ValueError("a saved batch has another shape")

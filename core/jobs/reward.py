@@ -1,4 +1,4 @@
-"""The reward job: fits the ensemble to the answers and publishes snapshots."""
+"""The reward job: trains the ensemble on the preferences and publishes snapshots of it."""
 
 from __future__ import annotations
 
@@ -27,195 +27,211 @@ from core.events import (
 )
 from core.io.files import whole
 from core.nn.device import device_for
+from core.nn.state import load_state_arrays, state_arrays
 from core.preferences.schedule import first_labels
 from core.reward.ensemble import build_ensemble
-from core.reward.trainer import FitReport, RewardTrainer
+from core.reward.trainer import EpochReport, RewardTrainer
 from core.seeding import generator, restored, saved
 from core.session.restore_errors import checkpoint_errors
 
 SNAPSHOT = "snapshot_"
-"""Before the names of the weights published last, in a state taken amid a round."""
+"""Prefix of the weights published last, in a state saved during a round."""
 
 
 class RewardJob:
-    """Fits a round for each new policy, so that reward and policy keep pace on any machine, and for new answers.
+    """Trains for one round (a number of epochs) after each new policy and after new answers, and then publishes.
 
-    Where batches are small (A2C's have 80 steps) it is a round for each few policies: config.reward.interval. Where a
-    fit takes long, as with pictures, rounds become rarer the more labels there are: config.reward.steps_per_label. New answers
-    wait for the next one then.
-    The first round is a long one and comes when the untrained policy's share of the labels is there (A). Answers that
-    come while a round runs join it; the fit is never started over.
+    So reward and policy keep pace on any machine. Two settings make rounds rarer: config.reward.interval (environment
+    steps between rounds) where batches are small, such as A2C's of 80 steps, and config.reward.steps_per_label
+    (environment steps for each answer that an epoch passes) where training takes long, as with images. With the latter,
+    new answers do not start a round but wait for the next one.
+
+    The first round is a long one and begins when the answers about the untrained policy are complete (A). Answers that
+    come during a round join its next epoch; training never starts over.
+
+    turn_over: whether other jobs should have their turn, for jobs that run in turns (core.headless.lockstep)
     """
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self._rng = generator(config.seed, "reward")
-        self._fit = RewardTrainer(
-            build_ensemble(config, device_for(config)), config.reward, self._rng, device_for(config)
+        device = device_for(config)
+        self.trainer = RewardTrainer(build_ensemble(config, device), config.reward, self._rng, device)
+        self._first_count = max(
+            1, min(first_labels(config.labels, config.query), config.reward.max_labels or config.labels)
         )
-        self._first = max(1, min(first_labels(config.labels, config.query), config.reward.max_labels or config.labels))
         self._generation = 0
-        self._owed = self._under_way = self._unfitted = False
-        self._epochs_left, self._answers_passed = 0, 0.0
-        """Of the round, and how many answers its epochs have passed that are not yet made up for by a batch."""
+        self._round_due = self._in_round = self._new_answers = False
+        self._epochs_left = 0
+        self._answers_passed = 0.0
+        """Answers that epochs of this round have passed beyond the share of the batches so far."""
         self.turn_over = False
-        """Whether others may have theirs, where jobs take turns (core.headless.lockstep)."""
-        self._batch = config.rollout.environments * config.rollout.steps
-        self._version = self._fitted_for = 0
-        self._awaiting_answers: JobState | None = None
+        self._batch_steps = config.rollout.environments * config.rollout.steps
+        self._version = self._fitted_version = 0
+        """The newest policy, and the one at the start of the last round."""
+        self._pending_state: JobState | None = None
+        """The state to restore once the store's answers have been replayed."""
         self._snapshot: Arrays | None = None
-        """What was published last; the ensemble itself is moving while a round runs."""
-        self._asked: int | None = None
+        """Weights published last; during a round the ensemble's own weights differ."""
+        self._judgement_token: int | None = None
 
     def receive(self, event: Event) -> None:
         match event:
             case AnswersReplayed():
-                self._take_up()
+                self._restore_pending()
             case PreferenceAdded(preference) | PreferenceChanged(preference):
-                self._fit.add(preference)
+                self.trainer.add(preference)
                 self._note_change()
             case PreferenceWithdrawn(preference_id):
-                self._fit.remove(preference_id)
+                self.trainer.remove(preference_id)
                 self._note_change()
             case PolicyPublished(version):
                 self._version = version
-                if abs(version - self._fitted_for) * self._batch >= self._steps_between:
-                    self._owed = True
+                if abs(version - self._fitted_version) * self._batch_steps >= self._steps_between_rounds:
+                    self._round_due = True
             case JudgementRequested(token):
-                self._asked = token
+                self._judgement_token = token
 
     def _note_change(self) -> None:
-        """Of the answers: reason enough for a round, but where rounds are so long that they keep a pace."""
-        self._unfitted = True
-        self._owed |= not (self._config.reward.steps_per_label and self._generation)
+        self._new_answers = True
+        self._round_due |= not (self._config.reward.steps_per_label and self._generation)
 
     @property
-    def _steps_between(self) -> float:
-        """Environment steps, at least, between two rounds that no answer asks for."""
+    def _steps_between_rounds(self) -> float:
+        """Environment steps from one round to the next, unless new answers start one."""
         reward = self._config.reward
-        return max(1, reward.interval, reward.steps_per_label * reward.epochs * self._fit.count)
+        return max(1, reward.interval, reward.steps_per_label * reward.epochs * self.trainer.count)
 
     def run(self) -> Iterator[Event | None]:
         while True:
             yield from self._judge()
-            missing = self._first - self._fit.count if self._generation == 0 else 1 - self._fit.count
-            if self._awaiting_answers is not None:
+            missing = (1 if self._generation else self._first_count) - self.trainer.count
+            if self._pending_state is not None:
                 yield Waited("reward", "the reward waits for the answers of the session")
             elif missing > 0:
                 yield Waited("reward", f"the first reward fit waits for {missing} more answers")
-            elif not self._owed and not self._epochs_left:
+            elif not self._round_due and not self._epochs_left:
                 new = "new answers wait for the next reward fit"
-                yield Waited("reward", new if self._unfitted else "the reward is fitted to all answers")
+                yield Waited("reward", new if self._new_answers else "the reward is fitted to all answers")
             else:
-                if not self._epochs_left:  # else one goes on that was cut short
-                    self._owed = self._unfitted = False
-                    self._fitted_for = self._version
+                if not self._epochs_left:  # otherwise a restored round continues
+                    self._round_due = self._new_answers = False
+                    self._fitted_version = self._version
                     reward = self._config.reward
                     self._epochs_left = reward.epochs if self._generation else reward.epochs_first
-                self._under_way = True
+                self._in_round = True
                 yield from self._round()
 
     def _round(self) -> Iterator[Event | None]:
         seconds, started = 0.0, time.perf_counter()
-        reports: list[FitReport] = []
-        for report in self._fit.epochs(self._epochs_left):
+        reports: list[EpochReport] = []
+        for report in self.trainer.epochs(self._epochs_left):
             if report is not None:
                 reports.append(report)
                 self._epochs_left -= 1
-                self.turn_over = self._kept_pace()
+                self.turn_over = self._passed_batch_share()
             seconds += time.perf_counter() - started
             yield None
             started, self.turn_over = time.perf_counter(), False
             yield from self._judge()
-        if not reports:
+        if not reports:  # the only answer was withdrawn
             self._end_round()
-            return  # the only answer was taken back
-        weights = self._fit.ensemble.to_arrays()
+            return
+        weights = state_arrays(self.trainer.ensemble)
         if not all(np.isfinite(array).all() for array in weights.values()):
             raise NotFiniteError("reward fit", "a weight")
         self._generation += 1
         self._snapshot = weights
-        yield self._fitted(reports[-1], seconds)
+        yield RewardFitted(
+            self._generation,
+            self.trainer.count,
+            tuple(reports[-1].train_loss.tolist()),
+            tuple(reports[-1].validation_loss.tolist()),
+            tuple(self.trainer.l2.tolist()),
+            reports[-1].accuracy,
+            seconds,
+        )
         self._end_round()
         yield RewardPublished(self._generation, weights)
 
     def _end_round(self) -> None:
-        self._under_way, self._epochs_left, self._answers_passed = False, 0, 0.0
+        self._in_round, self._epochs_left, self._answers_passed = False, 0, 0.0
 
-    def _kept_pace(self) -> bool:
-        """Whether, after an epoch, as many answers were passed as go with a batch. All but the first round are spread
-        over the batches between two of them, lest others that take turns with this job wait for a whole one."""
-        pace = self._config.reward.steps_per_label
-        if not pace or not self._generation or not self._epochs_left:
+    def _passed_batch_share(self) -> bool:
+        """Whether, after an epoch, the epochs have passed as many answers as steps_per_label allots to one batch.
+
+        Rounds but the first are spread over the batches between two of them, so that jobs which run in turns need not
+        wait for a whole round.
+        """
+        steps_per_label = self._config.reward.steps_per_label
+        if not steps_per_label or not self._generation or not self._epochs_left:
             return False
-        share = self._batch / pace
-        self._answers_passed += self._fit.count
+        share = self._batch_steps / steps_per_label
+        self._answers_passed += self.trainer.count
         if self._answers_passed < share:
             return False
         self._answers_passed = min(self._answers_passed - share, share)
         return True
 
-    def _fitted(self, report: FitReport, seconds: float) -> RewardFitted:
-        return RewardFitted(
-            self._generation,
-            self._fit.count,
-            tuple(report.train_loss.tolist()),
-            tuple(report.validation_loss.tolist()),
-            tuple(self._fit.l2.tolist()),
-            report.accuracy,
-            seconds,
-        )
-
     def _judge(self) -> Iterator[Event | None]:
-        """Says what the snapshot thinks of the answers, where that was asked; a piece at a time."""
-        if self._asked is None or self._awaiting_answers is not None:
+        """Answers a JudgementRequested with the published snapshot's predictions, computed chunk by chunk."""
+        if self._judgement_token is None or self._pending_state is not None:
             return
-        token, self._asked = self._asked, None
-        generation, found = self._generation if self._snapshot else 0, dict[int, float]()
+        token, self._judgement_token = self._judgement_token, None
+        generation, predicted = self._generation if self._snapshot else 0, dict[int, float]()
         if self._snapshot:
-            judge, ids = copy.deepcopy(self._fit.ensemble), self._fit.ids
-            judge.load_arrays(self._snapshot)
-            for start in range(0, len(ids), self._fit.chunk):
-                found |= self._fit.preference_probabilities(ids[start : start + self._fit.chunk], judge)
+            ensemble, ids = copy.deepcopy(self.trainer.ensemble), self.trainer.ids
+            load_state_arrays(ensemble, self._snapshot)
+            chunk = self.trainer.dataset.chunk
+            for start in range(0, len(ids), chunk):
+                predicted |= self.trainer.preference_probabilities(ids[start : start + chunk], ensemble)
                 yield None
-        yield AnswersJudged(token, generation, np.array([*found], np.int64), np.array([*found.values()], np.float32))
+        ids_array, left = np.array([*predicted], np.int64), np.array([*predicted.values()], np.float32)
+        yield AnswersJudged(token, generation, ids_array, left)
 
     def get_state(self) -> JobState:
-        if self._awaiting_answers is not None:
-            return self._awaiting_answers  # nothing of it is in the fit as yet
-        owed = self._owed or self._under_way  # without epochs left it wasn't told, and is made anew
-        values = {"generation": self._generation, "owed": owed, "rng": saved(self._rng)}
-        values |= {"version": self._version, "fitted_for": self._fitted_for, "under_way": self._under_way}
-        values |= {"owed_next": self._owed, "epochs_left": self._epochs_left, "answers_passed": self._answers_passed}
-        arrays = self._fit.get_state()
-        if self._under_way and self._snapshot:  # which the ensemble is not, then
+        if self._pending_state is not None:
+            return self._pending_state  # not restored yet
+        values = {
+            "generation": self._generation,
+            "round_due": self._round_due,
+            "in_round": self._in_round,
+            "epochs_left": self._epochs_left,
+            "answers_passed": self._answers_passed,
+            "version": self._version,
+            "fitted_version": self._fitted_version,
+            "rng": saved(self._rng),
+        }
+        arrays = self.trainer.get_state()
+        if self._in_round and self._snapshot:  # which the ensemble differs from
             arrays |= {f"{SNAPSHOT}{name}": array for name, array in self._snapshot.items()}
         return JobState(arrays, values)
 
     def set_state(self, state: JobState) -> None:
-        """Goes on from there once the answers, which come from the store, have been replayed."""
-        self._awaiting_answers = state
+        """Restores `get_state` once the answers, which come from the store, have been replayed."""
+        self._pending_state = state
         self._generation = whole(state.values["generation"])
 
-    def _take_up(self) -> None:
-        state, self._awaiting_answers = self._awaiting_answers, None
+    def _restore_pending(self) -> None:
+        state, self._pending_state = self._pending_state, None
         if state is None:
             return
+        values = state.values
         with checkpoint_errors("reward"):
-            self._fit.set_state(state.arrays)
-            self._epochs_left = whole(state.values.get("epochs_left", 0))
-            self._under_way = self._epochs_left > 0
-            owed = state.values["owed_next"] if self._epochs_left else state.values["owed"]
-            self._owed = owed or not self._fit.knows_all_of(state.arrays)
-            self._answers_passed = state.values.get("answers_passed", 0.0)
+            self.trainer.set_state(state.arrays)
+            self._epochs_left = whole(values["epochs_left"])
+            self._in_round = self._epochs_left > 0
+            interrupted = values["in_round"] and not self._in_round  # saved between the last epoch and publication
+            self._round_due = values["round_due"] or interrupted or not self.trainer.matches(state.arrays)
+            self._answers_passed = values["answers_passed"]
             if self._generation:
-                self._snapshot = snapshot_of(state)
-            restored(self._rng, state.values["rng"])
-            self._version, self._fitted_for = (whole(state.values[name]) for name in ("version", "fitted_for"))
+                self._snapshot = published_weights(state)
+            restored(self._rng, values["rng"])
+            self._version, self._fitted_version = (whole(values[name]) for name in ("version", "fitted_version"))
 
 
-def snapshot_of(state: JobState) -> Arrays | None:
-    """The weights that were published last before the reward job's state was taken; None where it doesn't tell."""
-    if found := state.under(SNAPSHOT):
-        return found
-    return None if state.values.get("under_way", True) else state.under("ensemble_")
+def published_weights(state: JobState) -> Arrays | None:
+    """The ensemble's weights published last, from the reward job's state; None if none were."""
+    if not state.values["generation"]:
+        return None
+    return state.under(SNAPSHOT) or state.under("ensemble_")

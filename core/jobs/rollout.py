@@ -31,6 +31,7 @@ from core.events import (
 from core.io.files import whole
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collector_process import gathering
+from core.nn.state import load_state_arrays, state_arrays
 from core.preferences.oracle import pool_returns
 from core.preferences.queries import QuerySelector, predictions
 from core.preferences.schedule import scheduled
@@ -93,7 +94,7 @@ class RolloutJob:
             case RewardPublished(_, weights):
                 self.load_reward(weights)
             case PreferenceAdded(preference) | PreferenceChanged(preference):
-                self.selector.spare(preference.query)
+                self.selector.exclude(preference.query)
                 self.outstanding.discard(preference.query.id)
                 self.usable.discard(preference.id)
                 if preference.choice.mu is not None:
@@ -106,7 +107,7 @@ class RolloutJob:
     def _take_over(self, waiting: tuple[Query, ...]) -> None:
         """Counts as its own what is still before the labeller; what he has answered meanwhile was replayed."""
         self._replayed = True
-        self.outstanding |= {query.id for query in waiting if self.selector.spare(query)}
+        self.outstanding |= {query.id for query in waiting if self.selector.exclude(query)}
 
     def run(self) -> Iterator[Event | None]:
         if self.env_steps:
@@ -277,7 +278,7 @@ class RolloutJob:
             missing = self._labels_due() - len(self.usable) - len(self.outstanding)
         if missing <= 0:
             return
-        sums = self.ensemble.segment_sums if self.ensemble else None
+        sums = self.ensemble.predicted_returns if self.ensemble else None
         pool = self.pool.all()
         returns = pool_returns(pool, self.config.oracle)
         queries = self.selector.select(pool, missing, sums)
@@ -291,7 +292,7 @@ class RolloutJob:
     def load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
             self.ensemble = build_ensemble(self.config, acting_device(self.config))
-        self.ensemble.load_arrays(weights)
+        load_state_arrays(self.ensemble, weights)
         self.recent.forget()
 
     def get_state(self) -> JobState:
@@ -316,7 +317,7 @@ def pack(job: RolloutJob) -> JobState:
     arrays = dict(gathered.arrays)
     arrays |= {f"pool_{name}": value for name, value in _joined(job.pool.all()).items()}
     if job.ensemble is not None:
-        arrays |= {f"{REWARD}{name}": value.copy() for name, value in job.ensemble.to_arrays().items()}
+        arrays |= {f"{REWARD}{name}": value for name, value in state_arrays(job.ensemble).items()}
         arrays["recent"] = job.recent.raw.copy()
     values: dict[str, Any] = {**gathered.values, **{name: getattr(job, name) for name in _COUNTERS}}
     values |= {name: saved(getattr(job, name)) for name in _RNGS}

@@ -1,1 +1,1 @@
-"""Networks and what runs them: stacked MLP and CNN, optimizer state, threads, device."""
+"""Networks and what they share: stacked MLP and CNN, their state as arrays, threads, device."""

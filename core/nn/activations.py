@@ -1,4 +1,4 @@
-"""What the hidden units of reward predictors make of their inputs."""
+"""Activation functions of the reward predictors' hidden units, with written-out gradients."""
 
 from __future__ import annotations
 
@@ -10,40 +10,35 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu, silu
 
 LEAK = 0.01
-"""Slope of the leaky ReLUs (A.1)."""
+"""Slope of the leaky ReLUs for negative inputs (A.1)."""
 
 
 class Activation(NamedTuple):
-    """Of x, a tensor of any shape. Where it overwrites x, `again` and `gradient` go by the result."""
+    """An elementwise function for tensors of any shape, in the three forms that core.nn.tiled_mlp needs.
 
-    apply: Callable[[Tensor], Tensor]
-    """x -> the result; x may hold it, too, from then on"""
-    again: Callable[[Tensor], Tensor]
-    """x, after `apply` -> the result"""
-    gradient: Callable[[Tensor, Tensor], Tensor]
-    """(gradient by the result, x after `apply`) -> gradient by x"""
+    `forward_` may overwrite its input. The tensor that it leaves in place of its input is `stored` below.
+    """
 
-
-def _leaky(x: Tensor) -> Tensor:
-    return leaky_relu(x, LEAK, inplace=True)
-
-
-def _itself(result: Tensor) -> Tensor:
-    return result
+    forward_: Callable[[Tensor], Tensor]
+    """x -> result, of the same shape; x may share memory with the result afterwards."""
+    recompute: Callable[[Tensor], Tensor]
+    """stored -> result."""
+    backward: Callable[[Tensor, Tensor], Tensor]
+    """(gradient with respect to the result, stored) -> gradient with respect to x."""
 
 
-def _leaky_gradient(gradient: Tensor, result: Tensor) -> Tensor:
-    found: Tensor = torch.ops.aten.leaky_relu_backward(gradient, result, LEAK, True)
-    return found
+def _leaky_relu_backward(gradient: Tensor, result: Tensor) -> Tensor:
+    input_gradient: Tensor = torch.ops.aten.leaky_relu_backward(gradient, result, LEAK, True)
+    return input_gradient
 
 
-def _silu_gradient(gradient: Tensor, x: Tensor) -> Tensor:
-    found: Tensor = torch.ops.aten.silu_backward(gradient, x)
-    return found
+def _silu_backward(gradient: Tensor, x: Tensor) -> Tensor:
+    input_gradient: Tensor = torch.ops.aten.silu_backward(gradient, x)
+    return input_gradient
 
 
 ACTIVATIONS = {
-    "leaky_relu": Activation(_leaky, _itself, _leaky_gradient),
-    "silu": Activation(silu, silu, _silu_gradient),
+    "leaky_relu": Activation(lambda x: leaky_relu(x, LEAK, inplace=True), lambda y: y, _leaky_relu_backward),
+    "silu": Activation(silu, silu, _silu_backward),
 }
-"""By reward.activation. Sums of silu, x * sigmoid(x), have no kinks, where the paper's leaky ReLUs have."""
+"""Activations by the name in reward.activation. The paper has leaky ReLUs; silu, x * sigmoid(x), has no kink."""

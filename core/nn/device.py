@@ -1,4 +1,4 @@
-"""Where networks are trained."""
+"""Choice of the device that networks are trained on."""
 
 from __future__ import annotations
 
@@ -17,39 +17,43 @@ _DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 def device_for(config: Config) -> torch.device:
-    """The device of the config; 'auto' takes the GPU where there is one. UserError if it is asked for and missing."""
+    """The device that config.device names; 'auto' takes the GPU where there is one.
+
+    Raises UserError where 'cuda' is asked for and torch can't use a GPU.
+    """
     available, old = _cuda_is_available(), ""
     if not available:
         old = outdated_driver(torch.version.cuda, newest_cuda_of_driver())
     if config.device == "cuda" and not available:
         raise UserError(old or "This machine has no CUDA device that torch can use: choose --device cpu or auto.")
     if config.device == "auto" and old:
-        log.warning("%s It goes on on the CPU.", old)
+        log.warning("%s Training continues on the CPU.", old)
     wants_gpu = config.device == "cuda" or (config.device == "auto" and available)
     return torch.device("cuda" if wants_gpu else "cpu")
 
 
 def outdated_driver(built_for: str | None, driver: int) -> str:
-    """One sentence where the driver is older than torch's CUDA; '' where that is not why there is no GPU.
+    """A sentence for the user if the driver is older than torch's CUDA; '' if the driver is not the reason.
 
-    built_for: torch's CUDA, such as 12.6; None for a build without. driver: 1000 * major + 10 * minor, 0 for none.
+    built_for: torch's CUDA version, such as "12.6", or None for a build without CUDA
+    driver: newest CUDA version that the driver supports, 1000 * major + 10 * minor; 0 for no driver
     """
     if built_for is None or driver == 0:
         return ""
     major, minor = (int(number) for number in built_for.split(".")[:2])
-    if driver // 1000 >= major:  # within one major version any driver will do
+    if driver // 1000 >= major:  # any driver supports all minor versions of its major version
         return ""
-    has = f"{driver // 1000}.{driver % 1000 // 10}"
+    supported = f"{driver // 1000}.{driver % 1000 // 10}"
     return (
-        f"The NVIDIA driver is too old: it knows CUDA {has} and this build needs {major}.{minor}: update the driver, or"
-        " choose --device cpu."
+        f"The NVIDIA driver is too old: it supports CUDA {supported} and this build needs {major}.{minor}. Update the"
+        " driver, or choose --device cpu."
     )
 
 
-def newest_cuda_of_driver() -> int:
-    """1000 * major + 10 * minor of the newest CUDA that the installed driver knows; 0 where there is no driver."""
+def newest_cuda_of_driver(library: str = _DRIVER) -> int:
+    """Newest CUDA version that the installed driver supports, 1000 * major + 10 * minor; 0 without a driver."""
     try:
-        driver = ctypes.CDLL(_DRIVER)
+        driver = ctypes.CDLL(library)
     except OSError:
         return 0
     version = ctypes.c_int(0)
@@ -58,7 +62,7 @@ def newest_cuda_of_driver() -> int:
 
 
 def _cuda_is_available() -> bool:
-    """torch warns at length where the driver is too old; that is said here instead."""
+    """torch.cuda.is_available() without its long warning about an old driver."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return bool(torch.cuda.is_available())

@@ -1,12 +1,17 @@
-"""TODO-DOC."""
+"""Running moments of observations, for input normalization."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from core.types import Float64
+
 
 class RunningMeanStd:
-    """Running mean and variance over the last axis's features (Chan et al.'s parallel update)."""
+    """Mean and variance of all rows seen so far, by Chan et al.'s parallel update, in float64.
+
+    count: number of rows; mean (size,); squares (size,): sums of squared deviations from the mean
+    """
 
     def __init__(self, size: int) -> None:
         self.count = 0.0
@@ -14,11 +19,11 @@ class RunningMeanStd:
         self.squares = np.zeros(size)
 
     def update(self, rows: np.ndarray) -> None:
-        """rows (..., size)"""
+        """Adds rows (..., size) of any number type."""
         rows = rows.reshape(-1, rows.shape[-1]).astype(np.float64)
         count, mean = len(rows), rows.mean(axis=0)
-        apart = rows - mean
-        squares = (apart * apart).sum(axis=0)
+        deviations = rows - mean
+        squares = (deviations * deviations).sum(axis=0)
         total = self.count + count
         delta = mean - self.mean
         self.squares += squares + delta**2 * self.count * count / total
@@ -26,13 +31,14 @@ class RunningMeanStd:
         self.count = total
 
     @property
-    def std(self) -> np.ndarray:
-        """At least 1e-3, so that a feature that never moves is not diverged up."""
+    def std(self) -> Float64:
+        """Standard deviation (size,), at least 1e-3, so that a constant feature is not scaled up without limit."""
         return np.sqrt(np.maximum(self.squares / max(self.count, 1.0), 1e-6))
 
-    def to_array(self) -> np.ndarray:
-        """(3, size): mean, sum of squared deviations, count."""
+    def to_array(self) -> Float64:
+        """(3, size): mean, sum of squared deviations, and count repeated."""
         return np.stack([self.mean, self.squares, np.full_like(self.mean, self.count)])
 
-    def load_array(self, array: np.ndarray) -> None:
+    def load_array(self, array: Float64) -> None:
+        """Restores the moments from `to_array`'s result."""
         self.mean, self.squares, self.count = array[0].copy(), array[1].copy(), float(array[2].max(initial=0.0))

@@ -1,140 +1,131 @@
-"""The convolutional predictor of A.2, all members of the ensemble in one grouped convolution a layer."""
+"""The paper's reward network for images (A.2): all members of an ensemble in one grouped convolution a layer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import Parameter, ParameterList
 from torch.nn.functional import batch_norm, conv2d, leaky_relu
 
-from core.events import Arrays
 from core.nn.activations import LEAK
-from core.nn.image_input import BRIGHTEST, TrainingPass, compute_dtype, to_channels_last
+from core.nn.image_input import MAX_PIXEL, TrainingPass, compute_dtype, to_channels_last
 from core.nn.stacked_mlp import CPU, uniform
 
 FILTERS = 16
 LAYERS = ((7, 3), (5, 2), (3, 1), (3, 1))
 """(side of the filters, stride) of each convolution (A.2)."""
-_MEMORY = 0.9
-"""Of the running moments: one gradient step moves them a tenth of the way to its own."""
+_MOMENTUM = 0.9
+"""Of the running moments: each gradient step moves them a tenth of the way to its batch's moments."""
 _EPSILON = 1e-5
 
 
-class StackedConvolutions:
-    """M networks with scalar output: four convolutions, each with batch norm, leaky ReLU and dropout, and two layers.
+class StackedCNN(torch.nn.Module):
+    """M networks with scalar output: four convolutions with batch norm, leaky ReLU and dropout, and two linear layers.
 
-    Parameters are stacked along the first axis, as in StackedMLP. The running moments of batch norm, `means` and
-    `variances` (M, FILTERS) of each convolution, travel with them: outside of training a picture's value is the same
-    whatever else is in its batch.
+    weights: four filters (M, FILTERS, channels, side, side), then (M, features, hidden) and (M, hidden, 1)
+    biases: (M, 1, hidden) and (M, 1, 1); the convolutions have none
+    scales, shifts: batch norm's affine parameters, (M, FILTERS) for each convolution
+    means, variances: buffers (4, M, FILTERS), batch norm's running moments, used outside of training, so that an
+        image's value does not depend on the rest of its batch
     """
+
+    means: Tensor
+    variances: Tensor
 
     def __init__(
         self,
         members: int,
-        pictures: tuple[int, int, int],
+        image_shape: tuple[int, int, int],
         hidden: int,
         generator: torch.Generator,
         device: torch.device = CPU,
-        kind: torch.dtype | None = None,
-        start: float = 1.0,
+        dtype: torch.dtype | None = None,
+        last_layer_scale: float = 1.0,
     ) -> None:
-        """pictures: (n, h, w) of one input; kind: number format of the convolutions, None for the device's best.
+        """image_shape: (n, h, w) of one input; dtype: of the convolutions, None for the device's best.
 
-        start: the last layer's weights beside their usual size. With that a clip's sum, of 25 steps, says so much
-        before anything is learned that ten to fifteen epochs over a thousand answers go by on unlearning it.
+        last_layer_scale: factor of the last layer's initial weights. At 1 the untrained network's returns of a clip,
+        sums over 25 steps, are so large that the first ten to fifteen epochs over a thousand answers go into reducing
+        them.
         """
-        self.members, self.pictures = members, pictures
-        self._kind = kind or compute_dtype(device)
-        count, height, width = pictures
-        self.weights: list[Tensor] = []
+        super().__init__()
+        self.members, self.image_shape = members, image_shape
+        self._dtype = dtype or compute_dtype(device)
+        channels, height, width = image_shape
+        weights: list[Tensor] = []
         for side, stride in LAYERS:
-            shape = (members, FILTERS, count, side, side)
-            self.weights.append(uniform(shape, count * side * side, generator).to(device))
-            count, height, width = FILTERS, (height - side) // stride + 1, (width - side) // stride + 1
+            weights.append(uniform((members, FILTERS, channels, side, side), channels * side * side, generator))
+            channels, height, width = FILTERS, (height - side) // stride + 1, (width - side) // stride + 1
         sizes = ((FILTERS * height * width, hidden), (hidden, 1))
-        self.weights += [uniform((members, a, b), a, generator).to(device) for a, b in sizes]
-        self.biases = [uniform((members, 1, b), a, generator).to(device) for a, b in sizes]
-        for last in (self.weights[-1], self.biases[-1]):
-            last.mul_(start)
-        channels = [torch.zeros(members, FILTERS, device=device) for _ in LAYERS]
-        self.scales, self.shifts = [torch.ones_like(c) for c in channels], channels
-        self.means, self.variances = [c.clone() for c in channels], [torch.ones_like(c) for c in channels]
+        weights += [uniform((members, a, b), a, generator) for a, b in sizes]
+        biases = [uniform((members, 1, b), a, generator) for a, b in sizes]
+        for last in (weights[-1], biases[-1]):
+            last.mul_(last_layer_scale)
+        self.weights = ParameterList(map(Parameter, weights))
+        self.biases = ParameterList(map(Parameter, biases))
+        self.scales = ParameterList(Parameter(torch.ones(members, FILTERS)) for _ in LAYERS)
+        self.shifts = ParameterList(Parameter(torch.zeros(members, FILTERS)) for _ in LAYERS)
+        self.register_buffer("means", torch.zeros(len(LAYERS), members, FILTERS))
+        self.register_buffer("variances", torch.ones(len(LAYERS), members, FILTERS))
+        self.to(device)
 
-    @property
-    def parameters(self) -> list[Tensor]:
-        """What is trained; `weights`, which decay, come first."""
-        return [*self.weights, *self.biases, *self.scales, *self.shifts]
-
-    def __call__(self, pictures: Tensor) -> Tensor:
-        """(B, n, h, w) uint8, the same for all members -> (M, B)."""
-        hidden = self._hidden(pictures, 1, None)
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, n, h, w) uint8, the same for all members -> (M, B) float32, outside of training."""
+        hidden = self._hidden(images, 1, None)
         return torch.baddbmm(self.biases[-1], hidden, self.weights[-1]).squeeze(-1)
 
-    def totals(self, pictures: Tensor, training_pass: TrainingPass | None = None) -> Tensor:
-        """(S, k, M, n, h, w) uint8, each member its own -> (M, S): outputs summed over the k steps of each segment.
+    def segment_returns(self, images: Tensor, training_pass: TrainingPass | None = None) -> Tensor:
+        """(S, k, M, n, h, w) uint8, a segment of its own for each member -> (M, S): outputs summed over the k steps.
 
-        The last layer is linear, so it comes after the sum. training_pass: in training, else None
+        training_pass: None outside of training
         """
-        segments, steps = pictures.shape[:2]
-        hidden = self._hidden(pictures.flatten(2, 3).flatten(0, 1), self.members, training_pass)
-        summed = hidden.reshape(self.members, segments, steps, hidden.shape[-1]).sum(2)
-        return torch.baddbmm(self.biases[-1] * steps, summed, self.weights[-1]).squeeze(-1)
+        segments, steps = images.shape[:2]
+        hidden = self._hidden(images.flatten(2, 3).flatten(0, 1), self.members, training_pass)
+        sums = hidden.reshape(self.members, segments, steps, hidden.shape[-1]).sum(2)
+        return torch.baddbmm(self.biases[-1] * steps, sums, self.weights[-1]).squeeze(-1)  # linear, so after the sum
 
-    def _hidden(self, pictures: Tensor, groups: int, training_pass: TrainingPass | None) -> Tensor:
-        """(B, groups * n, h, w) uint8 -> (M, B, hidden): what the last layer takes."""
-        x = to_channels_last(pictures, self._kind)
+    def _hidden(self, images: Tensor, groups: int, training_pass: TrainingPass | None) -> Tensor:
+        """(B, groups * n, h, w) uint8 -> (M, B, hidden): input of the last layer."""
+        x = to_channels_last(images, self._dtype)
         for layer, (_, stride) in enumerate(LAYERS):
             filters, offsets = self._filters(layer, training_pass is None)
             x = conv2d(x, filters, offsets, stride, groups=self.members if layer else groups)
-            x = self._normalized_in_training(x, layer, training_pass) if training_pass else x
+            x = self._batch_norm_and_dropout(x, layer, training_pass) if training_pass else x
             x = leaky_relu(x, LEAK, inplace=True)
         flat = x.reshape(len(x), self.members, -1).transpose(0, 1)
-        outer = torch.baddbmm(self.biases[0], flat.float(), self.weights[len(LAYERS)])
-        return leaky_relu(outer, LEAK, inplace=True)
+        linear = torch.baddbmm(self.biases[0], flat.float(), self.weights[len(LAYERS)])
+        return leaky_relu(linear, LEAK, inplace=True)
 
-    def _filters(self, layer: int, settled: bool) -> tuple[Tensor, Tensor | None]:
-        """Of one convolution; settled: outside of training, with batch norm by the running moments in them."""
+    def _filters(self, layer: int, with_batch_norm: bool) -> tuple[Tensor, Tensor | None]:
+        """Filters (M * FILTERS, channels, side, side) and offsets (M * FILTERS,) or None of one convolution.
+
+        with_batch_norm: folds batch norm by the running moments into them, for use outside of training
+        """
         filters, offsets = self.weights[layer].flatten(0, 1), None
-        if settled:
+        if with_batch_norm:
             scale = (self.scales[layer] / (self.variances[layer] + _EPSILON).sqrt()).flatten()
             filters = filters * scale.view(-1, 1, 1, 1)
-            offsets = (self.shifts[layer].flatten() - self.means[layer].flatten() * scale).to(self._kind)
+            offsets = (self.shifts[layer].flatten() - self.means[layer].flatten() * scale).to(self._dtype)
         if layer == 0:
-            filters = filters / BRIGHTEST
-        return filters.to(self._kind).contiguous(memory_format=torch.channels_last), offsets
+            filters = filters / MAX_PIXEL
+        return filters.to(self._dtype).contiguous(memory_format=torch.channels_last), offsets
 
-    def _normalized_in_training(self, x: Tensor, layer: int, training_pass: TrainingPass) -> Tensor:
-        """Batch norm by the batch's own moments, and dropout, which a leaky ReLU may as well come after as before.
+    def _batch_norm_and_dropout(self, x: Tensor, layer: int, training_pass: TrainingPass) -> Tensor:
+        """x (B, M * FILTERS, h, w), normalized by its own moments, with dropout; the moments go to the pass.
 
-        The factor that makes up for what is left out is in batch norm's scale.
+        Dropout before a leaky ReLU is the same as after it. Its scale factor is part of batch norm's.
         """
         scale, shift = self.scales[layer].flatten(), self.shifts[layer].flatten()
         mean, variance = torch.zeros_like(scale), torch.ones_like(scale)
-        factor = training_pass.factor
+        factor = training_pass.scale
         x = batch_norm(x, mean, variance, scale * factor, shift * factor, True, 1.0, _EPSILON)
         training_pass.moments.append((mean, variance))
         return training_pass.drop(x)
 
     @torch.no_grad()
-    def learn_moments(self, passes: list[TrainingPass]) -> None:
-        """Brings the running moments nearer to those of these passes, in their order."""
+    def update_moments(self, passes: list[TrainingPass]) -> None:
+        """Moves the running moments towards those of the passes, in their order."""
         for training_pass in passes:
-            for layer, (mean, variance) in enumerate(training_pass.moments):
-                for kept, seen in ((self.means[layer], mean), (self.variances[layer], variance)):
-                    kept.lerp_(seen.view_as(kept), 1 - _MEMORY)
-
-    @property
-    def _kept(self) -> dict[str, Tensor]:
-        named = {f"parameter_{i}": parameter for i, parameter in enumerate(self.parameters)}
-        named |= {f"moment_mean_{i}": mean for i, mean in enumerate(self.means)}
-        return named | {f"moment_variance_{i}": variance for i, variance in enumerate(self.variances)}
-
-    def to_arrays(self) -> Arrays:
-        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self._kept.items()}
-
-    @torch.no_grad()
-    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
-        for name, tensor in self._kept.items():
-            tensor.copy_(torch.as_tensor(np.ascontiguousarray(arrays[name])))
+            for layer, moments in enumerate(training_pass.moments):
+                for running, batch in zip((self.means[layer], self.variances[layer]), moments, strict=True):
+                    running.lerp_(batch.view_as(running), 1 - _MOMENTUM)

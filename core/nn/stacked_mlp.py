@@ -1,27 +1,26 @@
-"""The networks of the paper, small and batched: an ensemble is one set of stacked weights, not a list of modules."""
+"""The paper's reward network for vector observations (A.1): all members of an ensemble as one stack of weights."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import Parameter, ParameterList
 
-from core.events import Arrays
 from core.nn import tiled_mlp
 from core.nn.activations import ACTIVATIONS
 
 CPU = torch.device("cpu")
-Drop = Callable[[Tensor], Tensor]
-"""What is done to each hidden layer's output in training: dropout."""
+Dropout = Callable[[Tensor], Tensor]
+"""Dropout of one training pass: a hidden layer's output -> the same with some units set to 0."""
 
 
-class StackedMLP:
-    """M two-layer networks with scalar output, evaluated in one batched product.
+class StackedMLP(torch.nn.Module):
+    """M networks with two hidden layers and scalar output, evaluated together with batched products.
 
-    x (M, B, inputs) -> (M, B). Parameters are stacked along the first axis.
+    weights: (M, inputs, hidden), (M, hidden, hidden), (M, hidden, 1); biases: (M, 1, hidden) twice and (M, 1, 1)
     """
 
     def __init__(
@@ -33,44 +32,46 @@ class StackedMLP:
         generator: torch.Generator,
         device: torch.device = CPU,
     ) -> None:
-        """activation: a name among ACTIVATIONS"""
+        """activation: a name in ACTIVATIONS"""
+        super().__init__()
         self._activation = ACTIVATIONS[activation]
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))
-        self.weights = [uniform((members, a, b), a, generator).to(device) for a, b in sizes]
-        self.biases = [uniform((members, 1, b), a, generator).to(device) for a, b in sizes]
+        self.weights = ParameterList(Parameter(uniform((members, a, b), a, generator)) for a, b in sizes)
+        self.biases = ParameterList(Parameter(uniform((members, 1, b), a, generator)) for a, b in sizes)
+        self.to(device)
 
-    @property
-    def parameters(self) -> list[Tensor]:
-        return [*self.weights, *self.biases]
+    def forward(self, x: Tensor) -> Tensor:
+        """(M, B, inputs) -> (M, B)."""
+        return torch.baddbmm(self.biases[2], self._hidden(x, None), self.weights[2]).squeeze(-1)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return torch.baddbmm(self.biases[-1], self._hidden(x, None), self.weights[-1]).squeeze(-1)
+    def segment_returns(self, x: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment.
 
-    def totals(self, x: Tensor, drop: Drop | None = None) -> Tensor:
-        """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment."""
-        if drop is None and x.device.type == "cpu":
-            return tiled_mlp.segment_returns(x, self.parameters, self._activation)
+        On the CPU without dropout this is done in tiles, which gives the same up to rounding (core.nn.tiled_mlp).
+        """
+        if dropout is None and x.device.type == "cpu":
+            return tiled_mlp.segment_returns(x, list(self.parameters()), self._activation)
+        return self.untiled_segment_returns(x, dropout)
+
+    def untiled_segment_returns(self, x: Tensor, dropout: Dropout | None = None) -> Tensor:
+        """The plain form of `segment_returns`: for other devices, for dropout, and as the reference of the tiled one.
+
+        The last layer is linear, so that it follows the sum over the steps: a third less work than to sum outputs.
+        """
         members, segments, steps, size = x.shape
-        hidden = self._hidden(x.reshape(members, segments * steps, size), drop)
-        summed = hidden.reshape(members, segments, steps, hidden.shape[-1]).sum(2)
-        return torch.baddbmm(self.biases[-1] * steps, summed, self.weights[-1]).squeeze(-1)
+        hidden = self._hidden(x.reshape(members, segments * steps, size), dropout)
+        sums = hidden.reshape(members, segments, steps, hidden.shape[-1]).sum(2)
+        return torch.baddbmm(self.biases[2] * steps, sums, self.weights[2]).squeeze(-1)
 
-    def _hidden(self, x: Tensor, drop: Drop | None) -> Tensor:
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = self._activation.apply(torch.baddbmm(bias, x, weight))
-            x = drop(x) if drop else x
+    def _hidden(self, x: Tensor, dropout: Dropout | None) -> Tensor:
+        """(M, B, inputs) -> (M, B, hidden): output of the second hidden layer."""
+        for layer in (0, 1):
+            x = self._activation.forward_(torch.baddbmm(self.biases[layer], x, self.weights[layer]))
+            x = dropout(x) if dropout else x
         return x
-
-    def to_arrays(self) -> Arrays:
-        return {f"parameter_{i}": p.detach().cpu().numpy().copy() for i, p in enumerate(self.parameters)}
-
-    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
-        with torch.no_grad():
-            for i, parameter in enumerate(self.parameters):
-                parameter.copy_(torch.as_tensor(np.ascontiguousarray(arrays[f"parameter_{i}"])))
 
 
 def uniform(shape: tuple[int, ...], inputs: int, generator: torch.Generator) -> Tensor:
-    """Weights or biases of a fresh layer with so many inputs to a unit."""
+    """Initial weights or biases of a layer: uniform in +-1/sqrt(inputs), float32, on the CPU."""
     bound = 1 / math.sqrt(inputs)
     return torch.empty(shape).uniform_(-bound, bound, generator=generator)

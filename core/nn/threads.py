@@ -1,8 +1,8 @@
-"""Two things at once in one process: torch lets go of the GIL inside its products, so plain threads are enough.
+"""Two computations at once in one process. Python threads suffice, as torch releases the GIL in its operations.
 
-torch's own threads are no help with networks this small: their barriers cost more than the products, and they take
-the cores from the physics. What is split here is split the same way on any machine, so that the figures of a run do
-not depend on how many cores it had.
+Torch's own threads do not help with networks this small: their barriers cost more than the products, and they take
+cores from the physics. Work is divided in two on every machine alike, so that the numbers of a run do not depend on
+how many cores it had.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Both(Protocol):
-    """Calls both functions and returns their results, or raises what one of them raised."""
+    """Calls two functions and returns their results; raises an exception that either of them raised."""
 
     def __call__(self, first: Callable[[], T], second: Callable[[], T], /) -> tuple[T, T]: ...
 
@@ -28,27 +28,27 @@ _threads = 1
 
 
 def set_num_threads(threads: int) -> None:
-    """How many threads of this process may compute at once; each has its own products, and libraries make none."""
+    """Sets how many threads of this process `two_threads` may use; torch and BLAS use one thread in each."""
     global _threads
     _threads = threads
     torch.set_num_threads(1)
-    threadpool_limits(1, "blas")  # numpy's, for good: with more its products are rounded in other ways
+    threadpool_limits(1, "blas")  # for good: with more threads NumPy rounds its products differently
 
 
 @contextmanager
 def two_threads() -> Iterator[Both]:
-    """A caller of two functions: at once where two threads are allowed, else one after the other."""
+    """Yields a caller of two functions: concurrently where two threads are allowed, else one after the other."""
     if _threads < 2:
         yield lambda first, second: (first(), second())
         return
-    with ThreadPoolExecutor(1, "second lane") as pool:
+    with ThreadPoolExecutor(1, "second thread") as pool:
 
         def both(first: Callable[[], T], second: Callable[[], T]) -> tuple[T, T]:
             later = pool.submit(second)
             try:
                 result = first()
             finally:
-                later.exception()  # waits
+                later.exception()  # waits for its end
             return result, later.result()
 
         yield both

@@ -1,7 +1,7 @@
-"""Advantage actor-critic (Mnih et al. 2016, in synchronous form): the paper's optimizer for Atari (A.2).
+"""Advantage actor-critic (Mnih et al. 2016, synchronous form): the paper's optimizer for Atari (A.2).
 
-One gradient step on each small batch. The paper says Adam, with numbers (alpha = .99, epsilon = 1e-5) that are those
-of RMSprop; it is RMSprop here, as in Mnih et al.
+Takes one gradient step on each small batch. The paper says Adam, but its numbers (alpha = .99, epsilon = 1e-5) are
+those of RMSprop, which Mnih et al. used and this uses.
 """
 
 from __future__ import annotations
@@ -10,37 +10,33 @@ from collections.abc import Iterator
 
 import torch
 
-from core.nn.optimizers import RMSprop
 from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport
+from core.policy.ppo import value_loss
 
 
 class A2C(OnPolicyOptimizer):
-    """With gae_lambda 1, the advantages are n-step returns above the value, n being the steps of a batch.
+    """With gae_lambda 1, advantages are n-step returns minus values, n being the steps of a batch.
 
-    A batch that the present policy did not gather (config.policy.lag) is weighted by the ratio of probabilities;
-    otherwise that ratio is 1, and its gradient the policy's.
+    A batch of an earlier policy (config.policy.lag) is weighted by the ratio of probabilities. Otherwise the ratio is
+    1 and its gradient is that of the log probability.
     """
 
-    values_join = True
+    differentiable_values = True
 
-    optimizer: RMSprop
-
-    def _make_optimizer(self) -> RMSprop:
-        config = self._config
+    def _make_optimizer(self) -> torch.optim.Optimizer:
+        config = self.config
         weights = [self.network.weights]
-        return RMSprop(weights, lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon)
-
-    def _move(self) -> None:
-        self.optimizer.take_step()
+        return torch.optim.RMSprop(weights, lr=config.learning_rate, alpha=config.rms_decay, eps=config.rms_epsilon)
 
     def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
         network = self.network
-        parameters = batch.parameters or network.distribution(batch.inputs)
-        change = network.log_probs(parameters, batch.actions) - batch.log_probs
-        ratio = change.exp()
-        entropy = network.entropy(parameters)
-        value_loss = 0.5 * (batch.values - batch.returns).square().mean()
-        self._descend(value_loss - (ratio * batch.advantages).mean() - self._config.entropy_bonus * entropy)
+        distribution = batch.distribution or network.distribution(batch.inputs)
+        log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs  # (B,)
+        assert log_ratio.shape == batch.advantages.shape
+        ratio = log_ratio.exp()
+        entropy = network.entropy(distribution)
+        squared_error = value_loss(batch.values, batch.returns)
+        self.descend(squared_error - (ratio * batch.advantages).mean() - self.config.entropy_bonus * entropy)
         with torch.no_grad():
-            kl = (ratio - 1 - change).mean()
-        yield UpdateReport(float(kl), float(entropy.detach()), float(value_loss.detach()))
+            kl = (ratio - 1 - log_ratio).mean()
+        yield UpdateReport(float(kl), float(entropy.detach()), float(squared_error.detach()))

@@ -1,4 +1,4 @@
-"""Generalised advantage estimation: a pure function."""
+"""Generalised advantage estimation, as pure functions of arrays."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from core.types import Float32
 def advantages(
     rewards: Float32, values: Float32, next_values: Float32, ends: np.ndarray, discount: float, gae_lambda: float
 ) -> Float32:
-    """Advantages (T, N) of fixed-length episodes (Schulman et al. 2016, equation 16).
+    """Advantages (T, N) of episodes of fixed length (Schulman et al. 2016, equation 16).
 
-    rewards, values, next_values (T, N): next_values[t] is the value of what followed step t, before any reset. The
-    end of an episode is a time limit, not a failure (A): its value counts, and only the sum over later deltas stops.
+    rewards, values, next_values (T, N) float32: next_values[t] is the value after step t, before any reset
+    ends (T, N) bool: an episode ended with this step. That is a time limit, not a failure (A): the value after it
+        counts, and only the sum over later deltas stops.
     """
     deltas = rewards + discount * next_values - values
     carry = discount * gae_lambda * ~ends
@@ -26,9 +27,10 @@ def advantages(
 
 
 def following_values(values: Float32, last: Float32, ends: np.ndarray, end_values: Float32) -> Float32:
-    """(T, N) value of what followed each step: the next row, the value before a reset where an episode ended.
+    """Values (T, N) after each step: the next row of values, or where an episode ended, the value before the reset.
 
-    values (T, N), last (N,) after the last step, end_values in the order of ends' true entries (time, environment).
+    values (T, N); last (N,): after the last step; ends (T, N) bool; end_values (E,): one for each true entry of ends,
+    in the order of time and then environment
     """
     following = np.concatenate([values[1:], last[None]])
     following[ends] = end_values

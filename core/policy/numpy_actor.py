@@ -1,4 +1,7 @@
-"""A Gaussian policy that acts in plain arrays: for the rows of a single step numpy takes half of torch's time."""
+"""A Gaussian policy evaluated with NumPy: for the rows of a single step it takes half of torch's time.
+
+The plain form is core.rollout.actor.Actor's path for other networks; tests compare the two.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,23 @@ from core.types import Float32
 
 
 class NumpyActor:
-    """Acts by the network's own weights: arrays that share memory with its tensors, and so are always as these are.
+    """Acts with a network's weights, through arrays that share memory with its tensors and so follow their changes.
 
-    How many rows there are and where they lie decides how their sums are rounded; what acts at different places must
-    have the same rows there (core.jobs.collectors). core.nn.threads.allow keeps numpy to one thread, for the same reason.
+    The number of rows and their alignment decide how sums are rounded: processes that must act alike need batches of
+    the same rows (core.jobs.collectors). core.nn.threads keeps NumPy to one thread for the same reason.
     """
 
     def __init__(self, network: GaussianActorCritic) -> None:
-        """network: one on the CPU"""
-        self._layers = [leaf.detach().numpy() for leaf in network.policy_leaves]
+        """network: on the CPU"""
+        self._parameters = [parameter.detach().numpy() for parameter in network.policy_parameters]
         self._mean, self._std = network.mean.numpy(), network.std.numpy()
-        self._constant = network.constant
+        self._log_normalizer = network.log_normalizer
 
     def __call__(self, observations: Float32, rng: np.random.Generator | None) -> tuple[Float32, Float32]:
-        """As ActorCritic.sample: (N, o) -> actions (N, a) and their log densities (N,)."""
-        *layers, log_std = self._layers
+        """(N, o) float32 -> actions (N, a) and their log densities (N,), as ActorCritic.sample; without rng the means."""
+        *layers, log_std = self._parameters
         means = self._means(observations, layers)
-        peak = -float(log_std.sum()) - self._constant
+        peak = -float(log_std.sum()) - self._log_normalizer
         if rng is None:
             return means, np.full(len(means), peak, np.float32)
         noise = rng.standard_normal(means.shape, np.float32)
@@ -37,6 +40,7 @@ class NumpyActor:
         return noise, log_density
 
     def _means(self, observations: Float32, layers: list[Float32]) -> Float32:
+        """(N, o) -> (N, a): the network's output for normalized observations."""
         x: Float32 = observations - self._mean
         x /= self._std
         np.clip(x, -OBSERVATION_LIMIT, OBSERVATION_LIMIT, out=x)

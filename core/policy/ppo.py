@@ -1,7 +1,7 @@
-"""Proximal policy optimisation (Schulman et al. 2017): the optimizer for interactive use.
+"""Proximal policy optimisation (Schulman et al. 2017): the default optimizer for robots.
 
-The paper used TRPO; PPO reaches the same in less wall time, and works on a reward that changes for the same reason:
-each update stays near the policy that it started from.
+The paper used TRPO. PPO learns as well in less wall time, and suits a changing reward for the same reason: each
+update stays near the policy that it started from.
 """
 
 from __future__ import annotations
@@ -16,119 +16,134 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from core.nn.threads import Both, two_threads
-from core.policy.actor_critic import Parameters
-from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport
+from core.policy.actor_critic import Distribution
+from core.policy.on_policy import OnPolicyOptimizer, TrainingBatch, UpdateReport, flat
+from core.types import Float64
 
-_MOST_WEIGHT = 2.0
-"""Of a step that an earlier policy took: a rare one is not to outweigh a batch."""
-_Told = tuple[float, float, float]
-"""Approximate KL divergence, entropy and value loss; of a part of a gradient step what it adds to them."""
-_Part = tuple[list[Tensor], _Told]
-"""The gradients that it found, and what it tells."""
+_MAX_WEIGHT = 2.0
+"""Limit of the weight of a step that an earlier policy took, so that rare steps do not dominate a batch."""
 
 
 class PPO(OnPolicyOptimizer):
-    """Several passes of gradient steps, each bounded by clipping; one report a pass.
-
-    A gradient step is done in two parts at once: policy and value, or where these share a network two halves of the
-    rows.
-    """
+    """Several passes of minibatch gradient steps on the clipped objective; yields one report a pass."""
 
     def _make_optimizer(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam([self.network.weights], lr=self._config.learning_rate, eps=1e-5, fused=True)
+        return torch.optim.Adam([self.network.weights], lr=self.config.learning_rate, eps=1e-5, fused=True)
 
     def _improve(self, batch: TrainingBatch) -> Iterator[UpdateReport]:
-        if self._config.lag:
-            batch = self._caught_up(batch)
+        if self.config.lag:
+            batch = self.reweight(batch)
         with two_threads() as both:
-            for _ in range(self._config.epochs):
+            for _ in range(self.config.epochs):
                 order = torch.as_tensor(self._rng.permutation(len(batch.inputs)), device=batch.inputs.device)
-                parts = order.split(self._config.minibatch)
-                steps = np.array([self._step(batch.rows(part), both) for part in parts])
-                kl, entropy, value_loss = steps.mean(axis=0).tolist()
+                minibatches = order.split(self.config.minibatch)
+                figures = np.array([self.gradient_step(batch.rows(rows), both) for rows in minibatches])
+                kl, entropy, value_loss = figures.mean(axis=0).tolist()
                 yield UpdateReport(kl, entropy, value_loss)
-                if kl > self._config.target_kl:
+                if kl > self.config.target_kl:
                     return
 
     @torch.no_grad()
-    def _caught_up(self, batch: TrainingBatch) -> TrainingBatch:
-        """A batch that an earlier policy gathered, as one of the present's.
+    def reweight(self, batch: TrainingBatch) -> TrainingBatch:
+        """Treats a batch of an earlier policy as one of the present policy, by importance weights on its advantages.
 
-        Bounds are put on how far this update moves the present policy: measured from the earlier one, the update in
-        between had used them up, and a Hopper learned a fifth less. What the present one does more often than the
-        earlier one counts so much more (Hilton et al., Batch size-invariance for policy optimization, 2022).
+        Clipping limits how far this update moves the present policy. Measured from the earlier policy, the update in
+        between would use up that limit (a Hopper then learned a fifth less). Actions that the present policy takes
+        more often count more (Hilton et al., Batch size-invariance for policy optimization, 2022).
         """
-        now = self.network.log_probs(self.network.distribution(batch.inputs), batch.actions)
-        oftener = (now - batch.log_probs).exp().clamp(max=_MOST_WEIGHT)
-        return replace(batch, log_probs=now, advantages=batch.advantages * oftener)
+        log_probs = self.network.log_probs(self.network.distribution(batch.inputs), batch.actions)
+        weights = (log_probs - batch.log_probs).exp().clamp(max=_MAX_WEIGHT)
+        return replace(batch, log_probs=log_probs, advantages=batch.advantages * weights)
 
-    def _step(self, batch: TrainingBatch, both: Both) -> _Told:
-        """One gradient step."""
-        count = len(batch.inputs)
-        if self.network.shares:
-            one, other = (batch.rows(rows) for rows in torch.arange(count, device=batch.inputs.device).tensor_split(2))
-            first, second = both(lambda: self._judge(one, count), lambda: self._judge(other, count))
-            gradients = [left + right for left, right in zip(first[0], second[0], strict=True)]
+    def gradient_step(self, batch: TrainingBatch, both: Both) -> Float64:
+        """One gradient step on a minibatch. Returns approximate KL divergence, entropy and value loss, (3,).
+
+        The gradient is computed in two threads: policy and value, or where they share layers, two halves of the rows.
+        """
+        network = self.network
+        if network.shared_trunk:
+            halves = torch.arange(len(batch.inputs), device=batch.inputs.device).tensor_split(2)
+            first, second = both(
+                lambda: self._gradient_of_half(batch.rows(halves[0]), len(batch.inputs)),
+                lambda: self._gradient_of_half(batch.rows(halves[1]), len(batch.inputs)),
+            )
+            torch.add(first[0], second[0], out=self._gradient)
         else:
-            first, second = both(lambda: self._judge_policy(batch), lambda: self._judge_values(batch))
-            gradients = first[0] + second[0]
-        torch.cat([gradient.reshape(-1) for gradient in gradients], out=self._gradient)
+            first, second = both(lambda: self._policy_gradient(batch), lambda: self._value_gradient(batch))
+            torch.cat([first[0], second[0]], out=self._gradient)
         self._take_step()
-        kl, entropy, value_loss = (mine + its for mine, its in zip(first[1], second[1], strict=True))
-        return kl, entropy, value_loss
+        return first[1] + second[1]
 
-    def _judge(self, batch: TrainingBatch, count: int) -> _Part:
-        """Policy and values of some of a gradient step's `count` rows; none of them where there is just one."""
-        if not len(batch.inputs):
-            return [torch.zeros_like(leaf) for leaf in self.network.leaves], (0.0, 0.0, 0.0)
-        share = len(batch.inputs) / count
-        parameters, values = self.network.evaluate(batch.inputs)
-        loss, kl, entropy = self._policy_loss(batch, parameters)
-        value_loss = _value_loss(batch, values)
-        gradients = torch.autograd.grad((loss + value_loss) * share, self.network.leaves)
-        return list(gradients), (kl * share, entropy * share, float(value_loss.detach()) * share)
-
-    def _judge_policy(self, batch: TrainingBatch) -> _Part:
+    def _policy_gradient(self, batch: TrainingBatch) -> tuple[Tensor, Float64]:
+        """Gradient (policy_size,) and figures (3,)."""
         loss, kl, entropy = self._policy_loss(batch, self.network.distribution(batch.inputs))
-        return list(torch.autograd.grad(loss, self.network.policy_leaves)), (kl, entropy, 0.0)
+        return flat(torch.autograd.grad(loss, self.network.policy_parameters)), np.array([kl, entropy, 0.0])
 
-    def _judge_values(self, batch: TrainingBatch) -> _Part:
-        loss = _value_loss(batch, self.network.values(batch.inputs))
-        return list(torch.autograd.grad(loss, self.network.value_leaves)), (0.0, 0.0, float(loss.detach()))
+    def _value_gradient(self, batch: TrainingBatch) -> tuple[Tensor, Float64]:
+        """Gradient (P - policy_size,) and figures (3,)."""
+        loss = value_loss(self.network.values(batch.inputs), batch.returns)
+        gradients = torch.autograd.grad(loss, self.network.value_parameters)
+        return flat(gradients), np.array([0.0, 0.0, float(loss.detach())])
 
-    def _policy_loss(self, batch: TrainingBatch, parameters: Parameters) -> tuple[Tensor, float, float]:
-        """With the entropy's bonus and the penalty for action_bound_penalty; the approximate KL divergence, and the entropy."""
-        network, config = self.network, self._config
-        advantage = batch.advantages
-        change = network.log_probs(parameters, batch.actions) - batch.log_probs
-        gain, kl = _Clipped.apply(change, advantage, config.clip)
-        entropy = network.entropy(parameters)
-        loss = -gain - config.entropy_bonus * entropy
+    def _gradient_of_half(self, half: TrainingBatch, count: int) -> tuple[Tensor, Float64]:
+        """Gradient (P,) and figures (3,) of some rows of a minibatch of `count`, weighted by their share of it."""
+        if not len(half.inputs):
+            return torch.zeros_like(self._gradient), np.zeros(3)
+        share = len(half.inputs) / count
+        distribution, values = self.network.evaluate(half.inputs)
+        policy_loss, kl, entropy = self._policy_loss(half, distribution)
+        squared_error = value_loss(values, half.returns)
+        gradients = torch.autograd.grad((policy_loss + squared_error) * share, self.network.parameter_views)
+        return flat(gradients), np.array([kl * share, entropy * share, float(squared_error.detach()) * share])
+
+    def _policy_loss(self, batch: TrainingBatch, distribution: Distribution) -> tuple[Tensor, float, float]:
+        """Policy loss (scalar): clipped objective, entropy bonus and action-bound penalty; approximate KL; entropy."""
+        network, config = self.network, self.config
+        log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
+        assert log_ratio.shape == batch.advantages.shape == (len(batch.inputs),)
+        objective, kl = ClippedObjective.apply(log_ratio, batch.advantages, config.clip)
+        entropy = network.entropy(distribution)
+        loss = -objective - config.entropy_bonus * entropy
         if config.excess_penalty:
-            loss = loss + config.excess_penalty * network.action_bound_penalty(parameters)
+            loss = loss + config.excess_penalty * network.action_bound_penalty(distribution)
         return loss, float(kl), float(entropy.detach())
 
 
-class _Clipped(torch.autograd.Function):
-    """The mean gain, bounded by clipping, of steps that became likelier by exp(change), (B,), and the approximate KL
-    divergence. The gradient is written out: of a small network autograd took a tenth of the time for it."""
+def value_loss(values: Tensor, returns: Tensor) -> Tensor:
+    """Half the mean squared error of values (B,), a scalar."""
+    assert values.shape == returns.shape
+    return 0.5 * (values - returns).square().mean()
+
+
+def clipped_objective(log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:
+    """The objective of PPO (equation 7) and the approximate KL divergence (Schulman's k3), as scalars.
+
+    log_ratio (B,): change of each action's log probability in this update; advantages (B,). The plain form of
+    ClippedObjective, which tests compare with it.
+    """
+    ratio = log_ratio.exp()
+    objective = torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
+    return objective, (ratio.detach() - 1 - log_ratio.detach()).mean()
+
+
+class ClippedObjective(torch.autograd.Function):
+    """`clipped_objective` with a written-out gradient, which is 0 wherever the bound holds.
+
+    Autograd would give NaN there for a ratio that overflows, and takes longer.
+    """
 
     @staticmethod
-    def forward(context: Any, change: Tensor, advantage: Tensor, clip: float) -> tuple[Tensor, Tensor]:
-        ratio = change.exp()
-        free = ratio * advantage
-        bounded = ratio.clamp(1 - clip, 1 + clip).mul_(advantage)
-        context.save_for_backward(torch.where(free > bounded, 0.0, free))  # what is no number stays none, and is seen
-        divergence = ratio.sub_(1).sub_(change).mean()
+    def forward(context: Any, log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:
+        ratio = log_ratio.exp()
+        unclipped = ratio * advantages
+        clipped = ratio.clamp(1 - clip, 1 + clip).mul_(advantages)
+        context.save_for_backward(torch.where(unclipped > clipped, 0.0, unclipped))  # NaN stays NaN and is detected
+        divergence = ratio.sub_(1).sub_(log_ratio).mean()
         context.mark_non_differentiable(divergence)
-        return torch.minimum(free, bounded).mean(), divergence
+        return torch.minimum(unclipped, clipped).mean(), divergence
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (moves,) = context.saved_tensors
-        return moves * (gradients[0] / len(moves)), None, None
-
-
-def _value_loss(batch: TrainingBatch, values: Tensor) -> Tensor:
-    return 0.5 * (values - batch.returns).square().mean()
+        (slopes,) = context.saved_tensors
+        return slopes * (gradients[0] / len(slopes)), None, None

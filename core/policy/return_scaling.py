@@ -1,4 +1,4 @@
-"""How large returns are: the unit in which a value function learns."""
+"""Running scale of discounted returns: the unit in which a value function learns."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ import numpy as np
 from core.types import Float32
 
 _MEMORY = 20_000
-"""Steps after which an old return counts 1/e: a new reward snapshot is followed within a batch or two."""
-_SMALLEST = 1e-4
-"""Variance below which there is nothing to go by: a constant reward must not blow the values up."""
+"""Steps after which an old return has weight 1/e: a new reward snapshot is followed within a batch or two."""
+_MIN_VARIANCE = 1e-4
+"""The scale stays as it is at smaller variances, so that a constant reward is not scaled up without limit."""
 
 
 class ReturnScaling:
-    """Standard deviation of the discounted sums of rewards, as the policy of late gathers them.
+    """Standard deviation of the discounted sums of recent rewards.
 
-    Rewards come normalized, but how large their sums are depends on the task and the discount: between 1 and
-    1 / (1 - discount). A value function that learns in units of this has targets near 1, so that its step size and
-    the clipping of its gradient mean the same everywhere. The sums are taken over what was received, not over what the
-    value function expects, so that they follow a reward that changes before the value function does.
+    Rewards are normalized, but the size of their discounted sums depends on task and discount: between 1 and
+    1 / (1 - discount). In this unit the targets of a value function are near 1, so that its step size and gradient
+    clipping mean the same for every task. The sums are of rewards received, not of those that the value function
+    expects, so that they follow a change of the reward before the value function does.
+
+    value: the standard deviation, in units of the reward; 1 at first
     """
 
     def __init__(self, discount: float) -> None:
         self._discount = discount
         self._running = np.zeros(0)
-        """(N,) sums so far, the latest reward counting fully."""
+        """(N,) discounted sums of past rewards, the latest one with weight 1."""
         self._moments = np.zeros(3)
-        """Weight, and weighted sums of the returns and their squares."""
+        """Weight of the returns so far, and weighted sums of them and of their squares."""
         self.value = 1.0
 
     def update(self, rewards: Float32, ends: np.ndarray) -> None:
-        """Takes (T, N) rewards and the episodes' ends, after which a sum begins anew."""
+        """Adds rewards (T, N); ends (T, N) bool marks the last steps of episodes, after which a sum restarts."""
         if len(self._running) != rewards.shape[1]:
             self._running = np.zeros(rewards.shape[1])
         sums = np.zeros(rewards.shape)
@@ -44,12 +46,14 @@ class ReturnScaling:
         self._moments += sums.size, sums.sum(), (sums * sums).sum()
         weight, total, squares = self._moments
         variance = squares / weight - (total / weight) ** 2
-        if variance > _SMALLEST:
+        if variance > _MIN_VARIANCE:
             self.value = float(np.sqrt(variance))
 
     def get_state(self) -> dict[str, Any]:
+        """returns_running (N,) and returns_moments (4,), the last of these being `value`."""
         return {"returns_running": self._running.copy(), "returns_moments": np.append(self._moments, self.value)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
+        """Restores `get_state`; other entries are ignored."""
         self._running = arrays["returns_running"].copy()
         self._moments, self.value = arrays["returns_moments"][:3].copy(), float(arrays["returns_moments"][3])

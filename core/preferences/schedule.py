@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Schedule of labels: how many answers are due after how many environment steps (paper A.1)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from core.config import Config, QueryConfig
 
 
 def first_labels(labels: int, config: QueryConfig) -> int:
-    """How many labels are asked before it is taught: a share of them (A.1) or a number (A.2), but one at least."""
+    """Number of labels about the untrained policy: a share of all (A.1) or a fixed number (A.2), at least one."""
     return min(labels, config.first_labels or max(1, math.ceil(config.first_share * labels)))
 
 
 def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfig) -> int:
-    """How many labels the schedule wants by now (A.1).
+    """Number of labels, of `labels` in all, that are due after env_steps of total_steps (A.1).
 
-    The first ones at T = 0, then at a rate proportional to h / (T + h), scaled so that all are asked by total_steps.
+    The first labels are due at T = 0. The others follow at a rate proportional to h / (T + h), h being
+    config.half_life, scaled so that all are due by total_steps.
     """
     first, h = first_labels(labels, config), config.half_life
     progress = math.log1p(min(env_steps, total_steps) / h) / math.log1p(total_steps / h)
@@ -23,6 +24,6 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 
 def scheduled(env_steps: int, config: Config) -> int:
-    """labels_due of a session, whose T = 0 comes when it has explored."""
+    """labels_due for a session, where T = 0 is the end of exploration."""
     explored = config.explored_steps
     return labels_due(max(0, env_steps - explored), config.labels, config.planned_steps - explored, config.query)

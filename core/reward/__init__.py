@@ -1,1 +1,1 @@
-"""Fitting a reward to preferences (paper 2.2.3)."""
+"""The reward ensemble and its training on preferences (paper 2.2.3)."""

@@ -1,9 +1,8 @@
-"""Which preferences each member trains on: its own hold-out, and its own bootstrap of the rest (2.2.3).
+"""Hold-out and bootstrap sample of each ensemble member, updated one preference at a time (paper 2.2.3).
 
-Both are kept up one answer at a time, so that a running fit needs no new start: of D preferences a member holds out
-round(D/e), and its D draws are each uniform over the others. A draw is a reservoir of size one: a new preference
-(or one that leaves the hold-out) takes it over with probability 1/n, so that each draw stays uniform while most stay
-put.
+Of D preferences a member holds out round(D/e), and its D draws are each uniform over the others. Each draw is a
+reservoir of size one: a preference that is new, or that leaves the hold-out, replaces it with probability 1/n. So
+draws stay uniform while most of them stay the same, and a running fit need not start over.
 """
 
 from __future__ import annotations
@@ -15,68 +14,72 @@ import numpy as np
 
 
 class Bootstrap:
-    """Hold-outs and bootstrap draws of M members over preferences 0..D-1."""
+    """Hold-outs and bootstrap draws of M members over preferences 0..D-1.
+
+    holdout: (M, D) bool, the preferences on which a member is validated and not trained
+    """
 
     def __init__(self, members: int, holdout: float, rng: np.random.Generator) -> None:
+        """holdout: share of the preferences that each member holds out"""
         self._share = holdout
         self._rng = rng
         self._keys = np.zeros((members, 0))
+        """(M, D) random numbers; the smallest ones of a row are its hold-out."""
         self._draws = np.zeros((members, 0), np.int64)
+        """(M, D) indices of drawn preferences; -1 while a draw is to be repeated."""
         self.holdout = np.zeros((members, 0), np.bool_)
-        """(M, D): preferences that a member only validates on."""
 
     @property
     def size(self) -> int:
+        """Number of preferences, D."""
         return self._keys.shape[1]
 
     @property
     def counts(self) -> np.ndarray:
-        """(M, D): how often each member drew each preference; each row sums to D."""
+        """(M, D) int64: how often each member drew each preference; each row sums to D."""
         return np.stack([np.bincount(row, minlength=self.size) for row in self._draws]) if self.size else self._draws
 
     def add(self, index: int | None = None) -> None:
-        """One more preference, at the end or before that index; those after it move down."""
+        """Adds a preference at the end, or before `index`, which shifts the later ones."""
         at, members = self.size if index is None else index, len(self._keys)
         self._keys = np.insert(self._keys, [at], self._rng.random((members, 1)), axis=1)
-        moved = self._draws + (self._draws >= at)
-        self._draws = np.append(moved, np.full((members, 1), -1), axis=1)
-        self._settle(np.insert(self.holdout, [at], True, axis=1))
+        shifted = self._draws + (self._draws >= at)
+        self._draws = np.append(shifted, np.full((members, 1), -1), axis=1)
+        self._update_draws(np.insert(self.holdout, [at], True, axis=1))
 
     def remove(self, index: int) -> None:
-        """Forgets one preference; those after it move up."""
+        """Removes a preference, which shifts the later ones."""
         self._keys = np.delete(self._keys, index, axis=1)
         self._draws = np.where(self._draws == index, -1, self._draws - (self._draws > index))[:, :-1]
-        self._settle(np.delete(self.holdout, index, axis=1))
+        self._update_draws(np.delete(self.holdout, index, axis=1))
 
-    def _settle(self, untrained: np.ndarray) -> None:
-        """Hold-outs and draws after a change; untrained (M, D): what a member could not draw before it."""
-        self._hold_out()
-        for member, row in enumerate(untrained & ~self.holdout):
-            self._redraw(member, np.flatnonzero(row))
+    def _update_draws(self, unavailable: np.ndarray) -> None:
+        """Updates hold-outs, and repeats the draws that this invalidates.
 
-    def _hold_out(self) -> None:
-        """The preferences with the smallest keys; never all of them."""
-        held = min(round(self._share * self.size), self.size - 1)
-        ranks = self._keys.argsort(axis=1).argsort(axis=1)
-        self.holdout = ranks < held
-
-    def _redraw(self, member: int, fresh: np.ndarray) -> None:
-        """Gives each draw that points nowhere, or into the hold-out, a new uniform place.
-
-        fresh: preferences that have become the member's to draw, by being new or by leaving its hold-out.
+        unavailable (M, D) bool: preferences that a member could not draw before, being held out or new
         """
-        draws = self._draws[member]
-        if not len(draws):
-            return
-        astray = (draws < 0) | self.holdout[member, draws]
-        places = np.flatnonzero(~self.holdout[member])
-        for index in fresh:
-            draws[~astray & (self._rng.random(len(draws)) < 1 / len(places))] = index
-        draws[astray] = self._rng.choice(places, int(astray.sum()))
+        self._update_holdout()
+        for member, fresh in enumerate(unavailable & ~self.holdout):
+            draws = self._draws[member]
+            if not len(draws):
+                continue
+            invalid = (draws < 0) | self.holdout[member, draws]
+            available = np.flatnonzero(~self.holdout[member])
+            for index in np.flatnonzero(fresh):
+                draws[~invalid & (self._rng.random(len(draws)) < 1 / len(available))] = index
+            draws[invalid] = self._rng.choice(available, int(invalid.sum()))
+
+    def _update_holdout(self) -> None:
+        """Holds out the preferences with the smallest keys, but never all of them."""
+        held_out = min(round(self._share * self.size), self.size - 1)
+        ranks = self._keys.argsort(axis=1).argsort(axis=1)
+        self.holdout = ranks < held_out
 
     def get_state(self) -> dict[str, Any]:
+        """keys (M, D) float64 and draws (M, D) int64."""
         return {"keys": self._keys, "draws": self._draws}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
+        """Restores `get_state`; other entries are ignored."""
         self._keys, self._draws = arrays["keys"].copy(), arrays["draws"].copy()
-        self._hold_out()
+        self._update_holdout()

@@ -1,4 +1,4 @@
-"""What the fit has of each preference's two segments, and how it gets the ensemble's sums over them."""
+"""The segments that a reward ensemble is trained on, and the predicted returns of minibatches of them."""
 
 from __future__ import annotations
 
@@ -12,54 +12,58 @@ from torch import Tensor
 from core.config import RewardConfig
 from core.io.segment_codec import CompressedArray, CompressedSegment, FrameSequence
 from core.nn.image_input import TrainingPass
-from core.nn.stacked_mlp import Drop
+from core.nn.stacked_mlp import Dropout
 from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.types import Preference, Segment
 
 P = TypeVar("P")
-"""What training adds to a pass of the ensemble."""
+"""Training pass: what training adds to a forward pass (dropout, batch moments)."""
 E = TypeVar("E")
-"""The kind of ensemble."""
+"""Class of the ensemble."""
 
 
 class PreferenceDataset(ABC, Generic[P, E]):
-    """The segments of preferences 0..D-1."""
+    """Segments of preferences 0..D-1, in the form in which one ensemble is trained on them.
+
+    A predicted return is the sum of a member's raw predictions over the k steps of a segment. Left and right segments
+    lie along the last axis, in this order.
+    """
 
     chunk: int
-    """Preferences validated at once: bounds the memory of a long session."""
+    """Preferences evaluated at once outside of training; bounds the memory that a long session needs."""
 
     @abstractmethod
     def insert(self, index: int, preference: Preference) -> None:
-        """Takes one in; those after it move down."""
+        """Inserts a preference's segments before `index`, which shifts the later ones."""
 
     @abstractmethod
     def remove(self, index: int) -> None:
-        """Forgets one; those after it move up."""
+        """Removes a preference's segments, which shifts the later ones."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Called before an epoch, when what was added or removed is settled."""
+        """Applies insertions and removals; to be called before each epoch."""
 
     @abstractmethod
     def training_pass(self, rng: np.random.Generator) -> P:
-        """For one pass in training, by draws that the saved state of rng repeats."""
+        """The settings of one forward pass in training, reproducible from the state of rng."""
 
     @abstractmethod
     def update_moments(self, passes: list[P]) -> None:
-        """Takes note of what passes in training saw, in their order."""
+        """Updates the network's running moments by these training passes, in their order."""
 
     @abstractmethod
-    def segment_sums(self, indices: Tensor, training_pass: P | None) -> Tensor:
-        """(M, B) preferences, each member its own -> (M, B, 2): its sums over the left segments and the right ones."""
+    def member_returns(self, indices: Tensor, training_pass: P | None) -> Tensor:
+        """Indices (M, B) of preferences, a row for each member -> predicted returns (M, B, 2), differentiable."""
 
     @abstractmethod
-    def segment_returns(self, rows: list[int], ensemble: E) -> Tensor:
-        """Any ensemble's sums over these preferences, (M, B, 2), outside of training."""
+    def predicted_returns(self, indices: list[int], ensemble: E) -> Tensor:
+        """Predicted returns (M, B, 2) of any ensemble for B preferences, outside of training."""
 
 
-class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
-    """Observations and actions as tensors that grow by doubling, normalized by their own moments."""
+class VectorDataset(PreferenceDataset[Dropout | None, RewardEnsemble]):
+    """Observations and actions as float32 tensors that grow by doubling, normalized by their own moments."""
 
     chunk = 64
 
@@ -68,15 +72,17 @@ class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
         self._dropout = config.dropout
         self._device = device
         self._moments: list[np.ndarray] = []
-        """(2, inputs) of each preference: mean and variance of its inputs."""
+        """(2, inputs) float64 for each preference: mean and variance of its inputs."""
         self._inputs = torch.zeros(0)
-        self._normalised = torch.zeros(0)
-        self._normal: Tensor | None = None
-        """The inputs of all preferences, normalized; None once one was added or removed."""
+        """(capacity, 2, k, inputs), of which the first len(self._moments) rows are in use."""
+        self._buffer = torch.zeros(0)
+        """Memory of `_normalized`, in the shape of `_inputs`."""
+        self._normalized: Tensor | None = None
+        """(D, 2, k, inputs), or None after an insertion or removal."""
 
     def insert(self, index: int, preference: Preference) -> None:
         sides = preference.query.left, preference.query.right
-        pair = np.stack([self._ensemble.inputs(s.observations, s.actions) for s in sides])
+        pair = np.stack([self._ensemble.inputs(s.observations, s.actions) for s in sides])  # (2, k, inputs)
         count = len(self._moments)
         if count == len(self._inputs):
             grown = torch.zeros((max(64, 2 * count), *pair.shape), device=self._device)
@@ -86,63 +92,63 @@ class VectorPreferences(PreferenceDataset[Drop | None, RewardEnsemble]):
         self._inputs[index + 1 : count + 1] = self._inputs[index:count].clone()
         self._inputs[index] = torch.as_tensor(pair)
         self._moments.insert(index, np.stack([pair.mean((0, 1), np.float64), pair.var((0, 1), np.float64)]))
-        self._normal = None
+        self._normalized = None
 
     def remove(self, index: int) -> None:
-        self._normal = None
+        self._normalized = None
         count = len(self._moments)
         self._moments.pop(index)
         self._inputs[index : count - 1] = self._inputs[index + 1 : count].clone()
 
     def prepare(self) -> None:
-        """All inputs by the moments of the kept: when one was added or removed, not at each gradient step.
+        """Normalizes all inputs by their moments, if preferences were inserted or removed since the last call.
 
-        Withdrawing an answer undoes its part. All have as many rows, so the variance is the mean of theirs plus that of
-        their means. At least 1e-3, so that an input that never moves is not diverged up.
+        All preferences have equally many steps, so the variance of all inputs is the mean of their variances plus the
+        variance of their means. The standard deviation is at least 1e-3, so that a constant input is not scaled up.
         """
-        if self._normal is not None:
+        if self._normalized is not None:
             return
         means, variances = np.stack(self._moments, axis=1)
         std = np.sqrt(np.maximum(variances.mean(axis=0) + means.var(axis=0), 1e-6))
         self._ensemble.mean = torch.as_tensor(means.mean(axis=0), dtype=torch.float32, device=self._device)
         self._ensemble.std = torch.as_tensor(std, dtype=torch.float32, device=self._device)
-        # In place: a block that is a little larger after each answer would leave the last one's hole behind.
-        if self._normalised.shape != self._inputs.shape:
-            self._normalised = torch.empty_like(self._inputs)
+        # Reuses memory: allocating a slightly larger block after each answer would fragment it.
+        if self._buffer.shape != self._inputs.shape:
+            self._buffer = torch.empty_like(self._inputs)
         count = len(self._moments)
-        self._normal = torch.sub(self._inputs[:count], self._ensemble.mean, out=self._normalised[:count])
-        self._normal.div_(self._ensemble.std)
+        self._normalized = torch.sub(self._inputs[:count], self._ensemble.mean, out=self._buffer[:count])
+        self._normalized.div_(self._ensemble.std)
 
-    def training_pass(self, rng: np.random.Generator) -> Drop | None:
-        """Leaves out hidden units and scales the others up (A.2)."""
+    def training_pass(self, rng: np.random.Generator) -> Dropout | None:
+        """Dropout of hidden units (A.2), with the remaining ones scaled up; None without dropout."""
         if not self._dropout:
             return None
-        kept, draws = 1 - self._dropout, np.random.default_rng(rng.integers(2**63))
+        share, draws = 1 - self._dropout, np.random.default_rng(rng.integers(2**63))
 
         def drop(hidden: Tensor) -> Tensor:
-            mask = draws.random(tuple(hidden.shape), np.float32) < kept
-            return hidden * torch.as_tensor(mask / np.float32(kept), device=self._device)
+            mask = draws.random(tuple(hidden.shape), np.float32) < share
+            return hidden * torch.as_tensor(mask / np.float32(share), device=self._device)
 
         return drop
 
-    def update_moments(self, passes: list[Drop | None]) -> None:
-        """There are no moments to learn: those of the inputs are exact."""
+    def update_moments(self, passes: list[Dropout | None]) -> None:
+        """Does nothing: the moments of the inputs are exact."""
 
-    def segment_sums(self, indices: Tensor, training_pass: Drop | None) -> Tensor:
-        assert self._normal is not None
+    def member_returns(self, indices: Tensor, training_pass: Dropout | None) -> Tensor:
+        assert self._normalized is not None
         members, batch = indices.shape
-        steps, size = self._normal.shape[2:]
-        inputs = self._normal[indices].reshape(members, batch * 2, steps, size)
-        return self._ensemble.network.totals(inputs, training_pass).reshape(members, batch, 2)
+        steps, size = self._normalized.shape[2:]
+        inputs = self._normalized[indices].reshape(members, batch * 2, steps, size)
+        return self._ensemble.network.segment_returns(inputs, training_pass).reshape(members, batch, 2)
 
-    def segment_returns(self, rows: list[int], ensemble: RewardEnsemble) -> Tensor:
-        return ensemble.totals(self._inputs[rows].flatten(0, 1)).reshape(ensemble.members, -1, 2)
+    def predicted_returns(self, indices: list[int], ensemble: RewardEnsemble) -> Tensor:
+        return ensemble.segment_returns(self._inputs[indices].flatten(0, 1)).reshape(ensemble.members, -1, 2)
 
 
-class ImagePreferences(PreferenceDataset[TrainingPass, ImageEnsemble]):
-    """Pictures, each kept once, and packed unless there is a GPU to keep them on; stacked for a gradient step only.
+class ImageDataset(PreferenceDataset[TrainingPass, ImageEnsemble]):
+    """Segments of images: each image stored once, compressed unless they lie on a GPU, and stacked when needed.
 
-    The latest 3,000 preferences (A.2) of 25 steps would take 4.2 GB as stacks; so they take some 50 MB, and 1.2 GB of a
+    The latest 3,000 preferences (A.2) of 25 steps would take 4.2 GB as stacks. They take some 50 MB, or 1.2 GB of a
     GPU's memory.
     """
 
@@ -152,72 +158,73 @@ class ImagePreferences(PreferenceDataset[TrainingPass, ImageEnsemble]):
         self._ensemble = ensemble
         self._dropout = config.dropout
         self._device = device
-        self._clips: list[tuple[_Clip, _Clip]] = []
+        self._pairs: list[tuple[_StoredSegment, _StoredSegment]] = []
 
     def insert(self, index: int, preference: Preference) -> None:
+        """Raises ValueError if a segment's images are not compressed."""
         query = preference.query
-        self._clips.insert(index, (self._clip(query.left), self._clip(query.right)))
+        self._pairs.insert(index, (self._stored(query.left), self._stored(query.right)))
 
-    def _clip(self, segment: Segment) -> _Clip:
+    def _stored(self, segment: Segment) -> _StoredSegment:
         if not isinstance(segment, CompressedSegment):
-            raise ValueError(f"the pictures of segment {segment.id} are not packed")
-        return _Clip(segment.reel, self._device)
+            raise ValueError(f"the images of segment {segment.id} are not compressed")
+        return _StoredSegment(segment.reel, self._device)
 
     def remove(self, index: int) -> None:
-        self._clips.pop(index)
+        self._pairs.pop(index)
 
     def prepare(self) -> None:
-        """Pixels need no normalization."""
+        """Does nothing: pixels need no normalization."""
 
     def training_pass(self, rng: np.random.Generator) -> TrainingPass:
         return TrainingPass(self._dropout, int(rng.integers(2**63)))
 
     def update_moments(self, passes: list[TrainingPass]) -> None:
-        self._ensemble.network.learn_moments(passes)
+        self._ensemble.network.update_moments(passes)
 
-    def segment_sums(self, indices: Tensor, training_pass: TrainingPass | None) -> Tensor:
+    def member_returns(self, indices: Tensor, training_pass: TrainingPass | None) -> Tensor:
         members, batch = indices.shape
         network = self._ensemble.network
-        if not batch:  # half of a single preference: a batch without pictures has no moments
+        if not batch:  # a half of a single preference: a batch without images has no moments, but needs gradients of 0
             nothing = torch.zeros(members, 0, 2, device=self._device)
-            return nothing * torch.stack([parameter.sum() for parameter in network.parameters]).sum()
-        rows = [self._members_own(chosen, side) for chosen in indices.t().tolist() for side in (0, 1)]
-        return network.totals(torch.stack(rows), training_pass).reshape(members, batch, 2)
+            return nothing * torch.stack([parameter.sum() for parameter in network.parameters()]).sum()
+        rows = [self._stacked(chosen, side) for chosen in indices.t().tolist() for side in (0, 1)]
+        return network.segment_returns(torch.stack(rows), training_pass).reshape(members, batch, 2)
 
-    def segment_returns(self, rows: list[int], ensemble: ImageEnsemble) -> Tensor:
-        if not rows:
+    def predicted_returns(self, indices: list[int], ensemble: ImageEnsemble) -> Tensor:
+        if not indices:
             return torch.zeros(ensemble.members, 0, 2)
-        clips = [self._clips[row][side] for row in rows for side in (0, 1)]
-        sums = [ensemble.network(clip.stacked()).sum(1) for clip in clips]
-        return torch.stack(sums, dim=1).reshape(ensemble.members, -1, 2)
+        segments = [self._pairs[index][side] for index in indices for side in (0, 1)]
+        returns = [ensemble.network(segment.stacked()).sum(1) for segment in segments]
+        return torch.stack(returns, dim=1).reshape(ensemble.members, -1, 2)
 
-    def _members_own(self, chosen: list[int], side: int) -> Tensor:
-        """(k, M, n, h, w): of each member's preference."""
-        return torch.stack([self._clips[index][side].stacked() for index in chosen], dim=1)
+    def _stacked(self, chosen: list[int], side: int) -> Tensor:
+        """One preference for each member -> (k, M, n, h, w) uint8, its left (side 0) or right segment."""
+        return torch.stack([self._pairs[index][side].stacked() for index in chosen], dim=1)
 
 
-class _Clip:
-    """One segment as the fit keeps it."""
+class _StoredSegment:
+    """One segment's images, (count, h, w) uint8, compressed or on a GPU, and their indices in each stack, (k, n)."""
 
-    def __init__(self, reel: FrameSequence, device: torch.device) -> None:
-        self._stacks = torch.as_tensor(reel.stacks, dtype=torch.int64, device=device)
-        self._pictures: CompressedArray | Tensor = CompressedArray(
-            reel.pictures.payload, reel.pictures.shape
-        )  # packed by now at least
+    def __init__(self, frames: FrameSequence, device: torch.device) -> None:
+        self._stacks = torch.as_tensor(frames.stacks, dtype=torch.int64, device=device)
+        # `payload` compresses images that are not compressed yet.
+        self._images: CompressedArray | Tensor = CompressedArray(frames.pictures.payload, frames.pictures.shape)
         if device.type != "cpu":
-            self._pictures = torch.as_tensor(reel.pictures.array(), device=device)
+            self._images = torch.as_tensor(frames.pictures.array(), device=device)
 
     def stacked(self) -> Tensor:
         """(k, n, h, w) uint8."""
-        pictures = self._pictures
-        if isinstance(pictures, CompressedArray):
-            pictures = torch.from_numpy(pictures.array())
-        return pictures[self._stacks]
+        images = self._images
+        if isinstance(images, CompressedArray):
+            images = torch.from_numpy(images.array())
+        return images[self._stacks]
 
 
 def make_dataset(
     ensemble: RewardEnsemble | ImageEnsemble, config: RewardConfig, device: torch.device
 ) -> PreferenceDataset[Any, Any]:
+    """The empty dataset for this class of ensemble."""
     if isinstance(ensemble, ImageEnsemble):
-        return ImagePreferences(ensemble, config, device)
-    return VectorPreferences(ensemble, config, device)
+        return ImageDataset(ensemble, config, device)
+    return VectorDataset(ensemble, config, device)

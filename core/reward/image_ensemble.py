@@ -1,63 +1,55 @@
-"""Reward predictors that see pictures and no actions (A.2, footnote 1)."""
+"""Ensembles of reward predictors for images, which do not see actions (A.2, footnote 1)."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from core.config import RewardConfig
-from core.events import Arrays
-from core.nn.stacked_cnn import StackedConvolutions
+from core.nn.stacked_cnn import StackedCNN
 from core.nn.stacked_mlp import CPU
 from core.nn.threads import two_threads
 from core.types import Float32, Observations, Segment
 
 _CHUNK = 256
-"""Pictures that are numbers in floating point at once."""
+"""Images evaluated at once: bounds the memory of the hidden layers."""
 
 
-class ImageEnsemble:
-    """M predictors of r(o), o being a stack of pictures. Their inputs' range is known, so no moments normalize them."""
+class ImageEnsemble(torch.nn.Module):
+    """M predictors of r(o), o being a stack of images. Pixels have a known range, so no moments normalize them."""
 
     def __init__(
         self,
-        pictures: tuple[int, int, int],
+        image_shape: tuple[int, int, int],
         config: RewardConfig,
         generator: torch.Generator,
         device: torch.device = CPU,
-        kind: torch.dtype | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        """pictures, kind: as for StackedConvolutions."""
-        members, hidden, start = config.members, config.hidden, config.last_layer_scale
-        self.network = StackedConvolutions(members, pictures, hidden, generator, device, kind, start)
+        """image_shape, dtype: as for StackedCNN."""
+        super().__init__()
+        members, hidden, scale = config.members, config.hidden, config.last_layer_scale
+        self.network = StackedCNN(members, image_shape, hidden, generator, device, dtype, scale)
         self.members = config.members
         self._device = device
 
     def predict(self, observations: Observations, actions: Float32) -> Float32:
-        """(..., o) uint8 -> raw predictions (M, ...); the actions tell nothing."""
-        flat = torch.as_tensor(observations).reshape(-1, *self.network.pictures)
+        """Observations (..., o) uint8 -> raw predictions (M, ...); the actions are ignored."""
+        flat = torch.as_tensor(observations).reshape(-1, *self.network.image_shape)
         if len(flat) <= _CHUNK:
-            raw = self._raw(flat)
+            raw = self._predict(flat)
         else:
-            one, other = flat.tensor_split(2)
+            first, second = flat.tensor_split(2)
             with two_threads() as both:
-                raw = torch.cat(both(lambda: self._raw(one), lambda: self._raw(other)), dim=1)
+                raw = torch.cat(both(lambda: self._predict(first), lambda: self._predict(second)), dim=1)
         return raw.numpy().reshape(self.members, *observations.shape[:-1])
 
     @torch.no_grad()
-    def _raw(self, pictures: Tensor) -> Tensor:
-        """(B, n, h, w) -> (M, B)."""
-        return torch.cat([self.network(part.to(self._device)).cpu() for part in pictures.split(_CHUNK)], dim=1)
+    def _predict(self, images: Tensor) -> Tensor:
+        """(B, n, h, w) uint8 -> (M, B) on the CPU."""
+        return torch.cat([self.network(part.to(self._device)).cpu() for part in images.split(_CHUNK)], dim=1)
 
-    def segment_sums(self, segments: list[Segment]) -> Float32:
-        """(M, segments): raw predictions summed over each segment; one after the other, as their pictures are large."""
+    def predicted_returns(self, segments: list[Segment]) -> Float32:
+        """Raw predictions summed over each segment, (M, segments); evaluated one by one, as their images are large."""
         return np.stack([self.predict(s.observations, s.actions).sum(axis=-1) for s in segments], axis=1)
-
-    def to_arrays(self) -> Arrays:
-        return self.network.to_arrays()
-
-    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.network.load_arrays(arrays)

@@ -1,4 +1,4 @@
-"""Normalising the predicted reward of batches that are too small to tell what is usual."""
+"""Normalization of the predicted reward of batches that are too small to be normalized by themselves."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ import numpy as np
 from core.reward.ensemble import normalize_reward
 from core.types import Float32
 
-USUAL = 16_384
-"""Steps that tell it. By a single batch of PPO the mean, and the values with it, jumped from each to the next; A2C's
-batches of 80 often hold one moment of a game only, and by itself that is worth nothing."""
+WINDOW_STEPS = 16_384
+"""Steps by which a batch is normalized. By a single batch of PPO the mean, and the values with it, jumped from batch to
+batch; A2C's batches of 80 steps often show one moment of a game, in which differences mean nothing."""
 
 
 class RunningWindow:
-    """The raw predictions of the latest steps, all by one snapshot of the ensemble."""
+    """Raw predictions of the latest steps by one snapshot of the ensemble. raw: (M, up to WINDOW_STEPS) float32"""
 
     def __init__(self, members: int) -> None:
         self.raw: Float32 = np.zeros((members, 0), np.float32)
 
     def forget(self) -> None:
-        """Another snapshot has another scale."""
+        """Empties the window, for a new snapshot with its own scale."""
         self.raw = self.raw[:, :0]
 
     def normalized(self, raw: Float32, std: float) -> Float32:
-        """(M, T, N) -> (T, N): as core.reward.ensemble.normalized, by these steps and those before, USUAL in all."""
+        """Adds a batch's raw predictions (M, T, N); its rewards (T, N), by normalize_reward over the whole window."""
         flat = raw.reshape(len(raw), -1)
         steps = flat.shape[1]
-        self.raw = np.concatenate([self.raw, flat], axis=1)[:, -max(USUAL, steps) :]
+        self.raw = np.concatenate([self.raw, flat], axis=1)[:, -max(WINDOW_STEPS, steps) :]
         return normalize_reward(self.raw, std)[-steps:].reshape(raw.shape[1:])

@@ -1,4 +1,4 @@
-"""Fitting the ensemble: all members in one batched computation, resumable, open to new answers while it runs."""
+"""Training of the reward ensemble: all members in one batched computation, resumable, open to new preferences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.nn.optimizers import load_optimizer, optimizer_arrays
+from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, state_arrays
 from core.nn.threads import Both, two_threads
 from core.reward.bootstrap import Bootstrap
 from core.reward.dataset import make_dataset
@@ -24,31 +24,27 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.reward.loss import cross_entropy, next_l2, squared_error
 from core.types import Preference
 
+_ENSEMBLE, _BOOTSTRAP = "ensemble_", "bootstrap_"
+"""Prefixes of array names in the saved state."""
+
 
 @dataclass(frozen=True)
-class FitReport:
-    """Losses per member of one epoch (M,), nan where nothing is held out; accuracy on held-out preferences."""
+class EpochReport:
+    """Losses of each member in one epoch, (M,) float32, and accuracy on held-out preferences; nan with none held out."""
 
     train_loss: np.ndarray
     validation_loss: np.ndarray
     accuracy: float
 
 
-class ValidationTotals:
-    """Sums over held-out preferences: losses (M,), choices ranked rightly, choices that are no ties."""
-
-    def __init__(self, members: int) -> None:
-        self.losses = torch.zeros(members)
-        self.right = self.clear = 0.0
-
-    def add(self, other: ValidationTotals) -> None:
-        self.losses += other.losses
-        self.right += other.right
-        self.clear += other.clear
-
-
 class RewardTrainer:
-    """Preferences as tensors, and the optimizer of the ensemble."""
+    """Trains an ensemble on the preferences added so far, in epochs of minibatch gradient steps (Adam).
+
+    Each member has its own bootstrap sample and hold-out (2.2.3) and its own weight decay, adapted after each epoch so
+    that its validation loss stays between 1.1 and 1.5 times its training loss (A.1).
+
+    ensemble: trained in place; bootstrap: draws and hold-outs, in the order of the preferences; l2: (M,) float32
+    """
 
     def __init__(
         self,
@@ -58,41 +54,42 @@ class RewardTrainer:
         device: torch.device,
     ) -> None:
         self.ensemble = ensemble
-        self._pairs = make_dataset(ensemble, config, device)
-        self._config = config
-        self._on_returns = config.target == "returns"
-        self._rng = rng
-        self._device = device
-        self.resampling = Bootstrap(config.members, config.holdout, rng)
-        self._ids: list[int] = []
-        self._mu = torch.zeros(0)
-        self._returns = torch.zeros(0)
-        self._room = 0
-        self._evicted = -1
-        """Number of the newest answer that had to give way where only the latest are kept: none up to it comes back."""
-        self._in_epoch = False
-        self._later: list[Callable[[], None]] = []
-        for parameter in ensemble.network.parameters:
-            parameter.requires_grad_(True)
-        self.optimizer = torch.optim.Adam(ensemble.network.parameters, lr=config.learning_rate, fused=True)
+        self.dataset = make_dataset(ensemble, config, device)
+        self.bootstrap = Bootstrap(config.members, config.holdout, rng)
         self.l2 = torch.full((config.members,), config.l2)
+        self._parameters = list(ensemble.network.parameters())
+        self.optimizer = torch.optim.Adam(self._parameters, lr=config.learning_rate, fused=True)
+        self._config, self._rng, self._device = config, rng, device
+        self._ids: list[int] = []
+        """Of the preferences in the dataset, ascending; the lists below have the same order."""
+        self._mu: list[float] = []
+        """Each choice's weight on the left segment."""
+        self._returns: list[tuple[float, float]] = []
+        """True returns of left and right for the target ablation (3.3); zeros otherwise."""
+        self._evicted = -1
+        """Largest id that config.max_labels has removed; preferences up to it are not added again."""
+        self._in_epoch = False
+        self._deferred: list[Callable[[], None]] = []
+        """Additions and removals requested during an epoch."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Ids of the preferences trained on, ascending."""
+        return tuple(self._ids)
 
     @property
     def count(self) -> int:
+        """Number of preferences trained on."""
         return len(self._ids)
 
-    @property
-    def chunk(self) -> int:
-        """Preferences that are judged at once."""
-        return self._pairs.chunk
-
     def add(self, preference: Preference) -> None:
-        """Takes in an answer, or the other choice of one that was changed; 'can't tell' is not trained on (2.2.2).
+        """Adds a preference, or replaces the choice of one with the same id, without restarting the training.
 
-        Nothing starts over: what it shares with the one before, hold-outs and draws, stays.
+        "Can't tell" is not trained on (2.2.2). Takes effect after the current epoch. Raises ValueError if returns are
+        the target and the preference has none.
         """
         if self._in_epoch:
-            self._later.append(lambda: self.add(preference))
+            self._deferred.append(lambda: self.add(preference))
             return
         if preference.id <= self._evicted:
             return
@@ -102,106 +99,75 @@ class RewardTrainer:
         elif preference.id in self._ids[index : index + 1]:
             self._mu[index] = mu[0]
         else:
-            self._insert(index, preference, mu[0])
-
-    def _insert(self, index: int, preference: Preference, mu: float) -> None:
-        """At its place in the order of their numbers, which is the one that a resumed session gives them in."""
-        if self._on_returns and preference.returns is None:
-            raise ValueError(f"answer {preference.id} tells no returns to fit to")
-        self._pairs.insert(index, preference)
-        self._make_room(index)
-        self._mu[index], self._returns[index] = mu, torch.tensor(preference.returns or (0.0, 0.0))
-        self._ids.insert(index, preference.id)
-        self.resampling.add(index)
-        if self._config.max_labels and self.count > self._config.max_labels:
-            self._evicted = self._ids[0]
-            self.remove(self._evicted)
-
-    def _make_room(self, index: int) -> None:
-        """For one more at this place, in arrays that grow by doubling; those after it move down."""
-        if self.count == self._room:
-            self._room = max(64, 2 * self._room)
-            self._mu, self._returns = self._grown(self._mu, ()), self._grown(self._returns, (2,))
-        for tensor in (self._mu, self._returns):
-            tensor[index + 1 : self.count + 1] = tensor[index : self.count].clone()
-
-    def _grown(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-        grown = torch.zeros((self._room, *shape), device=self._device)
-        if self.count:
-            grown[: self.count] = tensor
-        return grown
+            if self._config.target == "returns" and preference.returns is None:
+                raise ValueError(f"preference {preference.id} has no returns to train on")
+            self.dataset.insert(index, preference)
+            self.bootstrap.add(index)
+            self._ids.insert(index, preference.id)
+            self._mu.insert(index, mu[0])
+            self._returns.insert(index, preference.returns or (0.0, 0.0))
+            if self._config.max_labels and self.count > self._config.max_labels:
+                self._evicted = self._ids[0]
+                self.remove(self._evicted)
 
     def remove(self, preference_id: int) -> None:
-        """Forgets an answer that was taken back; one that was never trained on is no matter."""
+        """Removes a preference, if it is trained on. Takes effect after the current epoch."""
         if self._in_epoch:
-            self._later.append(lambda: self.remove(preference_id))
+            self._deferred.append(lambda: self.remove(preference_id))
             return
         if preference_id not in self._ids:
             return
         index = self._ids.index(preference_id)
-        self._ids.pop(index)
-        self._pairs.remove(index)
-        for tensor in (self._mu, self._returns):
-            tensor[index : self.count] = tensor[index + 1 : self.count + 1].clone()
-        self.resampling.remove(index)
+        self.dataset.remove(index)
+        self.bootstrap.remove(index)
+        for values in (self._ids, self._mu, self._returns):
+            values.pop(index)
 
-    @torch.no_grad()
-    def preference_probabilities(
-        self, ids: Sequence[int], ensemble: RewardEnsemble | ImageEnsemble
-    ) -> dict[int, float]:
-        """What any ensemble makes of these preferences, by number: P[left is preferred], the mean over the members.
+    def epochs(self, count: int) -> Iterator[EpochReport | None]:
+        """Trains for `count` epochs and yields a report after each; needs at least one preference.
 
-        Without the labeller's errors. Those that are no longer kept are left out.
+        Yields None within an epoch, where the caller may pause, or add and remove preferences. Ends early when no
+        preferences are left. Raises NotFiniteError before a prediction, loss or gradient that is not finite reaches
+        the weights.
         """
-        wanted = set(ids)
-        rows = {key: index for index, key in enumerate(self._ids) if key in wanted}
-        sums = self._pairs.segment_returns(list(rows.values()), ensemble)
-        left = torch.sigmoid(sums[..., 0] - sums[..., 1]).mean(0)
-        return dict(zip(rows, left.tolist(), strict=True))
-
-    def epochs(self, count: int) -> Iterator[FitReport | None]:
-        """Runs so many epochs, yielding a report after each; needs at least one preference.
-
-        None, within an epoch, is a moment at which the caller may stop or hand in answers: those join the next epoch.
-        """
+        config = self._config
         with two_threads() as both:
             for _ in range(count):
                 self._in_epoch = True
                 try:
-                    train = yield from self._train_epoch(both)
-                    validation, accuracy = yield from self._validate(both)
+                    training_loss = yield from self._train_epoch(both)
+                    validation_loss, accuracy = yield from self._validate(both)
                 finally:
                     self._in_epoch = False
-                self._adapt_l2(validation, train)
-                self._catch_up()
-                yield FitReport(train.numpy(), validation.numpy(), accuracy)
+                self.l2 = next_l2(
+                    self.l2, validation_loss, training_loss, config.ratio_low, config.ratio_high, config.l2_rate
+                )
+                deferred, self._deferred = self._deferred, []
+                for change in deferred:
+                    change()
+                yield EpochReport(training_loss.numpy(), validation_loss.numpy(), accuracy)
                 if not self.count:
                     return
 
-    def _catch_up(self) -> None:
-        """Takes in what arrived during the epoch."""
-        changes, self._later = self._later, []
-        for change in changes:
-            change()
-
-    def _adapt_l2(self, validation: Tensor, train: Tensor) -> None:
-        config = self._config
-        self.l2 = next_l2(self.l2, validation, train, config.ratio_low, config.ratio_high, config.l2_rate)
-
     def _train_epoch(self, both: Both) -> Generator[None, None, Tensor]:
-        """One pass over each member's draws, the repeats as weights. Returns the training loss (M,)."""
-        self._pairs.prepare()
+        """One pass over each member's draws, with repeated draws as weights. Returns the training loss (M,)."""
+        self.dataset.prepare()
         indices, weights = self._shuffled_draws()
+        targets = self._targets()
         total = torch.zeros(self.ensemble.members)
-        width = self._config.minibatch
-        for start in range(0, indices.shape[1], width):
-            total += self._step(indices[:, start : start + width], weights[:, start : start + width], both)
+        size = self._config.minibatch
+        for start in range(0, indices.shape[1], size):
+            minibatch = slice(start, start + size)
+            total += self._gradient_step(indices[:, minibatch], weights[:, minibatch], targets, both)
             yield None
         return total / weights.sum(1).cpu()
 
     def _shuffled_draws(self) -> tuple[Tensor, Tensor]:
-        """(M, U) preferences in a fresh order for each member, and how often each was drawn; U evens the rows out."""
-        counts = self.resampling.counts
+        """Indices of preferences (M, U) int64 in a new order for each member, and how often each was drawn, (M, U).
+
+        U is the largest number of different preferences that a member drew; shorter rows end with weights of 0.
+        """
+        counts = self.bootstrap.counts
         order = self._rng.permuted(np.tile(np.arange(self.count), (len(counts), 1)), axis=1)
         shuffled = np.take_along_axis(counts, order, 1)
         drawn_first = np.argsort(shuffled == 0, axis=1, kind="stable")
@@ -211,121 +177,147 @@ class RewardTrainer:
         device = self._device
         return torch.as_tensor(order, device=device), torch.as_tensor(weights, dtype=torch.float32, device=device)
 
-    def _step(self, chosen: Tensor, share: Tensor, both: Both) -> Tensor:
-        """One gradient step on preferences (M, B) weighed by share (M, B), plus each member's weight decay.
+    def _targets(self) -> Tensor:
+        """What predicted returns are compared with: choices as mu (D,), or true returns (D, 2)."""
+        values = self._returns if self._config.target == "returns" else self._mu
+        return torch.tensor(values, dtype=torch.float32, device=self._device)
 
-        Returns each member's weighted loss (M,), summed.
+    def _gradient_step(self, indices: Tensor, weights: Tensor, targets: Tensor, both: Both) -> Tensor:
+        """One gradient step on preferences (M, B) with weights (M, B), plus each member's weight decay.
+
+        The gradient is computed in two threads, of half of the columns each. Returns each member's weighted sum of
+        losses (M,).
         """
-        drawn = share.sum(1, keepdim=True).clamp(min=1)
-        half = -(-chosen.shape[1] // 2)
-        one, other = [self._pairs.training_pass(self._rng) for _ in range(2)]  # here, so that draws have an order
+        total_weight = weights.sum(1, keepdim=True).clamp(min=1)
+        half = -(-indices.shape[1] // 2)
+        columns = slice(None, half), slice(half, None)
+        passes = [self.dataset.training_pass(self._rng) for _ in columns]  # before the threads start, for a fixed order
         first, second = both(
-            lambda: self._gradients(chosen[:, :half], share[:, :half] / drawn, one),
-            lambda: self._gradients(chosen[:, half:], share[:, half:] / drawn, other),
+            lambda: self._loss_and_gradients(
+                indices[:, columns[0]], weights[:, columns[0]] / total_weight, targets, passes[0]
+            ),
+            lambda: self._loss_and_gradients(
+                indices[:, columns[1]], weights[:, columns[1]] / total_weight, targets, passes[1]
+            ),
         )
-        self._pairs.update_moments([one, other])
+        self.dataset.update_moments(passes)
         losses = first[0] + second[0]
         if not torch.isfinite(losses).all():
             raise NotFiniteError("reward fit", "the loss")
-        self._descend([left + right for left, right in zip(first[1], second[1], strict=True)])
-        return (losses * drawn[:, 0]).cpu()
-
-    def _gradients(self, chosen: Tensor, share: Tensor, training_pass: Any) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Each member's weighted loss (M,), and the gradients of their sum."""
-        left, right = self._sums(chosen, training_pass)
-        losses = (self._loss(left, right, chosen) * share).sum(1)
-        return losses.detach(), torch.autograd.grad(losses.sum(), self.ensemble.network.parameters)
-
-    def _descend(self, gradients: list[Tensor]) -> None:
+        gradients = [one + other for one, other in zip(first[1], second[1], strict=True)]
         if not all(torch.isfinite(gradient).all() for gradient in gradients):
             raise NotFiniteError("reward fit", "the gradient")
-        network = self.ensemble.network
-        decay = 2 * self.l2.to(self._device)  # times the weights: the derivative of l2 |w|^2
-        for weight, gradient in zip(network.weights, gradients[: len(network.weights)], strict=True):
+        decay = 2 * self.l2.to(self._device)  # the derivative of l2 * weight^2 is 2 * l2 * weight
+        for weight, gradient in zip(self.ensemble.network.weights, gradients, strict=False):  # weights come first
             gradient += decay.view(-1, *[1] * (weight.ndim - 1)) * weight.detach()
-        for parameter, gradient in zip(network.parameters, gradients, strict=True):
-            parameter.grad = gradient.contiguous()  # or the fused step takes one element's for another's
+        for parameter, gradient in zip(self._parameters, gradients, strict=True):
+            parameter.grad = gradient.contiguous()  # Adam's fused step assumes equal memory layouts
         self.optimizer.step()
+        return (losses * total_weight[:, 0]).cpu()
 
-    def _loss(self, left: Tensor, right: Tensor, indices: Tensor) -> Tensor:
-        """(M, B) summed rewards -> the loss of each preference: cross-entropy, or squared error (3.3, target)."""
-        if self._on_returns:
-            return squared_error(left, right, self._returns[indices])
-        return cross_entropy(left, right, self._mu[indices], self._config.error_rate)
+    def _loss_and_gradients(
+        self, indices: Tensor, weights: Tensor, targets: Tensor, training_pass: Any
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Each member's weighted loss (M,) on preferences (M, B) with weights (M, B), and the gradients of their sum."""
+        left, right = self._predicted_returns(indices, training_pass)
+        losses = (self._losses(left, right, targets[indices]) * weights).sum(1)
+        assert losses.shape == (len(indices),)
+        return losses.detach(), torch.autograd.grad(losses.sum(), self._parameters)
 
-    def _sums(self, indices: Tensor, training_pass: Any = None) -> tuple[Tensor, Tensor]:
-        """(M, B) preferences -> each member's sums over the left segments and over the right ones."""
-        sums = self._pairs.segment_sums(indices, training_pass)
-        if not torch.isfinite(sums).all():
+    def _losses(self, left: Tensor, right: Tensor, targets: Tensor) -> Tensor:
+        """Predicted returns (M, B) of left and right, targets (M, B) or (M, B, 2) -> losses (M, B)."""
+        if self._config.target == "returns":
+            return squared_error(left, right, targets)
+        return cross_entropy(left, right, targets, self._config.error_rate)
+
+    def _predicted_returns(self, indices: Tensor, training_pass: Any = None) -> tuple[Tensor, Tensor]:
+        """Preferences (M, B) -> each member's predicted returns of the left and of the right segments, both (M, B)."""
+        returns = self.dataset.member_returns(indices, training_pass)
+        assert returns.shape == (*indices.shape, 2)
+        if not torch.isfinite(returns).all():
             raise NotFiniteError("reward fit", "the predicted reward")
-        left, right = sums.unbind(-1)
+        left, right = returns.unbind(-1)
         return left, right
 
     def _validate(self, both: Both) -> Generator[None, None, tuple[Tensor, float]]:
-        """(M,) loss on each member's hold-out, and the share of held-out choices ranked as the labeller did."""
-        held = np.nonzero(self.resampling.holdout)[1].reshape(self.ensemble.members, -1)  # as many in each row
-        if not held.size:
-            return torch.full((len(held),), torch.nan), math.nan
-        indices = torch.as_tensor(held, device=self._device)
-        half = -(-held.shape[1] // 2)
-        totals = ValidationTotals(len(held)), ValidationTotals(len(held))
-        lanes = [part.split(self._pairs.chunk, dim=1) for part in (indices[:, :half], indices[:, half:])]
-        for parts in zip_longest(*lanes, fillvalue=indices[:, :0]):
-            found = both(lambda: self._judged(parts[0]), lambda: self._judged(parts[1]))  # noqa: B023 - called at once
-            for total, judgement in zip(totals, found, strict=True):
-                total.add(judgement)
+        """Loss (M,) on each member's hold-out, and the share of its preferences, ties apart, ranked as chosen."""
+        held_out = np.nonzero(self.bootstrap.holdout)[1].reshape(self.ensemble.members, -1)  # equally many in each row
+        if not held_out.size:
+            return torch.full((len(held_out),), torch.nan), math.nan
+        indices, targets = torch.as_tensor(held_out, device=self._device), self._targets()
+        mu = torch.tensor(self._mu, device=self._device)
+        half = -(-held_out.shape[1] // 2)
+        totals = [torch.zeros(len(held_out) + 2)] * 2
+        halves = [part.split(self.dataset.chunk, dim=1) for part in (indices[:, :half], indices[:, half:])]
+        for first, second in zip_longest(*halves, fillvalue=indices[:, :0]):
+            results = both(
+                lambda: self._validation_totals(first, targets, mu),  # noqa: B023 - called at once
+                lambda: self._validation_totals(second, targets, mu),  # noqa: B023
+            )
+            totals = [total + result for total, result in zip(totals, results, strict=True)]
             yield None
-        right, clear = totals[0].right + totals[1].right, totals[0].clear + totals[1].clear
-        return (totals[0].losses + totals[1].losses) / held.shape[1], right / clear if clear else math.nan
+        total = totals[0] + totals[1]
+        decided, correct = total[-2:].tolist()
+        return total[:-2] / held_out.shape[1], correct / decided if decided else math.nan
 
     @torch.no_grad()
-    def _judged(self, indices: Tensor) -> ValidationTotals:
-        """Of held-out preferences (M, B)."""
-        result = ValidationTotals(len(indices))
-        if indices.numel():
-            left, second = self._sums(indices)
-            mu = self._mu[indices]
-            result.losses += self._loss(left, second, indices).sum(1).cpu()
-            result.right += float(((left > second) == (mu > 0.5))[mu != 0.5].sum())
-            result.clear += float((mu != 0.5).sum())
-        return result
+    def _validation_totals(self, indices: Tensor, targets: Tensor, mu: Tensor) -> Tensor:
+        """Held-out preferences (M, B) -> (M + 2,): summed losses, number without ties, and number ranked as chosen."""
+        left, right = self._predicted_returns(indices)
+        decided = mu[indices] != 0.5
+        correct = decided & ((left > right) == (mu[indices] > 0.5))
+        losses = self._losses(left, right, targets[indices]).sum(1)
+        return torch.cat([losses, decided.sum()[None], correct.sum()[None]]).cpu()
 
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """Numbers of the preferences, in order."""
-        return tuple(self._ids)
+    @torch.no_grad()
+    def preference_probabilities(
+        self, ids: Sequence[int], ensemble: RewardEnsemble | ImageEnsemble
+    ) -> dict[int, float]:
+        """P[left is preferred] by id, averaged over the members of any ensemble, without the labeller's errors.
 
-    def knows_all_of(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Whether the state is one of just these preferences with just these choices."""
-        same = self._ids == [int(i) for i in arrays["ids"]]
-        return same and np.array_equal(self._mu[: self.count].cpu().numpy(), arrays.get("mu", []))
+        Ids that are not trained on are left out. `dataset.chunk` ids at a time bound the memory this takes.
+        """
+        requested = set(ids)
+        rows = {key: index for index, key in enumerate(self._ids) if key in requested}
+        returns = self.dataset.predicted_returns(list(rows.values()), ensemble)
+        probabilities = torch.sigmoid(returns[..., 0] - returns[..., 1]).mean(0)
+        return dict(zip(rows, probabilities.tolist(), strict=True))
+
+    def matches(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """Whether a saved state has exactly the present preferences and choices."""
+        return self._ids == arrays["ids"].tolist() and self._mu == arrays["mu"].tolist()
 
     def get_state(self) -> dict[str, np.ndarray]:
-        arrays = {f"resampling_{n}": a for n, a in self.resampling.get_state().items()}
-        arrays |= {f"ensemble_{n}": a for n, a in self.ensemble.to_arrays().items()}
-        arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64)}
-        arrays["mu"] = self._mu[: self.count].cpu().numpy().copy()
+        """Ensemble, draws, weight decay and optimizer as arrays; without segments and the random generator."""
+        arrays = {f"{_BOOTSTRAP}{name}": array for name, array in self.bootstrap.get_state().items()}
+        arrays |= {f"{_ENSEMBLE}{name}": array for name, array in state_arrays(self.ensemble).items()}
+        arrays |= {"l2": self.l2.numpy(), "ids": np.array(self._ids, np.int64), "mu": np.array(self._mu, np.float32)}
         arrays["evicted"] = np.array(self._evicted)
         return arrays | optimizer_arrays(self.optimizer)
 
     def set_state(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Restores all but the preferences, which come from the store and must have been added.
+        """Restores `get_state`, after the preferences of the store have been added.
 
-        Where only the latest are kept, answers older than those of then are dropped: newer ones had taken their place
-        (A.2), even if those were withdrawn since.
+        Preferences that config.max_labels had removed by then are removed again, even if newer ones were withdrawn
+        since (A.2). Raises KeyError or ValueError where the state does not fit.
         """
-        self.ensemble.load_arrays({n.removeprefix("ensemble_"): a for n, a in arrays.items() if "ensemble_" in n})
+        load_state_arrays(self.ensemble, _without_prefix(arrays, _ENSEMBLE))
         self.l2 = torch.as_tensor(arrays["l2"])
-        kept = [int(i) for i in arrays["ids"]]
-        known = set(kept)
+        saved_ids = [int(i) for i in arrays["ids"]]
         self._evicted = max(self._evicted, int(arrays["evicted"]))
-        for gone in [key for key in self._ids if key <= self._evicted]:
-            self.remove(gone)
-        self.resampling.set_state({n.removeprefix("resampling_"): a for n, a in arrays.items()})
-        for index in reversed(range(len(kept))):
-            if kept[index] not in self._ids:
-                self.resampling.remove(index)
-        for index, key in enumerate(self._ids):  # answered since, or changed from what is not trained on
-            if key not in known:
-                self.resampling.add(index)
-        load_optimizer(self.optimizer, arrays)
+        for evicted in [key for key in self._ids if key <= self._evicted]:
+            self.remove(evicted)
+        self.bootstrap.set_state(_without_prefix(arrays, _BOOTSTRAP))
+        present, saved = set(self._ids), set(saved_ids)
+        for index in reversed(range(len(saved_ids))):
+            if saved_ids[index] not in present:
+                self.bootstrap.remove(index)
+        for index, key in enumerate(self._ids):  # added since, or changed from "can't tell"
+            if key not in saved:
+                self.bootstrap.add(index)
+        load_optimizer_arrays(self.optimizer, arrays)
+
+
+def _without_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with the prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

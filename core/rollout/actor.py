@@ -1,4 +1,4 @@
-"""A policy as something that acts."""
+"""Acting with a policy: the untrained network of a session, and the choice of actions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.config import Config
 from core.envs.spaces import spaces
 from core.nn.device import device_for
 from core.nn.stacked_mlp import CPU
+from core.nn.state import load_state_arrays
 from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.numpy_actor import NumpyActor
@@ -18,38 +19,38 @@ from core.types import Float32, Observations
 
 
 def build_policy(config: Config, device: torch.device | None = None) -> ActorCritic:
-    """The policy before its first update: the same for the same seed."""
+    """The untrained policy of a session, which depends on config.seed alone; device None: the config's."""
     start = torch.Generator().manual_seed(seed_for(config.seed, "policy network"))
-    found = spaces(config)
-    place = device or device_for(config)
-    if found.pictures:
-        return CNNActorCritic(found.pictures, found.actions, config.policy.vision, start, place)
-    return actor_critic(found.observations, found.actions, found.discrete, config.policy, start, place)
+    space = spaces(config)
+    device = device or device_for(config)
+    if space.pictures:
+        return CNNActorCritic(space.pictures, space.actions, config.policy.vision, start, device)
+    return actor_critic(space.observations, space.actions, space.discrete, config.policy, start, device)
 
 
 def acting_device(config: Config) -> torch.device:
-    """Where rollouts compute: on the CPU, as their batches are small, unless those are of pictures."""
+    """The device of rollouts: the CPU, as their batches are small, except for images."""
     return device_for(config) if get_task(config.task).pictures else CPU
 
 
 class Actor:
-    """Acts with the weights it was last given, with noise (rng) or without (None)."""
+    """Chooses actions with the weights that it was last given, by sampling (rng) or the likeliest ones (None)."""
 
     def __init__(self, config: Config, rng: np.random.Generator | None) -> None:
         network = build_policy(config, acting_device(config))
         self._network, self._rng = network, rng
         on_cpu = network.device.type == CPU.type
-        self._plain = NumpyActor(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
+        self._numpy = NumpyActor(network) if on_cpu and isinstance(network, GaussianActorCritic) else None
 
     def load(self, weights: dict[str, np.ndarray]) -> None:
-        self._network.load_arrays(weights)
+        """Loads published weights. Raises KeyError or ValueError where they are not of this network."""
+        load_state_arrays(self._network, weights)
 
     @torch.no_grad()
     def __call__(self, observations: Observations) -> tuple[Float32, Float32]:
-        """(N, o) -> actions (N, a) and log probabilities (N,)."""
-        if self._plain is not None:
-            return self._plain(observations, self._rng)
-        seen = torch.as_tensor(observations, device=self._network.device)
-        parameters = self._network.distribution(self._network.normalize(seen))
-        actions, log_probs = self._network.sample(parameters, self._rng)
+        """Observations (N, o) -> actions (N, a) and their log probabilities (N,)."""
+        if self._numpy is not None:
+            return self._numpy(observations, self._rng)
+        inputs = self._network.normalize(torch.as_tensor(observations, device=self._network.device))
+        actions, log_probs = self._network.sample(self._network.distribution(inputs), self._rng)
         return actions.cpu().numpy(), log_probs.cpu().numpy()

@@ -11,6 +11,7 @@ import numpy as np
 from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
+from core.nn.state import state_arrays
 from core.nn.threads import set_num_threads
 from core.reward.ensemble import RewardEnsemble, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
@@ -124,7 +125,7 @@ def evaluate(
     actor = Actor(config, None)
     loaded = session.load()
     with checkpoint_errors("policy"):
-        actor.load(loaded[1]["policy"].arrays if loaded else build_policy(config).to_arrays())
+        actor.load(loaded[1]["policy"].arrays if loaded else state_arrays(build_policy(config)))
     count = min(episodes, 64)
     rng, threads = generator(seed, "evaluation"), config.rollout.threads
     env = make_envs(

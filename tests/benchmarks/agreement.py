@@ -80,7 +80,7 @@ def _gains(config: Config, played: RolloutBatch, rewards: Float32) -> Float32:
     rows = np.concatenate([seen, played.end_observations[None]])
     inputs = torch.as_tensor((rows - seen.mean((0, 1))) / (seen.std((0, 1)) + 1e-6), dtype=torch.float32)
     network = build_policy(config, CPU)  # for its value function
-    network.train()
+    network.enable_gradients()
     values = np.zeros(inputs.shape[:-1], np.float32)
     for _ in range(_PASSES):
         targets = _judged(config, played, rewards, values) + values[:-1]
@@ -97,7 +97,7 @@ def _judged(config: Config, played: RolloutBatch, rewards: Float32, values: Floa
 
 
 def _fit(network: ActorCritic, inputs: torch.Tensor, targets: torch.Tensor) -> None:
-    optimizer = torch.optim.Adam(network.value_leaves, lr=2e-3)
+    optimizer = torch.optim.Adam(network.value_parameters, lr=2e-3)
     wanted = targets.flatten()
     for _ in range(_STEPS):
         rows = torch.randint(len(wanted), (_MINIBATCH,))

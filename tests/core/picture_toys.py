@@ -64,10 +64,10 @@ def block_preference(number: int) -> Preference:
     return Preference(number, Query(number, left, right, 0.5), choice, "oracle", 0.0)
 
 
-def block_fit(seed: int = 0, **numbers: Any) -> RewardTrainer:
-    config = RewardConfig(**{"members": 2, "hidden": 16, "minibatch": 16, "learning_rate": 3e-3, **numbers})
-    start = torch.Generator().manual_seed(seed)
-    return RewardTrainer(ImageEnsemble(SHAPE, config, start), config, np.random.default_rng(seed), torch.device("cpu"))
+def block_trainer(seed: int = 0, rng: np.random.Generator | None = None, **settings: Any) -> RewardTrainer:
+    config = RewardConfig(**{"members": 2, "hidden": 16, "minibatch": 16, "learning_rate": 3e-3, **settings})
+    ensemble = ImageEnsemble(SHAPE, config, torch.Generator().manual_seed(seed))
+    return RewardTrainer(ensemble, config, rng or np.random.default_rng(seed), torch.device("cpu"))
 
 
 class BlockBatch:

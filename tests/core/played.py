@@ -14,6 +14,7 @@ from core.events import (
     Waited,
 )
 from core.jobs import build
+from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
 from core.system.child_process import JobSpec
 from tests.core.builders import preference, tiny
@@ -46,7 +47,7 @@ def of(kind: type[Event], events: list[Event]) -> list[Any]:
 
 
 def published(played: Played, version: int) -> PolicyPublished:
-    return PolicyPublished(version, build_policy(played.config).to_arrays())
+    return PolicyPublished(version, state_arrays(build_policy(played.config)))
 
 
 def rewarded(rollout: Played) -> RewardPublished:

@@ -12,7 +12,7 @@ import pytest
 from core.__main__ import main
 from core.config import Config, replaced
 from core.headless.reproduce import Run
-from core.jobs.policy import OPTIMISERS
+from core.jobs.policy import OPTIMIZERS
 from core.preferences.schedule import first_labels
 from core.presets import PRESETS, presets
 from core.session.session import read_config
@@ -31,7 +31,7 @@ def made_of(name: str, algorithm: str | None = None) -> Config:
 
 
 def test_there_are_presets_for_every_optimizer() -> None:
-    assert PRESETS.keys() == OPTIMISERS.keys()
+    assert PRESETS.keys() == OPTIMIZERS.keys()
 
 
 @pytest.mark.parametrize("algorithm", PRESETS)

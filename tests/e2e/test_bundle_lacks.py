@@ -55,7 +55,7 @@ def test_beside_an_old_driver_cuda_is_refused_in_a_sentence(tmp_path: Path) -> N
     environ = environment(tmp_path / "home", None) | with_driver(tmp_path, 11040)
     done = started([*TEACH, "--device", "cuda", "--session", tmp_path / "s"], environ)
     told = done.stderr.splitlines()[-1]  # below the progress bar
-    assert done.returncode == 2 and "driver is too old: it knows CUDA 11.4" in told and "--device cpu" in told
+    assert done.returncode == 2 and "driver is too old: it supports CUDA 11.4" in told and "--device cpu" in told
 
 
 @needs_old_driver
@@ -63,7 +63,7 @@ def test_beside_an_old_driver_it_goes_on_on_the_cpu_and_says_so(tmp_path: Path) 
     environ = environment(tmp_path / "home", None) | with_driver(tmp_path, 11040)
     done = started([*TEACH, "--session", tmp_path / "s", "--json"], environ)
     assert done.returncode == 0 and json.loads(done.stdout)["labels"] > 0
-    assert "driver is too old: it knows CUDA 11.4" in done.stderr and "goes on on the CPU" in done.stderr
+    assert "driver is too old: it supports CUDA 11.4" in done.stderr and "continues on the CPU" in done.stderr
 
 
 @pytest.mark.parametrize(

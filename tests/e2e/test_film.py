@@ -19,6 +19,7 @@ from core.events import Event, FilmMade, FilmProgressed, FilmRequested
 from core.headless.run import HeadlessRun
 from core.jobs import film, film_captions
 from core.jobs.film import FilmJob
+from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.session import Session, read_config
@@ -193,7 +194,7 @@ def test_a_game_is_judged_by_games_that_were_played_to_their_end(
 
     monkeypatch.setattr(film, "run_episodes", ended)
     moment = SnapshotInfo(500, 1, 1.0, known)
-    scene = FilmJob(config)._scene(moment, build_policy(config).to_arrays())
+    scene = FilmJob(config)._scene(moment, state_arrays(build_policy(config)))
     assert asked == [(games, 1, steps, 300)] and scene.figure == told
 
 

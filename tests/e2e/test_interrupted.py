@@ -23,7 +23,7 @@ from core.events import (
     RolloutReported,
 )
 from core.headless.run import HeadlessRun
-from core.reward.trainer import FitReport, RewardTrainer
+from core.reward.trainer import EpochReport, RewardTrainer
 from core.session import checkpoint
 from tests.e2e.taught import Taught, Teach, same
 
@@ -129,7 +129,7 @@ def test_a_spoiled_fit_ends_the_command_and_the_session_goes_on_from_the_last_go
     monkeypatch.setattr("core.headless.run._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     epochs, published = RewardTrainer.epochs, []
 
-    def spoiled(fit: RewardTrainer, count: int) -> Iterator[FitReport]:
+    def spoiled(fit: RewardTrainer, count: int) -> Iterator[EpochReport]:
         published.append(len(published))
         if len(published) == 5:
             with torch.no_grad():

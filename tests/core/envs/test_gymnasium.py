@@ -28,6 +28,7 @@ from core.events import (
 from core.headless.run import HeadlessRun
 from core.io.image_codec import ROW
 from core.jobs import build
+from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
 from core.rollout.episodes import evaluate, random_return
 from core.session.session import Session
@@ -351,7 +352,7 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
     registered(nan_at=3)
     config = tiny(task="gym:Walk-v0")
     clips = build(JobSpec("clips", config.to_dict()))
-    clips.receive(ReplayRequested(7, build_policy(config).to_arrays(), 32, 20.0))
+    clips.receive(ReplayRequested(7, state_arrays(build_policy(config)), 32, 20.0))
     told = next(event for event in clips.run() if event is not None)
     assert told == ReplayRefused(7, "The simulation failed under this policy: look at another one.")
 

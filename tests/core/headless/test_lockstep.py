@@ -28,6 +28,7 @@ from core.events import (
 from core.headless import run as headless
 from core.headless.lockstep import LocalPort, ProcessPort, TurnPort
 from core.headless.run import HeadlessRun
+from core.nn.state import state_arrays
 from core.session.session import Session
 from core.tasks import PAPER_ROBOTS, get_task
 from tests.core import failing
@@ -83,7 +84,7 @@ def test_what_a_job_fails_of_is_raised_here(apart: Apart) -> None:
         apart("policy", JobState({}, {"version": 1}))
     rollout, policy = apart("rollout"), LocalPort(JobSpec("policy", tiny().to_dict()), 1)
     reward = LocalPort(JobSpec("reward", tiny().to_dict()), 1)
-    spoiled = {name: np.full_like(array, np.nan) for name, array in reward.job._fit.ensemble.to_arrays().items()}  # type: ignore[attr-defined]
+    spoiled = {name: np.full_like(array, np.nan) for name, array in state_arrays(reward.job.trainer.ensemble).items()}  # type: ignore[attr-defined]
     with pytest.raises(NotFiniteError, match="rollout: the predicted reward") as failed:
         turn(rollout, AnswersReplayed(), RewardPublished(1, spoiled), *turn(policy))
     assert failed.value.stage == "rollout"

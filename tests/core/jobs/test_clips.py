@@ -13,6 +13,7 @@ from core.events import (
     ReplayRendered,
     ReplayRequested,
 )
+from core.nn.state import state_arrays
 from core.rollout.actor import Actor, build_policy
 from core.tasks import get_task
 from tests.core.builders import segment
@@ -37,7 +38,7 @@ def test_a_demonstration_tells_the_measure_of_its_episode() -> None:
 
 
 def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:
-    weights = build_policy(clips.config).to_arrays()
+    weights = state_arrays(build_policy(clips.config))
     return of(ReplayRendered, clips.turn(ReplayRequested(token, weights, 32, 10.0)))
 
 
@@ -55,7 +56,7 @@ def test_a_policy_of_the_past_acts_and_is_drawn() -> None:
 
 def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come_first() -> None:
     clips = Played("clips")
-    weights = build_policy(clips.config).to_arrays()
+    weights = state_arrays(build_policy(clips.config))
     pair = tuple(segment(number) for number in (1, 2))
     drawn = clips.turn(
         ReplayRequested(1, weights, 16, 5.0), ReplayRequested(2, weights, 16, 5.0), ClipsRequested(3, pair, 16, 30.0)

@@ -23,6 +23,7 @@ from core.events import Arrays, JobState
 from core.jobs.collector_process import Helper, gathering, worth_a_helper
 from core.jobs.collectors import CollectorGroup
 from core.nn.stacked_mlp import CPU
+from core.nn.state import load_state_arrays, state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import build_policy
 from core.rollout.collector import Collector, RolloutBatch, collect, joined
@@ -62,7 +63,7 @@ def start() -> Iterator[Start]:
 
 
 def weights(chosen: Config, shift: float = 0.0) -> Arrays:
-    arrays = build_policy(chosen).to_arrays()
+    arrays = state_arrays(build_policy(chosen))
     return {**arrays, "weights": arrays["weights"] + np.float32(shift)}
 
 
@@ -108,7 +109,7 @@ def test_what_is_predicted_is_the_same_in_one_process_or_in_two(start: Start) ->
     here, apart = start(False), start(True)
     ensemble = build_ensemble(config(), CPU)
     for shift in (0.0, 0.5):
-        ensemble.load_arrays({**ensemble.to_arrays(), "mean": ensemble.mean.numpy() + np.float32(shift)})
+        load_state_arrays(ensemble, {**state_arrays(ensemble), "mean": ensemble.mean.numpy() + np.float32(shift)})
         mine, its = batch(here), batch(apart)
         told = here.predict(mine, ensemble)
         assert np.array_equal(told, apart.predict(its, ensemble))

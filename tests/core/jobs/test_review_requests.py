@@ -1,4 +1,4 @@
-"""What the jobs make of answers that are looked at again: changed, repeated, judged by the predictors."""
+"""The jobs on answers under review: changed, repeated, judged by the predictors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from core.session.routing import deliver
 from core.types import Choice
 from tests.core.builders import preference, query, segment
 from tests.core.played import Played, of, published, trained_reward
-from tests.core.toy import new_fit, toy_preferences, train
+from tests.core.reward_toys import new_trainer, toy_preferences, train
 
 
 def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
@@ -82,7 +82,7 @@ def by_hand(ensemble: RewardEnsemble, scales: list[float]) -> None:
     """Member m predicts scales[m] times the first observation, where that is above zero."""
     network = ensemble.network
     with torch.no_grad():
-        for parameter in network.parameters:
+        for parameter in network.parameters():
             parameter.zero_()
         for member, scale in enumerate(scales):
             network.weights[0][member, 0, 0] = 1.0
@@ -91,13 +91,13 @@ def by_hand(ensemble: RewardEnsemble, scales: list[float]) -> None:
     ensemble.mean, ensemble.std = torch.zeros_like(ensemble.mean), torch.ones_like(ensemble.std)
 
 
-def test_the_chances_are_those_of_a_hand_made_ensemble() -> None:
-    fit = new_fit(members=3)
+def test_preference_probabilities_of_an_ensemble_by_hand() -> None:
+    trainer = new_trainer(members=3)
     left, right = segment(1), segment(2)
     left.observations[:, 0], right.observations[:, 0] = 0.8, 0.4  # sums 4 and 2, times the member's scale
-    train(fit, [preference(8, Choice.LEFT, query(1, left, right)), *toy_preferences(10, 1)], 0)
-    by_hand(fit.ensemble, [1.0, 0.0, -0.5])
-    (found,) = fit.preference_probabilities([8, 99], fit.ensemble).items()
+    train(trainer, [preference(8, Choice.LEFT, query(1, left, right)), *toy_preferences(10, 1)], 0)
+    by_hand(trainer.ensemble, [1.0, 0.0, -0.5])
+    (found,) = trainer.preference_probabilities([8, 99], trainer.ensemble).items()
     sigmoid = [1 / (1 + math.exp(-difference)) for difference in (2.0, 0.0, -1.0)]
     assert found == (8, pytest.approx(sum(sigmoid) / 3, abs=1e-6))
 
@@ -121,9 +121,9 @@ def test_the_newest_snapshot_judges_all_that_is_fitted_to() -> None:
     assert (found.generation, found.ids.tolist()) == (2, [0, 1, 2, 4])
     after = judged(reward)
     assert (after.generation, after.ids.tolist()) == (3, [0, 1, 2, 4])
-    fit = reward.job._fit  # type: ignore[attr-defined]
+    ensemble = reward.job.trainer.ensemble  # type: ignore[attr-defined]
     pairs = [preference(number).query for number in (0, 1, 2, 4)]
-    sums = [fit.ensemble.segment_sums([p.left, p.right]) for p in pairs]
+    sums = [ensemble.predicted_returns([p.left, p.right]) for p in pairs]
     expected = [np.mean(1 / (1 + np.exp(s[:, 1] - s[:, 0]))) for s in sums]
     assert after.left == pytest.approx(np.array(expected), abs=1e-5)
 

@@ -1,4 +1,4 @@
-"""The reward job by itself: when it fits, what it publishes, and how it goes on from what was saved."""
+"""The reward job alone: when it trains, what it publishes, and how it continues from a saved state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.core.builders import preference
 from tests.core.played import Played, of, trained_reward
 
 
-def test_the_first_fit_waits_for_the_untrained_policys_share() -> None:
+def test_the_first_round_waits_for_the_answers_about_the_untrained_policy() -> None:
     reward = Played("reward", labels=12)  # a quarter of them
     reward.turn(AnswersReplayed())
     for number in range(2):
@@ -37,7 +37,7 @@ def test_the_first_fit_waits_for_the_untrained_policys_share() -> None:
     assert (fitted.generation, fitted.preferences) == (1, 3)
 
 
-def test_the_first_fit_is_a_long_one() -> None:
+def test_the_first_round_is_a_long_one() -> None:
     reward = Played("reward", labels=4, reward__epochs_first=200, reward__epochs=3)
     reward.turn(AnswersReplayed())
     epochs = []
@@ -45,7 +45,7 @@ def test_the_first_fit_is_a_long_one() -> None:
         reward.job.receive(news)
         events = itertools.takewhile(lambda event: not isinstance(event, Waited), reward.job.run())
         epochs.append(sum(event is None for event in events))
-    # After the only gradient step of an epoch, and at its end; with two answers some are held out, and judged between.
+    # One event after the only gradient step of an epoch, one at its end; with two answers, one after validation too.
     assert epochs == [2 * 200, 3 * 3]
 
 
@@ -61,7 +61,7 @@ def test_where_rounds_keep_a_pace_no_answer_starts_one_and_none_is_called_fitted
 
 @pytest.mark.parametrize("breaths", [1, 3, None])
 def test_a_reward_saved_amid_its_first_round_makes_it_anew(breaths: int | None) -> None:
-    """Else all would wait for ever: no reward, no rollouts, no new policy. None: between the last two of its events."""
+    """Otherwise all jobs would wait for ever: no reward, no rollouts, no policy. None: between its last two events."""
     reward = Played("reward", labels=4)
     for number in (1, 2):
         reward.job.receive(PreferenceAdded(preference(number)))
@@ -93,29 +93,20 @@ def test_with_small_batches_there_is_a_round_for_each_few_policies() -> None:
     assert rounds == [False, False, True, False, False, True]  # 700 steps are more than two batches of 320
 
 
-def test_a_weight_that_is_no_number_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_weight_that_is_not_finite_is_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
     reward = trained_reward()
-    fit = reward.job._fit  # type: ignore[attr-defined]
-    step, steps = fit.optimizer.step, []
+    trainer = reward.job.trainer  # type: ignore[attr-defined]
+    epochs = trainer.epochs
 
-    def spoil() -> None:
-        step()
-        steps.append(1)
-        if len(steps) == 3:  # the last one of its epoch: no loss can show it any more
-            with torch.no_grad():
-                fit.ensemble.network.weights[0][0, 0, 0] = float("nan")
+    def spoiled(count: int) -> Iterator[Any]:
+        *_, last = epochs(count)
+        with torch.no_grad():
+            trainer.ensemble.network.weights[0][0, 0, 0] = float("nan")  # after the last loss
+        yield last
 
-    def validate(both: object) -> Iterator[Any]:
-        yield None
-        return torch.zeros(3), 0.5
-
-    monkeypatch.setattr(fit, "_validate", validate)
-    monkeypatch.setattr(fit.optimizer, "step", spoil)
-    for version in (1, 2):
-        assert len(of(RewardPublished, reward.turn(PolicyPublished(version, {})))) == 1
-    reward.job.receive(PolicyPublished(3, {}))
+    monkeypatch.setattr(trainer, "epochs", spoiled)
     with pytest.raises(NotFiniteError, match="reward fit: a weight"):
-        reward.turn()
+        reward.turn(PolicyPublished(1, {}))
 
 
 NEWS = [
@@ -142,33 +133,21 @@ def test_with_every_answer_taken_back_there_is_nothing_to_fit() -> None:
     assert fitted.preferences == 1
 
 
-def test_a_restored_reward_waits_for_its_answers_and_then_goes_on() -> None:
-    reward = trained_reward()
-    restored = Played("reward", reward.job.get_state(), labels=4)
-    assert of(RewardFitted, restored.turn(PolicyPublished(3, {}))) == []
-    answers = [PreferenceAdded(preference(number)) for number in range(5)]
-    expected = of(RewardPublished, reward.turn(PolicyPublished(3, {})))[0]
-    said = restored.turn(*answers, AnswersReplayed(), PolicyPublished(3, {}))
-    (got,) = of(RewardPublished, said)
-    assert got.generation == expected.generation == 2
-    assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
-
-
-def test_a_reward_that_has_not_been_given_every_answer_keeps_what_was_saved() -> None:
+def test_a_restored_reward_keeps_its_state_and_waits_until_all_answers_are_replayed() -> None:
     saved = trained_reward().job.get_state()
     restored = Played("reward", saved, labels=4)
-    restored.turn(PreferenceAdded(preference(0)), PolicyPublished(3, {}))
+    assert of(RewardFitted, restored.turn(PreferenceAdded(preference(0)), PolicyPublished(3, {}))) == []
     again = restored.job.get_state()
     assert again.values == saved.values and again.arrays.keys() == saved.arrays.keys()
     assert all(np.array_equal(again.arrays[name], saved.arrays[name]) for name in saved.arrays)
 
 
-@pytest.mark.parametrize("latest", [0, 4])
-def test_a_reward_restored_after_withdrawals_goes_on_bit_for_bit(latest: int) -> None:
-    reward = trained_reward(reward__max_labels=latest)
+@pytest.mark.parametrize("max_labels", [0, 4])
+def test_a_reward_restored_after_withdrawals_continues_bit_for_bit(max_labels: int) -> None:
+    reward = trained_reward(reward__max_labels=max_labels)
     reward.turn(PreferenceAdded(preference(7)), PreferenceWithdrawn(7), PreferenceWithdrawn(3))
     standing = [PreferenceAdded(preference(number)) for number in (0, 1, 2, 4)]
-    restored = Played("reward", reward.job.get_state(), labels=4, reward__max_labels=latest)
+    restored = Played("reward", reward.job.get_state(), labels=4, reward__max_labels=max_labels)
     restored.turn(*standing, AnswersReplayed())
     for news in (PolicyPublished(3, {}), PreferenceAdded(preference(8)), PreferenceWithdrawn(1)):
         expected, got = (of(RewardPublished, job.turn(news))[0] for job in (reward, restored))

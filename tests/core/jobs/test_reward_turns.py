@@ -1,4 +1,4 @@
-"""Rounds of the reward that keep a pace are spread over the batches between them, where jobs take turns."""
+"""With reward.steps_per_label, a round is spread over the batches between two rounds if jobs run in turns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.events import (
     RewardPublished,
 )
 from core.headless.lockstep import LocalPort
-from core.jobs.reward import snapshot_of
+from core.jobs.reward import published_weights
 from tests.core.builders import preference, tiny
 
 ANSWERS = [PreferenceAdded(preference(number)) for number in range(4)]
@@ -101,30 +101,25 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
     """Not the weights that are moving: the history and others judge by it."""
     port = reward(**PACED)
     (published,) = turn(port, due()) + turn(port) + turn(port)
+    between = published_weights(port.state())
+    assert between is not None
+    assert all(np.array_equal(between[name], array) for name, array in published.weights.items())
     turn(port, PolicyPublished(2 * 6 * 4 * BATCH, {}))
     amid = port.state()
-    assert amid.values["under_way"]
+    assert amid.values["in_round"]
     restored = LocalPort(JobSpec("reward", tiny(labels=4, **PACED).to_dict(), amid), 1)
     for event in (*ANSWERS, AnswersReplayed()):
         restored.send(event)
     again = restored.state()  # before its first turn
     assert again.values == amid.values
     for state in (amid, again):
-        told, moving = snapshot_of(state), state.arrays["ensemble_parameter_0"]
-        assert told is not None and not np.array_equal(told["parameter_0"], moving)
+        told, moving = published_weights(state), state.arrays["ensemble_network.weights.0"]
+        assert told is not None and not np.array_equal(told["network.weights.0"], moving)
         assert all(np.array_equal(told[name], array) for name, array in published.weights.items())
     restored.send(JudgementRequested(1))
     restored.begin()
     (judged,) = [event for event in restored.end() if isinstance(event, AnswersJudged)]
     assert judged.generation == published.generation and len(judged.ids) == 4
-
-
-def test_between_rounds_the_ensemble_is_what_was_published() -> None:
-    port = reward(**PACED)
-    (published,) = turn(port, due()) + turn(port) + turn(port)
-    told = snapshot_of(port.state())
-    assert told is not None
-    assert all(np.array_equal(told[name], array) for name, array in published.weights.items())
 
 
 def test_what_a_round_took_is_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
     offered = of(QueryOffered, rollout.turn(ensemble, *answers))
     assert len(offered) == 4
     for query in (o.query for o in offered):
-        left, right = rollout.job.ensemble.segment_sums([query.left, query.right]).T  # type: ignore[attr-defined]
+        left, right = rollout.job.ensemble.predicted_returns([query.left, query.right]).T  # type: ignore[attr-defined]
         assert query.predicted == pytest.approx(1 / (1 + np.exp(right.astype(float) - left)))
         assert query.disagreement == pytest.approx(np.var(query.predicted))
 

@@ -1,4 +1,4 @@
-"""What is computed in two lanes is what one undivided pass gives, however many threads there are for it."""
+"""Work divided between two threads gives the numbers of undivided work, whatever the number of threads."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 from torch import Tensor
 
-from core.config import Config
-from core.nn import threads as parallel
-from core.nn.threads import two_threads
+from core.config import Config, replaced
+from core.nn.threads import set_num_threads, two_threads
 from core.policy.actor_critic import ActorCritic, actor_critic
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.on_policy import TrainingBatch
-from core.policy.ppo import PPO, _value_loss
+from core.policy.ppo import PPO, clipped_objective, value_loss
 from core.reward.image_ensemble import ImageEnsemble
 from core.system.child_process import lanes
 
 GAME = (4, 84, 84)
 ROWS = 33
+CONFIG = replaced(Config(), policy__max_gradient=1e9, policy__excess_penalty=0.1)
 Case = tuple[ActorCritic, Tensor]
 
 
 @pytest.fixture(autouse=True)
 def one_thread_afterwards() -> Iterator[None]:
     yield
-    parallel.set_num_threads(1)
+    set_num_threads(1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_libraries_make_no_threads_of_their_own(threads: int) -> None:
-    """numpy's products are rounded in other ways with two, so figures would depend on the machine."""
+    """With more threads NumPy rounds products differently, so that numbers would depend on the machine."""
     with threadpool_limits(2, "blas"):
-        parallel.set_num_threads(threads)
+        set_num_threads(threads)
         assert torch.get_num_threads() == 1
-        assert {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"} == {1}
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
 
 
 def start() -> torch.Generator:
@@ -46,73 +46,79 @@ def start() -> torch.Generator:
 
 
 def robot(discrete: bool) -> Case:
-    return actor_critic(11, 3, discrete, Config().policy, start()), torch.randn(ROWS, 11, generator=start())
+    return actor_critic(11, 3, discrete, CONFIG.policy, start()), torch.randn(ROWS, 11, generator=start())
 
 
 def game() -> Case:
-    seen = torch.randint(0, 256, (ROWS, int(np.prod(GAME))), dtype=torch.uint8, generator=start())
-    return CNNActorCritic(GAME, 6, "small", start(), kind=torch.float32), seen
+    pixels = torch.randint(0, 256, (ROWS, int(np.prod(GAME))), dtype=torch.uint8, generator=start())
+    return CNNActorCritic(GAME, 6, "small", start(), dtype=torch.float32), pixels
 
 
 CASES: dict[str, Callable[[], Case]] = {
     "gaussian": lambda: robot(False),
     "categorical": lambda: robot(True),
-    "pictures": game,
+    "images": game,
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("rows", [ROWS, 7, 1])
-def test_a_gradient_step_in_two_parts_is_that_of_the_whole(case: str, threads: int, rows: int) -> None:
+@pytest.mark.parametrize(("threads", "rows"), [(1, ROWS), (2, ROWS), (2, 7), (2, 1)])
+def test_the_gradient_of_a_ppo_step_in_two_threads_is_that_of_the_plain_loss(
+    case: str, threads: int, rows: int
+) -> None:
     network, inputs = CASES[case]()
-    ppo = PPO(network, Config(), np.random.default_rng(0))
-    batch = prepared(network, inputs).rows(torch.arange(rows))
-    gradient, told = undivided(ppo, batch)
-    ppo._take_step = lambda: None  # type: ignore[method-assign]
-    parallel.set_num_threads(threads)
+    ppo = PPO(network, CONFIG, np.random.default_rng(0))
+    batch = acted(network, inputs).rows(torch.arange(rows))
+    gradient, figures = plain_gradient(ppo, batch)
+    set_num_threads(threads)
     with two_threads() as both:
-        told_in_two = ppo._step(batch, both)
-    assert float((ppo._gradient - gradient).norm()) < 1e-5 * float(gradient.norm())
-    assert told_in_two == pytest.approx(told, rel=1e-4, abs=1e-6)
+        found = ppo.gradient_step(batch, both)
+    assert network.weights.grad is not None
+    assert float((network.weights.grad - gradient).norm()) < 1e-5 * float(gradient.norm())
+    assert found == pytest.approx(figures, rel=1e-4, abs=1e-6)
 
 
-def prepared(network: ActorCritic, inputs: Tensor) -> TrainingBatch:
-    """As if a policy that differs a little had acted, so that some ratios are clipped."""
+def acted(network: ActorCritic, inputs: Tensor) -> TrainingBatch:
+    """As if a slightly different policy had acted, so that some ratios are clipped."""
     noise = start()
     with torch.no_grad():
         actions, log_probs = network.sample(network.distribution(inputs), np.random.default_rng(3))
-    odds = log_probs.float() + 0.3 * torch.randn(ROWS, generator=noise)
-    gains, values, returns = torch.randn(3, ROWS, generator=noise)
-    return TrainingBatch(inputs, actions.float(), odds, gains, values, returns)
+    log_probs = log_probs.float() + 0.3 * torch.randn(ROWS, generator=noise)
+    advantages, values, returns = torch.randn(3, ROWS, generator=noise)
+    return TrainingBatch(inputs, actions.float(), log_probs, advantages, values, returns)
 
 
-def undivided(ppo: PPO, batch: TrainingBatch) -> tuple[Tensor, tuple[float, float, float]]:
-    parameters, values = ppo.network.judged(batch.inputs)
-    loss, kl, entropy = ppo._policy_loss(batch, parameters)
-    value_loss = _value_loss(batch, values)
-    gradients = torch.autograd.grad(loss + value_loss, ppo.network.leaves)
-    return torch.cat([gradient.reshape(-1) for gradient in gradients]), (kl, entropy, float(value_loss.detach()))
+def plain_gradient(ppo: PPO, batch: TrainingBatch) -> tuple[Tensor, np.ndarray]:
+    """Gradient of the whole loss in plain operations, and its figures: KL divergence, entropy, value loss."""
+    network, config = ppo.network, ppo.config
+    distribution, values = network.evaluate(batch.inputs)
+    log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
+    objective, kl = clipped_objective(log_ratio, batch.advantages, config.clip)
+    entropy, error = network.entropy(distribution), value_loss(values, batch.returns)
+    penalty = config.excess_penalty * network.action_bound_penalty(distribution)
+    loss = error + penalty - objective - config.entropy_bonus * entropy
+    gradients = torch.autograd.grad(loss, network.parameter_views)
+    return torch.cat([g.reshape(-1) for g in gradients]), np.array([float(x.detach()) for x in (kl, entropy, error)])
 
 
-def test_the_two_halves_of_a_prediction_are_those_of_one_pass() -> None:
-    ensemble = ImageEnsemble(GAME, Config().reward, start(), kind=torch.float32)
-    seen = np.random.default_rng(0).integers(0, 256, (20, 16, int(np.prod(GAME))), dtype=np.uint8)
+def test_a_prediction_in_two_threads_is_that_of_one_pass() -> None:
+    ensemble = ImageEnsemble(GAME, Config().reward, start(), dtype=torch.float32)
+    images = np.random.default_rng(0).integers(0, 256, (20, 16, int(np.prod(GAME))), dtype=np.uint8)
     predicted = []
     for threads in (1, 2):
-        parallel.set_num_threads(threads)
-        predicted.append(ensemble.predict(seen, None))
+        set_num_threads(threads)
+        predicted.append(ensemble.predict(images, np.zeros((20, 16, 1), np.float32)))
     with torch.no_grad():
-        whole = ensemble.network(torch.as_tensor(seen).reshape(-1, *GAME)).numpy().reshape(predicted[0].shape)
+        whole = ensemble.network(torch.as_tensor(images).reshape(-1, *GAME)).numpy().reshape(predicted[0].shape)
     assert (predicted[0] == predicted[1]).all()
     assert np.abs(predicted[0] - whole).max() < 1e-4 * whole.std()
 
 
 @pytest.mark.parametrize(
     ("job", "cores", "threads"),
-    [("policy", 6, 2), ("reward", 64, 2), ("policy", 5, 1), ("rollout", 64, 1), ("clips", 64, 1), ("reward", None, 1)],
+    [("policy", 6, 2), ("reward", 64, 2), ("policy", 5, 1), ("rollout", 64, 1), ("reward", None, 1)],
 )
-def test_what_learns_in_a_window_has_two_lanes_where_there_are_cores_for_them(
+def test_learning_jobs_have_two_threads_if_there_are_cores_for_them(
     monkeypatch: pytest.MonkeyPatch, job: str, cores: int | None, threads: int
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)

@@ -1,4 +1,4 @@
-"""The policy in plain arrays does what its network does, by the network's own weights."""
+"""The policy evaluated with NumPy, against its network."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.nn.state import load_state_arrays, state_arrays
 from core.policy.actor_critic import GaussianActorCritic
 from core.policy.numpy_actor import NumpyActor
 
@@ -22,7 +23,7 @@ def _network() -> GaussianActorCritic:
 
 @pytest.mark.parametrize("seed", [None, 3])
 def test_it_acts_as_the_network_does(seed: int | None) -> None:
-    """With noise and without; rows far out are cut off as the network does."""
+    """With noise and without; some observations are beyond the limit."""
     network = _network()
     observations = np.random.default_rng(2).normal(0, 15, (_ROWS, _SEEN)).astype(np.float32)
     ours = NumpyActor(network)(observations, None if seed is None else np.random.default_rng(seed))
@@ -34,7 +35,7 @@ def test_it_acts_as_the_network_does(seed: int | None) -> None:
 
 
 def test_it_follows_the_network() -> None:
-    """Weights and moments that are loaded later count at once; what it is shown stays as it is."""
+    """Weights and moments loaded later take effect at once; observations are not changed."""
     network, other = _network(), _network()
     policy = NumpyActor(network)
     observations = np.random.default_rng(2).standard_normal((_ROWS, _SEEN)).astype(np.float32)
@@ -42,7 +43,7 @@ def test_it_follows_the_network() -> None:
     before, _ = policy(observations, None)
     other.weights *= -1.0
     other.mean += 1.0
-    network.load_arrays(other.to_arrays())
+    load_state_arrays(network, state_arrays(other))
     after, _ = policy(observations, None)
     wanted, _ = NumpyActor(other)(observations, None)
     assert np.array_equal(after, wanted)

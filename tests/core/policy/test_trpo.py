@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.policy.trpo import TRPO, conjugate_gradients, fisher_product
-from tests.core.toys import improved, one_step, optimizer
+from tests.core.policy_toys import improve, one_step, optimizer
 
 
 def trpo(**numbers: float) -> TRPO:
@@ -32,12 +32,12 @@ def test_the_fisher_product_is_that_of_the_divergences_hessian(discrete: bool) -
         network.weights += 0.3 * torch.randn(network.weights.shape, generator=torch.Generator().manual_seed(1))
     inputs = torch.randn((20, 2), generator=torch.Generator().manual_seed(2))
     old = tuple(p.detach().clone() for p in network.distribution(inputs))
-    sizes = [leaf.numel() for leaf in network.policy_leaves]
-    shapes = [leaf.shape for leaf in network.policy_leaves]
+    sizes = [parameter.numel() for parameter in network.policy_parameters]
+    shapes = [parameter.shape for parameter in network.policy_parameters]
 
     def divergence(vector: torch.Tensor) -> torch.Tensor:
         parts = [part.view(shape) for part, shape in zip(vector.split(sizes), shapes, strict=True)]
-        network._actor, network._extra = parts[:6], parts[6:]
+        network.policy_parameters = parts
         return network.kl(old, network.distribution(inputs))
 
     product = fisher_product(network, inputs, damping=0.25)
@@ -60,13 +60,13 @@ def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
         with torch.no_grad():
             moved = float(made.network.kl(old, made.network.distribution(inputs)))
         assert moved == pytest.approx(told, abs=1e-5)
-        assert 0.002 < moved <= made._config.max_kl + 1e-6
+        assert 0.002 < moved <= made.config.max_kl + 1e-6
         made.observe(batch.observations)
 
 
 def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     made = trpo()
-    improved(made, one_step(made.network, 0))
+    improve(made, one_step(made.network, 0))
     policy = made.network.weights[: made.network.policy_size]
     values = made.network.weights[made.network.policy_size :]
     before, value_before = policy.clone(), values.clone()
@@ -79,7 +79,7 @@ def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: p
     monkeypatch.setattr(made.network, "kl", too_far)
     monkeypatch.setattr("core.policy.trpo.fisher_product", lambda *_: lambda vector: vector)
     reports = list(made.update(one_step(made.network, 1)))
-    assert len(tried) == made._config.line_search
+    assert len(tried) == made.config.line_search
     assert all(not torch.equal(before, attempt) for attempt in tried)
     assert torch.equal(before, policy)
     assert reports[-1].kl == 0
@@ -97,6 +97,6 @@ def test_with_nothing_to_gain_the_policy_stays() -> None:
 
 def test_it_reports_the_policys_step_and_each_pass_of_the_value() -> None:
     made = trpo(epochs=6)
-    reports = improved(made, one_step(made.network, 0))
+    reports = improve(made, one_step(made.network, 0))
     assert len(reports) == 7
     assert reports[-1].value_loss < reports[0].value_loss

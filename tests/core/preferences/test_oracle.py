@@ -1,4 +1,4 @@
-"""The synthetic labeller: the paper's (3.1), and B-Pref's that err (Lee et al., 2021)."""
+"""The oracle: the paper's (3.1), and the erring teachers of B-Pref (Lee et al., 2021)."""
 
 from __future__ import annotations
 
@@ -48,19 +48,10 @@ def test_the_larger_sum_of_true_reward_wins(left: list[float], right: list[float
     assert judged(left, right) is choice
 
 
-def test_the_same_question_gets_the_same_answer() -> None:
-    assert {judged([0.1, 0.2, 0.3], [0.3, 0.2, 0.1000001]) for _ in range(20)} == {Choice.RIGHT}
-
-
 def test_nothing_but_the_true_reward_counts() -> None:
     """Other observations, actions and states, the same rewards."""
-    answers = {judged([1, 0, 0], [0, 0.5, 0], (a, b)) for a in range(10) for b in range(20, 30)}
+    answers = {judged([1, 0, 0], [0, 0.5, 0], (a, b)) for a in range(5) for b in range(20, 25)}
     assert answers == {Choice.LEFT}
-
-
-def test_sides_swapped_choices_swap() -> None:
-    assert judged([1, 2, 3.5], [1, 2, 3]) is Choice.LEFT
-    assert judged([1, 2, 3], [1, 2, 3.5]) is Choice.RIGHT
 
 
 def test_rewards_that_are_no_numbers_are_not_judged() -> None:
@@ -159,16 +150,11 @@ def test_limits_are_about_all_steps_for_a_myopic_one_too() -> None:
 
 
 def test_errors_depend_on_the_seed_and_the_query_alone() -> None:
-    def errors(seed: int) -> list[Choice]:
+    def errors(seed: int, ids: range) -> dict[int, Choice]:
         config = erring(seed, mistakes=0.5)
-        return [oracle.answer(asked([1, 0], [0, 0], id=i), config).choice for i in range(40)]
+        return {i: oracle.answer(asked([1, 0], [0, 0], id=i), config).choice for i in ids}
 
-    assert errors(1) == errors(1) != errors(2)
-    assert list(
-        reversed(
-            [oracle.answer(asked([1, 0], [0, 0], id=i), erring(1, mistakes=0.5)).choice for i in reversed(range(40))]
-        )
-    ) == errors(1)
+    assert errors(1, range(40)) == errors(1, range(39, -1, -1)) != errors(2, range(40))
 
 
 def test_returns_are_told_for_the_target_ablation_alone() -> None:

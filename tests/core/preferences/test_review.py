@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from core.config import QueryConfig
 from core.preferences.records import ChoiceRevision, PreferenceSummary
-from core.preferences.review import Consistency, comment, consistency, contradicted, contradiction, expected
-from core.types import Choice
+from core.preferences.review import (
+    Consistency,
+    Repeats,
+    comment,
+    consistency,
+    contradicted,
+    contradiction,
+    expected_share,
+    repeatable,
+)
+from core.types import Choice, Preference
+from tests.core.builders import query
 
 L, R, T, N = Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL
 
@@ -78,9 +91,9 @@ def test_what_was_taken_back_or_can_not_be_read_counts_not_at_all() -> None:
 
 
 def test_the_methods_ten_percent_would_be_905_in_a_thousand_alike() -> None:
-    assert expected(0.1) == pytest.approx(0.905)
-    assert expected(0.0) == 1.0
-    assert expected(1.0) == 0.5
+    assert expected_share(0.1) == pytest.approx(0.905)
+    assert expected_share(0.0) == 1.0
+    assert expected_share(1.0) == 0.5
 
 
 def test_the_share_and_its_interval() -> None:
@@ -94,11 +107,54 @@ def test_the_share_and_its_interval() -> None:
     ("found", "words"),
     [
         (Consistency(0, 0, 2), "No pair has been answered twice yet"),
-        (Consistency(18, 20, 0), "that fits"),
-        (Consistency(30, 60, 0), "you disagree with yourself more often"),
-        (Consistency(100, 100, 0), "you are surer than that"),
+        (Consistency(18, 20, 0), "this fits your answers"),
+        (Consistency(30, 60, 0), "yours agree less often"),
+        (Consistency(100, 100, 0), "yours agree more often"),
     ],
 )
 def test_the_comment_says_how_it_compares(found: Consistency, words: str) -> None:
     told = comment(found, 0.1)
     assert words in told and "10% random answers, with which 90.5% would be alike" in told
+
+
+def test_only_what_a_person_said_long_enough_ago_may_come_again() -> None:
+    rows = [
+        row(1),
+        replace(row(2), labeller="oracle"),
+        row(3, N),
+        replace(row(4), withdrawn=True),
+        row(5),
+        row(6, None),
+        row(7, repeats=5),
+        row(8, T),
+        row(9),
+        row(10),
+    ]
+    assert repeatable(rows, 2, "human") == [1, 8]
+    assert repeatable(rows, 7, "human") == [1]
+    assert repeatable(rows, 9, "human") == []
+    assert repeatable(rows, 2, "oracle") == [2]
+
+
+def test_one_pair_in_twenty_comes_again_and_none_while_it_is_off() -> None:
+    repeats = Repeats(QueryConfig(repeats="on"), "human", np.random.default_rng(0))
+    due = sum(repeats.due() for _ in range(19_000))
+    assert due / (19_000 + due) == pytest.approx(0.05, abs=0.005)
+    repeats.on = False
+    assert not any(repeats.due() for _ in range(1000))
+    assert not Repeats(QueryConfig(), "human", np.random.default_rng(0)).on
+
+
+def test_none_is_picked_twice() -> None:
+    repeats = Repeats(QueryConfig(repeats="on", repeat_after=1), "human", np.random.default_rng(0))
+    rows = [row(key) for key in range(1, 5)]
+    assert sorted(key for _ in range(3) if (key := repeats.pick(rows))) == [1, 2, 3]
+    assert repeats.pick(rows) is None
+
+
+def test_left_and_right_are_swapped_half_of_the_time() -> None:
+    repeats = Repeats(QueryConfig(repeats="on"), "human", np.random.default_rng(0))
+    first = Preference(7, query(1), Choice.LEFT, "human", 0.0)
+    swapped = [repeats.repeated_query(first).left is first.query.right for _ in range(400)]
+    assert 160 < sum(swapped) < 240
+    assert repeats.repeated_query(first).repeats == 7

@@ -1,4 +1,4 @@
-"""How the members' predictions become one reward (paper 2.2.3, A)."""
+"""The members' networks, and how their predictions become one reward (paper 2.2.3, A)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from core.config import RewardConfig
+from core.nn.state import load_state_arrays, state_arrays
 from core.reward.ensemble import RewardEnsemble, disagreement_std, normalize_reward
 from core.types import Float32
 from tests.core.builders import segment
 
 
-def test_by_hand() -> None:
+def test_the_normalized_reward_by_hand() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
     # centred: [-1 1 0 0] of std sqrt(1/2), and [0 -20 20 0] of std sqrt(200); the mean of the two scaled
     # is [-1 0 1 0] / sqrt(2), of std 1/2
@@ -41,7 +42,7 @@ def test_members_are_scaled_before_they_are_averaged() -> None:
     assert np.ptp(weights) < 0.1  # no member drowns the others
 
 
-def test_a_constant_member_has_no_say() -> None:
+def test_a_constant_member_has_no_effect() -> None:
     varied = np.array([0.0, 1.0, 2.0, 5.0], np.float32)
     reward = normalize_reward(np.stack([varied, np.full(4, 7.0, np.float32)]), 1.0)
     assert reward == pytest.approx(normalize_reward(varied[None], 1.0), abs=1e-6)
@@ -58,33 +59,27 @@ def ensemble(seed: int, members: int = 3, **settings: Any) -> RewardEnsemble:
     return RewardEnsemble(15, RewardConfig(members=members, hidden=8, **settings), generator)
 
 
-def test_members_start_apart() -> None:
-    one = segment(1)
-    predictions = ensemble(0).predict(one.observations, one.actions)
-    assert predictions.shape == (3, 5)
-    assert len(np.unique(predictions[:, 0])) == 3
-
-
-BENDS: dict[str, Callable[[Float32], Float32]] = {
+ACTIVATIONS: dict[str, Callable[[Float32], Float32]] = {
     "leaky_relu": lambda x: np.where(x > 0, x, 0.01 * x),
     "silu": lambda x: x / (1 + np.exp(-x)),
 }
 
 
-@pytest.mark.parametrize(("activation", "bend"), BENDS.items(), ids=BENDS)
-def test_each_member_is_the_two_layer_network_of_a_1(activation: str, bend: Callable[[Float32], Float32]) -> None:
+@pytest.mark.parametrize(("activation", "bent"), ACTIVATIONS.items(), ids=ACTIVATIONS)
+def test_each_member_is_the_two_layer_network_of_a_1(activation: str, bent: Callable[[Float32], Float32]) -> None:
     made, one = ensemble(0, activation=activation), segment(1)
-    arrays = made.to_arrays()
-    x = np.concatenate([one.observations, one.actions], axis=1)
+    arrays = state_arrays(made)
+    x = inputs = np.concatenate([one.observations, one.actions], axis=1)
     for layer in range(3):
-        x = x @ arrays[f"parameter_{layer}"][1] + arrays[f"parameter_{3 + layer}"][1]
-        x = bend(x) if layer < 2 else x
+        x = x @ arrays[f"network.weights.{layer}"][1] + arrays[f"network.biases.{layer}"][1]
+        x = bent(x) if layer < 2 else x
     assert made.predict(one.observations, one.actions)[1] == pytest.approx(x[:, 0], abs=1e-6)
-    inputs = torch.as_tensor(np.concatenate([one.observations, one.actions], axis=1))
-    assert made.totals(inputs[None])[1, 0].item() == pytest.approx(x.sum(), abs=1e-5)  # as it is fitted
+    assert made.segment_returns(torch.as_tensor(inputs)[None])[1, 0].item() == pytest.approx(
+        x.sum(), abs=1e-5
+    )  # as in training
 
 
-def test_what_the_predictors_are_not_to_see_has_no_say() -> None:
+def test_numbers_beyond_reward_observed_have_no_effect() -> None:
     generator = torch.Generator().manual_seed(0)
     made, one = RewardEnsemble(4 + 3, RewardConfig(hidden=8, observed=4), generator), segment(1)
     hidden, seen = one.observations.copy(), one.observations.copy()
@@ -97,7 +92,7 @@ def test_what_the_predictors_are_not_to_see_has_no_say() -> None:
 
 def test_a_segment_is_worth_the_sum_over_its_steps() -> None:
     made, segments = ensemble(0), [segment(1), segment(2)]
-    sums = made.segment_sums(segments)
+    sums = made.predicted_returns(segments)
     assert sums.shape == (3, 2)
     assert sums[:, 1] == pytest.approx(made.predict(segments[1].observations, segments[1].actions).sum(1), abs=1e-5)
 
@@ -105,21 +100,18 @@ def test_a_segment_is_worth_the_sum_over_its_steps() -> None:
 def test_a_snapshot_predicts_the_same_elsewhere_and_does_not_change_with_its_source() -> None:
     source, copy, one = ensemble(0), ensemble(1), segment(1)
     source.mean, source.std = torch.full((15,), 0.3), torch.full((15,), 2.0)
-    expected = source.predict(one.observations, one.actions)
-    snapshot = source.to_arrays()
+    expected, snapshot = source.predict(one.observations, one.actions), state_arrays(source)
     with torch.no_grad():
-        for parameter in source.network.parameters:
+        for parameter in source.parameters():
             parameter += 1
-    copy.load_arrays(snapshot)
+    load_state_arrays(copy, snapshot)
     assert (copy.predict(one.observations, one.actions) == expected).all()
+    assert len(np.unique(expected[:, 0])) == 3  # members start apart
 
 
-def test_the_spread_is_where_standardised_members_disagree() -> None:
+def test_disagreement_by_hand() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
-    # standardized: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); of two values the deviation is half the difference
+    # standardized: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); the std of two values is half their difference
     assert disagreement_std(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)
     assert disagreement_std(raw * np.array([[1], [100]], np.float32)) == pytest.approx(disagreement_std(raw), abs=1e-6)
-
-
-def test_one_member_disagrees_with_nobody() -> None:
-    assert not disagreement_std(np.arange(6, dtype=np.float32).reshape(1, 6)).any()
+    assert not disagreement_std(raw[:1]).any()

@@ -9,36 +9,39 @@ import torch
 
 from core.config import Config, replaced
 from core.events import RolloutBatchReady
-from core.jobs.policy import OPTIMISERS
+from core.jobs.policy import OPTIMIZERS
 from core.policy.actor_critic import ActorCritic, actor_critic
 from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
 
-ALGORITHMS = tuple(OPTIMISERS)
+ALGORITHMS = tuple(OPTIMIZERS)
 _SMALL = {"hidden": 16, "learning_rate": 1e-2, "epochs": 5, "minibatch": 64, "entropy_bonus": 0.0, "target_kl": 1e9}
 
 
-def optimizer(algorithm: str = "ppo", seed: int = 0, discrete: bool = False, **numbers: Any) -> OnPolicyOptimizer:
-    """For observations of 2 numbers and actions of 1, or 3 to choose from. numbers: PolicyConfig's, steps, horizon."""
-    steps, horizon = numbers.pop("steps", 1_000_000), numbers.pop("horizon", 0)
-    changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **numbers}.items()}
+def optimizer(
+    algorithm: str = "ppo",
+    seed: int = 0,
+    discrete: bool = False,
+    rng: np.random.Generator | None = None,
+    **settings: Any,
+) -> OnPolicyOptimizer:
+    """For observations of 2 numbers and actions of 1, or 3 to choose from. settings: PolicyConfig's, steps, horizon."""
+    steps, horizon = settings.pop("steps", 1_000_000), settings.pop("horizon", 0)
+    changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **settings}.items()}
     config = replaced(Config(), steps=steps, query__horizon=horizon, **changes)
-    start = torch.Generator().manual_seed(seed)
-    network = actor_critic(2, 3 if discrete else 1, discrete, config.policy, start)
-    made = OPTIMISERS[algorithm](network, config, np.random.default_rng(seed))
-    assert isinstance(made, OnPolicyOptimizer)
-    return made
+    network = actor_critic(2, 3 if discrete else 1, discrete, config.policy, torch.Generator().manual_seed(seed))
+    return OPTIMIZERS[algorithm](network, config, rng or np.random.default_rng(seed))
 
 
 @torch.no_grad()
 def acted(network: ActorCritic, observations: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """(N, o) -> actions (N, a) and log probabilities (N,)."""
-    parameters = network.distribution(network.normalize(torch.as_tensor(observations)))
-    actions, log_probs = network.sample(parameters, rng)
+    distribution = network.distribution(network.normalize(torch.as_tensor(observations)))
+    actions, log_probs = network.sample(distribution, rng)
     return actions.numpy(), log_probs.numpy()
 
 
 def matching(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """(N,) The better the more the action is like the first observed number; of three choices, its third."""
+    """Rewards (N,): higher the nearer the action is to the first observed number; or 1 for one choice of three."""
     if actions.shape[1] == 1:
         return -np.square(actions[:, 0] - observations[:, 0])
     wanted = np.digitize(observations[:, 0], [-0.43, 0.43])
@@ -60,7 +63,7 @@ def one_step(network: ActorCritic, seed: int, reward: Any = matching, count: int
 def drifting(
     network: ActorCritic, seed: int, factor: float = 1.0, steps: int = 64, count: int = 64
 ) -> RolloutBatchReady:
-    """Endless episodes in which no action matters: the first observed number drifts, and is the reward."""
+    """Endless episodes in which actions have no effect: the first observed number drifts, and is the reward."""
     rng = np.random.default_rng(seed)
     observations = np.zeros((steps + 1, count, 2), np.float32)
     observations[0] = rng.standard_normal((count, 2))
@@ -80,14 +83,15 @@ def drifting(
     )
 
 
-def improved(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> list[UpdateReport]:
-    """The reports of one update, with the observations taken note of as the policy job does."""
+def improve(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> list[UpdateReport]:
+    """The reports of one update, with the input normalization updated as the policy job does."""
     reports = list(made.update(batch))
     made.observe(batch.observations)
     return reports
 
 
-def copied(made: OnPolicyOptimizer) -> dict[str, np.ndarray]:
+def saved_state(made: OnPolicyOptimizer) -> dict[str, np.ndarray]:
+    """A copy of the state, which later updates do not change."""
     return {name: np.array(array) for name, array in made.get_state().items()}
 
 

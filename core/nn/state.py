@@ -1,0 +1,58 @@
+"""State of networks and optimizers as plain NumPy arrays, for checkpoints and messages between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.events import Arrays
+
+_PREFIX = "optimizer_"
+
+
+def state_arrays(module: torch.nn.Module) -> Arrays:
+    """Copies of the module's parameters and persistent buffers, by their names in `state_dict()`."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in module.state_dict().items()}
+
+
+def load_state_arrays(module: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
+    """Copies arrays written by `state_arrays` into the module, in place; other entries are ignored.
+
+    Raises KeyError for a missing array and ValueError for one of another shape; the module is unchanged then.
+    """
+    state = module.state_dict()
+    for name, tensor in state.items():
+        if arrays[name].shape != tuple(tensor.shape):
+            raise ValueError(f"{name} has shape {arrays[name].shape} instead of {tuple(tensor.shape)}")
+    for name, tensor in state.items():
+        tensor.copy_(torch.as_tensor(np.ascontiguousarray(arrays[name])))
+
+
+def optimizer_arrays(optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
+    """Copies of the optimizer's moments and step counts, named optimizer_INDEX_FIELD by the parameter's index."""
+    state = optimizer.state_dict()["state"]
+    return {f"{_PREFIX}{i}_{field}": value.cpu().numpy().copy() for i, s in state.items() for field, value in s.items()}
+
+
+def load_optimizer_arrays(optimizer: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
+    """Restores the state written by `optimizer_arrays`; entries with other prefixes are ignored.
+
+    Raises ValueError where a shape or type differs from the optimizer's parameters. PyTorch's fused step does not
+    check this and would write out of bounds.
+    """
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, array in arrays.items():
+        if name.startswith(_PREFIX):
+            index, field = name.removeprefix(_PREFIX).split("_", 1)
+            state.setdefault(int(index), {})[field] = torch.as_tensor(array.copy())
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    if not set(state) <= set(range(len(parameters))) or len({frozenset(s) for s in state.values()}) > 1:
+        raise ValueError("the optimizer's state is incomplete")
+    for number, fields in state.items():
+        for field, values in fields.items():
+            if values.ndim and values.shape != parameters[number].shape or not values.is_floating_point():
+                raise ValueError(f"the optimizer's {field} has shape {tuple(values.shape)}")
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

@@ -1,0 +1,73 @@
+"""State of networks and optimizers as arrays: restored exactly, and refused where it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from core.nn.stacked_mlp import StackedMLP
+from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, state_arrays
+
+
+def network(seed: int = 0, hidden: int = 4) -> StackedMLP:
+    return StackedMLP(2, 3, hidden, "silu", torch.Generator().manual_seed(seed))
+
+
+def test_loaded_arrays_are_those_saved_and_further_ones_are_ignored() -> None:
+    source, other = network(0), network(1)
+    load_state_arrays(other, {**state_arrays(source), "another": np.zeros(3)})
+    x = torch.ones(2, 5, 3)
+    assert torch.equal(source(x), other(x))
+
+
+@pytest.mark.parametrize(("hidden", "missing", "error"), [(5, "", ValueError), (4, "weights.0", KeyError)])
+def test_the_arrays_of_another_network_are_refused_and_change_nothing(
+    hidden: int, missing: str, error: type[Exception]
+) -> None:
+    one, other = network(0), network(1, hidden)
+    arrays = {name: array for name, array in state_arrays(other).items() if name != missing}
+    before = state_arrays(one)
+    with pytest.raises(error):
+        load_state_arrays(one, arrays)
+    assert all(np.array_equal(array, before[name]) for name, array in state_arrays(one).items())
+
+
+MAKERS: dict[str, Callable[[StackedMLP], torch.optim.Optimizer]] = {
+    "adam": lambda net: torch.optim.Adam(net.parameters(), fused=True),
+    "rmsprop": lambda net: torch.optim.RMSprop(net.parameters()),
+}
+
+
+def stepped(made: StackedMLP, optimizer: torch.optim.Optimizer) -> None:
+    for parameter in made.parameters():
+        parameter.grad = torch.full_like(parameter, 0.3)
+    optimizer.step()
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_an_optimizer_continues_from_its_arrays(maker: Callable[[StackedMLP], torch.optim.Optimizer]) -> None:
+    one, other = network(0), network(0)
+    first, second = maker(one), maker(other)
+    stepped(one, first)
+    load_state_arrays(other, state_arrays(one))
+    load_optimizer_arrays(second, optimizer_arrays(first))
+    stepped(one, first)
+    stepped(other, second)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_the_optimizer_state_of_another_network_is_refused() -> None:
+    """Adam's fused step would write past the end of its moments."""
+    one, other = network(0), network(0, hidden=5)
+    first, second = MAKERS["adam"](one), MAKERS["adam"](other)
+    stepped(one, first)
+    saved = optimizer_arrays(first)
+    with pytest.raises(ValueError, match="has shape"):
+        load_optimizer_arrays(second, saved)
+    with pytest.raises(ValueError, match="incomplete"):
+        load_optimizer_arrays(first, {**saved, "optimizer_99_step": np.zeros((), np.float32)})
+    with pytest.raises(ValueError, match="incomplete"):
+        load_optimizer_arrays(first, {name: array for name, array in saved.items() if name != "optimizer_0_exp_avg"})

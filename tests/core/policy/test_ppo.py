@@ -1,0 +1,161 @@
+"""Generalised advantages (paper A.1), and PPO's clipping, early end, lag and action-bound penalty."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from core.nn.state import state_arrays
+from core.nn.threads import two_threads
+from core.policy.gae import advantages, following_values
+from core.policy.on_policy import UpdateReport
+from core.policy.ppo import PPO, ClippedObjective, clipped_objective
+from tests.core.policy_toys import improve, one_step, optimizer
+
+
+def column(*numbers: float) -> np.ndarray:
+    return np.array(numbers, np.float32)[:, None]
+
+
+def test_generalised_advantages_by_hand() -> None:
+    ends = np.zeros((3, 1), np.bool_)
+    result = advantages(column(1, 2, 3), column(10, 20, 30), column(20, 30, 40), ends, 0.5, 0.5)
+    # deltas 1 + 10 - 10, 2 + 15 - 20, 3 + 20 - 30; carried back by 1/4
+    assert result[:, 0].tolist() == [1 - 3 / 4 - 7 / 16, -3 - 7 / 4, -7]
+
+
+def test_the_end_of_an_episode_stops_the_sum_but_its_value_counts() -> None:
+    ends = np.array([[False], [True], [False]])
+    result = advantages(column(1, 2, 3), column(10, 20, 30), column(20, 100, 40), ends, 0.5, 0.5)
+    # the second delta is 2 + 50 - 20: a time limit is no failure, so the 100 that followed count
+    assert result[:, 0].tolist() == [1 + 32 / 4, 32, -7]
+
+
+def test_environments_do_not_mix() -> None:
+    rng = np.random.default_rng(0)
+    rewards, values, following = rng.standard_normal((3, 6, 2)).astype(np.float32)
+    ends = rng.random((6, 2)) < 0.3
+    both = advantages(rewards, values, following, ends, 0.9, 0.8)
+    second = advantages(rewards[:, 1:], values[:, 1:], following[:, 1:], ends[:, 1:], 0.9, 0.8)
+    assert (both[:, 1:] == second).all()
+
+
+def test_the_following_value_is_the_next_row_or_the_one_before_the_reset() -> None:
+    values = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    ends = np.array([[False, True], [True, False], [False, True]])
+    result = following_values(values, np.array([7, 8], np.float32), ends, np.array([20, 10, 60], np.float32))
+    assert result.tolist() == [[3, 20], [10, 6], [7, 60]]
+
+
+def test_n_step_returns_by_hand() -> None:
+    """With lambda 1 they are A2C's targets (A.2: five steps an update)."""
+    values, following = column(1, 2, 3, 4, 5), column(2, 3, 4, 5, 64)
+    ends = np.array([[False], [True], [False], [False], [False]])
+    following[1] = 8  # seen before the reset
+    returns = advantages(column(1, 2, 3, 4, 5), values, following, ends, 0.5, 1.0) + values
+    assert returns[:, 0].tolist() == [1 + (2 + 4) / 2, 2 + 8 / 2, 3 + (4 + (5 + 32) / 2) / 2, 4 + (5 + 32) / 2, 5 + 32]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "pushes"),
+    [(1.3, 1.0, False), (1.1, 1.0, True), (0.7, 1.0, True), (0.7, -1.0, False), (0.9, -1.0, True), (1.3, -1.0, True)],
+)
+def test_no_action_is_pushed_beyond_the_clip(ratio: float, advantage: float, pushes: bool) -> None:
+    """Beyond 1 +- .2 only gradients that bring the action back count (Schulman et al. 2017, equation 7)."""
+    made = optimizer("ppo", clip=0.2, max_gradient=1e6)
+    assert isinstance(made, PPO)
+    with torch.no_grad():
+        batch = made.prepare(one_step(made.network, 0, count=64))
+    moved = replace(
+        batch, log_probs=batch.log_probs - np.log(ratio), advantages=torch.full_like(batch.advantages, advantage)
+    )
+    with two_threads() as both:
+        made.gradient_step(moved, both)
+    assert made.network.weights.grad is not None
+    assert bool(made.network.weights.grad[: made.network.policy_size].any()) == pushes
+
+
+def test_the_written_out_gradient_of_the_clipped_objective_is_that_of_the_plain_form() -> None:
+    log_ratio = torch.linspace(-0.6, 0.6, 24).requires_grad_()
+    gains = torch.tensor([1.0, -2.0, 0.5]).repeat(8)
+    ratio = log_ratio.detach().exp()
+    (found, kl), (plain, plain_kl) = (f(log_ratio, gains, 0.2) for f in (ClippedObjective.apply, clipped_objective))
+    assert torch.allclose(plain, torch.minimum(ratio * gains, ratio.clamp(0.8, 1.2) * gains).mean())
+    assert torch.allclose(plain_kl, (ratio - 1 - log_ratio.detach()).mean())
+    assert torch.allclose(found, plain) and torch.allclose(kl, plain_kl)
+    assert torch.allclose(*(torch.autograd.grad(value, log_ratio)[0] for value in (found, plain)))
+
+
+def test_a_ratio_that_overflows_is_clipped_and_nan_is_not_hidden() -> None:
+    log_ratio = torch.tensor([100.0, 0.0, torch.nan]).requires_grad_()
+    objective, _ = ClippedObjective.apply(log_ratio, torch.ones(3), 0.2)
+    (gradient,) = torch.autograd.grad(objective, log_ratio)
+    assert gradient[:2].tolist() == pytest.approx([0, 1 / 3]) and gradient[2].isnan()
+
+
+def pushing(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Rewards a motor for its torque, which is limited to 1."""
+    return actions[:, 0].clip(-1, 1)
+
+
+def mean_action(excess_penalty: float) -> float:
+    made = optimizer("ppo", excess_penalty=excess_penalty, epochs=10)
+    for seed in range(20):
+        improve(made, one_step(made.network, seed, pushing))
+    with torch.no_grad():
+        means, _ = made.network.distribution(torch.randn((500, 2), generator=torch.Generator().manual_seed(0)))
+    return float(means.mean())
+
+
+def test_the_action_bound_penalty_keeps_mean_actions_near_the_limits() -> None:
+    assert mean_action(excess_penalty=0.0) > 1.3
+    assert 0.8 < mean_action(excess_penalty=10.0) < 1.1
+
+
+def test_there_is_a_report_for_each_pass_until_the_policy_has_moved_far() -> None:
+    reports = improve(made := optimizer("ppo", epochs=4), one_step(made.network, 0))
+    assert len(reports) == 4
+    assert reports[0].entropy == pytest.approx(0.5 * np.log(2 * np.pi * np.e), abs=0.1)
+    reports = improve(
+        made := optimizer("ppo", epochs=50, target_kl=1e-3, learning_rate=0.03), one_step(made.network, 0)
+    )
+    assert len(reports) < 50
+    assert [report.kl > 1e-3 for report in reports] == [False] * (len(reports) - 1) + [True]
+
+
+def second_of_two_updates(lag: int) -> list[UpdateReport]:
+    """Both batches were gathered by the policy before the first update."""
+    ppo = optimizer("ppo", epochs=2, lag=lag, learning_rate=0.02)
+    first, second = one_step(ppo.network, 0), one_step(ppo.network, 1)
+    improve(ppo, first)
+    return improve(ppo, second)
+
+
+def test_with_a_lag_the_divergence_is_measured_from_the_policy_before_the_update() -> None:
+    assert second_of_two_updates(lag=1)[0].kl < second_of_two_updates(lag=0)[0].kl / 3
+
+
+def test_steps_of_an_earlier_policy_are_weighted_by_the_ratio_of_probabilities() -> None:
+    ppo = optimizer("ppo", lag=1)
+    assert isinstance(ppo, PPO)
+    old = one_step(ppo.network, 1)
+    improve(ppo, one_step(ppo.network, 0))
+    with torch.no_grad():
+        batch = ppo.prepare(old)
+        log_probs = ppo.network.log_probs(ppo.network.distribution(batch.inputs), batch.actions)
+    reweighted = ppo.reweight(batch)
+    ratio = np.exp((log_probs - batch.log_probs).numpy())
+    assert ratio.max() > 1.05 and ratio.min() < 0.95
+    assert reweighted.log_probs.numpy() == pytest.approx(log_probs.numpy())
+    assert reweighted.advantages.numpy() == pytest.approx(batch.advantages.numpy() * ratio.clip(max=2), rel=1e-5)
+
+
+def test_a_lag_changes_nothing_for_a_batch_of_the_present_policy() -> None:
+    ahead, behind = (optimizer("ppo", lag=lag) for lag in (1, 0))
+    for ppo in (ahead, behind):
+        improve(ppo, one_step(ppo.network, 0))
+    one, other = state_arrays(ahead.network), state_arrays(behind.network)
+    assert one["weights"] == pytest.approx(other["weights"], abs=1e-4)

@@ -1,0 +1,87 @@
+"""A toy for the reward trainer: random segments, and a true reward that is linear in the observation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.config import RewardConfig
+from core.nn.state import state_arrays
+from core.reward.ensemble import RewardEnsemble, normalize_reward
+from core.reward.trainer import EpochReport, RewardTrainer
+from core.types import Choice, Preference, Query
+from tests.core.builders import ACTED, OBSERVED, preference, query
+
+TOY = np.random.default_rng(99).standard_normal(OBSERVED)
+Arrays = dict[str, np.ndarray]
+
+
+def new_trainer(seed: int = 0, rng: np.random.Generator | None = None, **settings: Any) -> RewardTrainer:
+    """With three small members; settings: RewardConfig's."""
+    plain: dict[str, Any] = {"members": 3, "hidden": 16, "learning_rate": 3e-3, "minibatch": 32, "l2": 1e-4}
+    config = RewardConfig(**{**plain, **settings})
+    ensemble = RewardEnsemble((config.observed or OBSERVED) + ACTED, config, torch.Generator().manual_seed(seed))
+    return RewardTrainer(ensemble, config, rng or np.random.default_rng(seed), torch.device("cpu"))
+
+
+def toy_preferences(first: int, count: int) -> list[Preference]:
+    """With the ids first to first + count - 1; the same id has the same segments and choice each time."""
+    return [preference(i, _toy_choice(query(i)), query(i)) for i in range(first, first + count)]
+
+
+def _toy_choice(pair: Query) -> Choice:
+    left, right = ((s.observations @ TOY).sum() for s in (pair.left, pair.right))
+    return Choice.LEFT if left > right else Choice.RIGHT
+
+
+def shuffled(preferences: list[Preference]) -> list[Preference]:
+    """The same with the choices in a random order."""
+    order = np.random.default_rng(5).permutation(len(preferences))
+    return [preference(p.id, preferences[i].choice, p.query) for p, i in zip(preferences, order, strict=True)]
+
+
+def with_returns(preferences: list[Preference]) -> list[Preference]:
+    """The same with the true returns of both sides, for the target ablation."""
+    sums = [[float((s.observations @ TOY).sum()) for s in (p.query.left, p.query.right)] for p in preferences]
+    return [replace(p, returns=(left, right)) for p, (left, right) in zip(preferences, sums, strict=True)]
+
+
+def train(trainer: RewardTrainer, preferences: list[Preference], epochs: int) -> list[EpochReport]:
+    """Adds the preferences and trains; the reports of the epochs."""
+    for each in preferences:
+        trainer.add(each)
+    return [report for report in trainer.epochs(epochs) if report is not None]
+
+
+def accuracy(trainer: RewardTrainer, preferences: list[Preference]) -> float:
+    """Share of pairs that the members' mean ranks as chosen."""
+    returns = [trainer.ensemble.predicted_returns([p.query.left, p.query.right]).mean(0) for p in preferences]
+    return float(
+        np.mean([(r[0] > r[1]) == (p.choice is Choice.LEFT) for r, p in zip(returns, preferences, strict=True)])
+    )
+
+
+def rank_correlation(trainer: RewardTrainer) -> float:
+    """Spearman's, between predicted and true reward of single states that no segment held."""
+    rng = np.random.default_rng(123)
+    observations = rng.standard_normal((2000, OBSERVED)).astype(np.float32)
+    actions = rng.uniform(-1, 1, (2000, ACTED)).astype(np.float32)
+    predicted = normalize_reward(trainer.ensemble.predict(observations, actions), 1.0)
+    ranks = [values.argsort().argsort() for values in (predicted, observations @ TOY)]
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def weights(trainer: RewardTrainer) -> Arrays:
+    return state_arrays(trainer.ensemble.network)
+
+
+def saved_state(trainer: RewardTrainer) -> Arrays:
+    """A copy of the state, which later training does not change."""
+    return {name: np.array(array) for name, array in trainer.get_state().items()}
+
+
+def same(one: Arrays, other: Arrays) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
