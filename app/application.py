@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import signal
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.command_line import given, parsed
 from app.crash import CrashReporter
+from app.display_check import open_display
 from app.labelling.last_teacher import kept_teacher
 from app.session.controller import Controller
 from app.session.factory import new_config, opened, sessions_folder
@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
     session = opened(options) if named else None
     if not named:
         new_config(options)  # bad numbers are told of now, and not only when the form shows them
-    app = QApplication(sys.argv[:1])
+    app = open_display()
     app.setApplicationName("Somersault")
     app.setQuitOnLastWindowClosed(False)  # the children end first; the program says when
     theme.apply(app)

@@ -12,29 +12,22 @@ from typing import NamedTuple
 
 import bundle as bundles
 
+from app import system_libraries
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _DEPENDS = (
     # C and C++, which graphics drivers share with the program
     *("libstdc++6", "libgcc-s1", "zlib1g", "libzstd1", "libexpat1"),
-    # OpenGL and a driver that works without a GPU; on one with a GPU its own takes precedence
-    *("libgl1", "libegl1", "libgl1-mesa-dri"),
-    # what Qt draws with, and something to read
-    *("libfontconfig1", "libfreetype6", "libglib2.0-0", "libdbus-1-3", "libxkbcommon0", "fonts-dejavu-core"),
-    # what Qt's windows need, X11's and Wayland's
-    *(
-        "libx11-6",
-        "libx11-xcb1",
-        "libxkbcommon-x11-0",
-        "libxcb1",
-        "libxcb-cursor0",
-        "libxcb-glx0",
-        "libxcb-icccm4",
-        "libxcb-image0",
-    ),
-    *("libxcb-keysyms1", "libxcb-randr0", "libxcb-render0", "libxcb-render-util0", "libxcb-shape0", "libxcb-shm0"),
-    *("libxcb-sync1", "libxcb-util1", "libxcb-xfixes0", "libxcb-xkb1", "libwayland-client0", "libwayland-cursor0"),
+    *system_libraries.RENDERING.values(),
+    "libgl1-mesa-dri",  # a driver that works without a GPU; the driver of a GPU takes precedence
+    *system_libraries.WIDGETS.values(),
+    *("libfreetype6", "fonts-dejavu-core"),
+    *system_libraries.X11.values(),
+    *("libx11-6", "libx11-xcb1", "libxcb-glx0", "libxcb-image0", "libxcb-randr0", "libxcb-render0"),
+    *("libxcb-render-util0", "libxcb-shm0", "libxcb-sync1", "libxcb-util1", "libxcb-xfixes0", "libxcb-xkb1"),
+    *system_libraries.WAYLAND.values(),
     "libwayland-egl1",
 )
 _CONTROL = """Package: somersault

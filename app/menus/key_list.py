@@ -55,5 +55,5 @@ def _tables(keys: KeyMap) -> Iterator[str]:
 
 def _row(meaning: KeyAction, keys: KeyMap) -> str:
     entry, names = COMMANDS[meaning], symbols(keys.keys_for(meaning))
-    tip = f"<br><span style='color:{theme.MUTED}'>{escape(entry.tip)}.</span>" if entry.tip else ""
+    tip = f"<br><span style='color:{theme.palette().muted}'>{escape(entry.tip)}.</span>" if entry.tip else ""
     return f"<tr><td width='34%'><b>{escape(names)}</b></td><td>{escape(entry.words)}{tip}</td></tr>"

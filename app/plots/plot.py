@@ -121,7 +121,7 @@ class Plot(QWidget):
         x, y = points
         if curve.right and self.plotted.right_log:
             y = np.log10(np.where(y > 0, y, math.nan))
-        self.canvas.draw(self._items[curve], x, y, curve.colour(theme.scheme()), curve.dashed)
+        self.canvas.draw(self._items[curve], x, y, curve.colour(theme.palette()), curve.dashed)
         return True
 
     def _tell(self) -> None:
@@ -140,7 +140,7 @@ class Plot(QWidget):
         """In the present scheme, and with the curves that are to be seen now."""
         self.canvas.dress()
         self.canvas.show_right(any(curve.right for curve in self.plotted.shown(self._hidden)))
-        self.head.key.setText(plot_text.legend(self.plotted, self._hidden, theme.scheme()))
+        self.head.key.setText(plot_text.legend(self.plotted, self._hidden, theme.palette()))
         self._drawn.clear()
         self._draw()
 
@@ -151,7 +151,7 @@ class Plot(QWidget):
             return
         place, values = self.plotted.axis.write(found[0]), found[1]
         self.canvas.point(found[0], next((value for curve, value in values if not curve.right), math.nan))
-        self.readout.setText(plot_text.readout(place, values, theme.scheme()))
+        self.readout.setText(plot_text.readout(place, values, theme.palette()))
         self.setAccessibleDescription(plot_text.spoken(place, values))
         self._place_overlays()
         self.readout.show()

@@ -64,7 +64,7 @@ class PlotCanvas(pg.PlotWidget):
         axes: dict[str, pg.AxisItem] = {"bottom": WrittenAxis(tick)}
         if right_log:
             axes["right"] = LogAxis("right")
-        super().__init__(viewBox=_TimeView(), background=theme.PANEL, axisItems=axes)
+        super().__init__(viewBox=_TimeView(), background=theme.palette().panel, axisItems=axes)
         self.takes_wheel = False
         self.hideButtons()
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -104,25 +104,25 @@ class PlotCanvas(pg.PlotWidget):
 
     def dress(self) -> None:
         """In the present scheme's colours."""
-        self.setBackground(theme.PANEL)
+        self.setBackground(theme.palette().panel)
         for side in ("left", "bottom", "right"):
             axis = self.getAxis(side)
-            axis.setPen(theme.LINE)
-            axis.setTextPen(theme.MUTED)
+            axis.setPen(theme.palette().line)
+            axis.setTextPen(theme.palette().muted)
             axis.enableAutoSIPrefix(False)
             axis.setStyle(tickLength=4, hideOverlappingLabels=True)
         for line in self._lines:
-            line.setPen(pg.mkPen(theme.MUTED, width=1))
+            line.setPen(pg.mkPen(theme.palette().muted, width=1))
         if self._band:
-            colour = QColor(theme.GREEN)
+            colour = QColor(theme.palette().green)
             colour.setAlpha(_BAND_ALPHA)
             self._band.setBrush(colour)
             for edge in self._band.lines:
-                edge.setPen(pg.mkPen(theme.LINE, width=1))
+                edge.setPen(pg.mkPen(theme.palette().line, width=1))
             self._band.update()
 
     def name_x(self, name: str) -> None:
-        self.setLabel("bottom", name, color=theme.MUTED)
+        self.setLabel("bottom", name, color=theme.palette().muted)
 
     def add_curve(self, right: bool) -> pg.PlotDataItem:
         item = pg.PlotDataItem(antialias=False)

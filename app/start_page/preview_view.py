@@ -41,11 +41,11 @@ class PreviewView(QWidget):
         rounded = QPainterPath()
         rounded.addRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
         painter.setClipPath(rounded)
-        painter.fillRect(self.rect(), QColor(theme.PANEL))
+        painter.fillRect(self.rect(), QColor(theme.palette().panel))
         if self.preview is not None:
             painter.drawImage(self.rect(), self.preview.strip, self.preview.place(self._frame))
         else:
-            painter.setPen(QColor(theme.MUTED))
+            painter.setPen(QColor(theme.palette().muted))
             flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
             painter.drawText(self.rect().adjusted(24, 24, -24, -24), flags, self.words)
         painter.end()

@@ -46,8 +46,10 @@ class _Row(QStyledItemDelegate):
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         focused = chosen and bool(state & QStyle.StateFlag.State_HasFocus)
         over = bool(state & QStyle.StateFlag.State_MouseOver)
-        painter.setPen(QColor(theme.BLUE if focused else theme.MUTED if chosen else theme.LINE))
-        painter.setBrush(QColor(theme.LINE if over and not chosen else theme.PANEL))
+        painter.setPen(
+            QColor(theme.palette().blue if focused else theme.palette().muted if chosen else theme.palette().line)
+        )
+        painter.setBrush(QColor(theme.palette().line if over and not chosen else theme.palette().panel))
         painter.drawRoundedRect(QRectF(room).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
 
     def _draw_picture(self, painter: QPainter, place: QRect, picture: QImage | None, problem: bool) -> None:
@@ -55,11 +57,11 @@ class _Row(QStyledItemDelegate):
         rounded.addRoundedRect(QRectF(place), 6, 6)
         painter.save()
         painter.setClipPath(rounded)
-        painter.fillRect(place, QColor(theme.BACKGROUND))
+        painter.fillRect(place, QColor(theme.palette().background))
         if picture is not None:
             painter.drawImage(place, picture)
         elif problem:
-            painter.setPen(QColor(theme.AMBER))
+            painter.setPen(QColor(theme.palette().amber))
             painter.setFont(_sized(painter.font(), 28))
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, "!")
         painter.restore()
@@ -68,16 +70,16 @@ class _Row(QStyledItemDelegate):
         painter.setFont(_sized(painter.font(), 12))
         when = ago(max(0.0, time.time() - entry.changed_at)) if entry.changed_at else ""
         width = painter.fontMetrics().horizontalAdvance(when)
-        painter.setPen(QColor(theme.MUTED))
+        painter.setPen(QColor(theme.palette().muted))
         line = QRect(room.left(), room.top(), room.width(), 20)
         painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, when)
         painter.setFont(_sized(painter.font(), 15))
-        painter.setPen(QColor(theme.TEXT))
+        painter.setPen(QColor(theme.palette().text))
         _write(painter, line.adjusted(0, 0, -width - 10, 0), entry.folder.name, Qt.TextElideMode.ElideMiddle)
 
     def _draw_problem(self, painter: QPainter, room: QRect, problem: str) -> None:
         painter.setFont(_sized(painter.font(), 12))
-        painter.setPen(QColor(theme.AMBER))
+        painter.setPen(QColor(theme.palette().amber))
         painter.save()
         painter.setClipRect(room)
         painter.drawText(room.adjusted(0, 22, 0, 0), Qt.TextFlag.TextWordWrap, f"Can't be opened: {problem}")
@@ -87,7 +89,7 @@ class _Row(QStyledItemDelegate):
         told = entry.summary
         assert told is not None
         painter.setFont(_sized(painter.font(), 12))
-        painter.setPen(QColor(theme.MUTED))
+        painter.setPen(QColor(theme.palette().muted))
         _write(painter, QRect(room.left(), room.top() + 20, room.width(), 18), f"{title(entry)}  ·  {told.teacher}")
         count = f"{told.labels} / {told.planned} labels"
         width = painter.fontMetrics().horizontalAdvance(count)
@@ -95,15 +97,15 @@ class _Row(QStyledItemDelegate):
         painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, count)
         bar = QRectF(line.left(), line.center().y() - 2, line.width() - width - 12, 6)
         self._draw_bar(painter, bar, min(1.0, told.labels / max(1, told.planned)))
-        painter.setPen(QColor(theme.GREEN if told.best is not None else theme.MUTED))
+        painter.setPen(QColor(theme.palette().green if told.best is not None else theme.palette().muted))
         _write(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(entry))
 
     def _draw_bar(self, painter: QPainter, bar: QRectF, share: float) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.LINE))
+        painter.setBrush(QColor(theme.palette().line))
         painter.drawRoundedRect(bar, 3, 3)
         if share > 0:
-            painter.setBrush(QColor(theme.BLUE))
+            painter.setBrush(QColor(theme.palette().blue))
             painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(6.0, bar.width() * share), bar.height()), 3, 3)
 
 

@@ -80,14 +80,14 @@ class TaskCard(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         if not self._place.contains(event.rect()):  # else it is only the next frame
-            painter.fillRect(self.rect(), QColor(theme.BACKGROUND))
+            painter.fillRect(self.rect(), QColor(theme.palette().background))
             self._draw_card(painter)
             self._draw_title(painter)
         self._draw_picture(painter)
         painter.end()
 
     def _draw_picture(self, painter: QPainter) -> None:
-        painter.fillRect(self._place, QColor(theme.LINE if self.isDown() else theme.PANEL))
+        painter.fillRect(self._place, QColor(theme.palette().line if self.isDown() else theme.palette().panel))
         rounded = QPainterPath()
         rounded.addRoundedRect(QRectF(self._place), _RADIUS - 4, _RADIUS - 4)
         painter.setClipPath(rounded)
@@ -110,15 +110,15 @@ class TaskCard(QAbstractButton):
 
     def _draw_card(self, painter: QPainter) -> None:
         lit = self.hasFocus() or self.underMouse()
-        colour, width = (theme.BLUE, 2.0) if lit else (theme.LINE, 1.0)
+        colour, width = (theme.palette().blue, 2.0) if lit else (theme.palette().line, 1.0)
         painter.setPen(QPen(QColor(colour), width))
-        painter.setBrush(QColor(theme.LINE if self.isDown() else theme.PANEL))
+        painter.setBrush(QColor(theme.palette().line if self.isDown() else theme.palette().panel))
         inset = width / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), _RADIUS, _RADIUS)
 
     def _draw_placeholder(self, painter: QPainter) -> None:
-        painter.fillRect(self._place, QColor(theme.BACKGROUND))
-        painter.setPen(QColor(theme.AMBER if self.problem else theme.MUTED))
+        painter.fillRect(self._place, QColor(theme.palette().background))
+        painter.setPen(QColor(theme.palette().amber if self.problem else theme.palette().muted))
         font = painter.font()
         font.setPixelSize(13)
         painter.setFont(font)
@@ -130,13 +130,13 @@ class TaskCard(QAbstractButton):
         font = painter.font()
         font.setPixelSize(15)
         painter.setFont(font)
-        painter.setPen(QColor(theme.TEXT))
+        painter.setPen(QColor(theme.palette().text))
         below = self._place.translated(0, self._place.height() + 6)
         title = QFontMetrics(font).elidedText(self.text(), Qt.TextElideMode.ElideRight, below.width())
         painter.drawText(below, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, title)
         font.setPixelSize(12)
         painter.setFont(font)
-        painter.setPen(QColor(theme.MUTED))
+        painter.setPen(QColor(theme.palette().muted))
         told = QFontMetrics(font).elidedText(self.task.measure_title, Qt.TextElideMode.ElideRight, below.width())
         painter.drawText(below.adjusted(0, 24, 0, 0), Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, told)
 

@@ -32,7 +32,7 @@ def _tinted(name: str) -> QIcon:
         pixmap.setDevicePixelRatio(1)
         painter = QPainter(pixmap)
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
-        painter.fillRect(pixmap.rect(), QColor(theme.scheme().text))
+        painter.fillRect(pixmap.rect(), QColor(theme.palette().text))
         painter.end()
         made.addPixmap(pixmap)
     return made

@@ -16,7 +16,7 @@ def picture_of(widget: QWidget) -> QImage:
     """As it is on screen, and as large, at three times the resolution."""
     image = QImage(widget.size() * _SCALE, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(_SCALE)
-    image.fill(theme.BACKGROUND)
+    image.fill(theme.palette().background)
     painter = QPainter(image)
     widget.render(painter, QPoint(), renderFlags=QWidget.RenderFlag.DrawChildren)
     painter.end()

@@ -45,11 +45,11 @@ class KeyTile(QAbstractButton):
         line = max(2.0, self.height() / 40)
         frame = QRectF(self.rect()).adjusted(line / 2, line / 2, -line / 2, -line / 2)
         lit = self._chosen or self.isDown()
-        colour = theme.CHOICE_COLOURS[self._choice]
-        painter.setPen(QPen(QColor(colour if lit or self.isEnabled() else theme.LINE), line))
-        painter.setBrush(QColor(colour if lit else theme.PANEL))
+        colour = theme.palette().choice_colours[self._choice]
+        painter.setPen(QPen(QColor(colour if lit or self.isEnabled() else theme.palette().line), line))
+        painter.setBrush(QColor(colour if lit else theme.palette().panel))
         painter.drawRoundedRect(frame, self.height() / 8, self.height() / 8)
-        ink = theme.BACKGROUND if lit else theme.TEXT if self.isEnabled() else theme.MUTED
+        ink = theme.palette().background if lit else theme.palette().text if self.isEnabled() else theme.palette().muted
         self._write(painter, self._symbol, _KEY_SHARE, (0.08, 0.54), ink)
         self._write(painter, self._words, _WORDS_SHARE, (0.6, 0.32), ink)
         painter.end()

@@ -218,7 +218,10 @@ def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
     assert "measure.png is written" in choose(face, qtbot, tmp_path / "measure.png")
     image = QImage(str(tmp_path / "measure.png"))
     assert image.size() == size
-    assert all(has_colour(image, colour) for colour in (theme.GREEN, theme.PANEL, theme.BACKGROUND))
+    assert all(
+        has_colour(image, colour)
+        for colour in (theme.palette().green, theme.palette().panel, theme.palette().background)
+    )
 
 
 def test_a_file_that_cannot_be_written_is_told_of_in_a_sentence(
@@ -238,7 +241,7 @@ def test_the_schemes_restyle_the_plots_at_once(open_face: Callable[..., Face], q
         action = face.window.findChild(QAction, name)
         assert isinstance(action, QAction)
         action.trigger()
-        scheme = theme.scheme()
+        scheme = theme.palette()
         assert scheme.dark == (name == "dark")
         (item,) = measure._items.values()
         assert item.opts["pen"].color().name() == scheme.green

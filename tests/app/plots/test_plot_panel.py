@@ -133,7 +133,7 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
         one.save_figures()
         assert not any(name.startswith(("true", "correlation")) for name in drawn(one))
     image = plot(face, "return").picture()
-    assert has_colour(image, theme.BLUE) and not has_colour(image, theme.GREEN)
+    assert has_colour(image, theme.palette().blue) and not has_colour(image, theme.palette().green)
     large_windows = list(face.window.plots.enlarged.values())
     found = "".join([*map(words, (face.window, *large_windows)), *(content().decode() for content in saved)])
     assert "5.5" in found  # the predicted return is among it

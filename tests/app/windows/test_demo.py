@@ -273,4 +273,4 @@ def test_every_state_has_its_picture(
     face.labelling._oracle.setInterval(60_000)
     face.labelling.set_teacher(ORACLE)
     take("oracle")
-    assert demo.palette().window().color() == QColor(theme.scheme().background)
+    assert demo.palette().window().color() == QColor(theme.palette().background)

@@ -154,7 +154,7 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBo
     qtbot.waitUntil(player.hasFocus)
     image = player.grab().toImage()
     edge = (player.height() - min(player.width(), player.height())) // 2 + 2
-    assert image.pixelColor(image.width() // 2, round(edge * image.devicePixelRatio())).name() == theme.BLUE
+    assert image.pixelColor(image.width() // 2, round(edge * image.devicePixelRatio())).name() == theme.palette().blue
 
 
 def press_on_focus(key: Qt.Key) -> None:
