@@ -13,7 +13,8 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.keys.commands import Command, KeyAction, KeyMap, symbol
+from app.keys.commands import Command, KeyAction
+from app.keys.key_map import KeyMap, key_symbol
 from app.labelling.labelling import HUMAN, ORACLE
 from app.live.demonstrations import Demonstration
 from app.live.policy_player import PolicyPlayer
@@ -109,7 +110,7 @@ class DemoWindow(QWidget):
         return made
 
     def _tile(self, choice: Choice, words: str) -> KeyTile:
-        key = symbol(self._keys.keys_for(choice)[0])
+        key = key_symbol(self._keys.keys_for(choice)[0])
         tile = KeyTile(key, words, choice)
         tile.clicked.connect(lambda: self.answer(choice))
         return tile
@@ -167,7 +168,7 @@ class DemoWindow(QWidget):
     def _hints(self) -> str:
         """What is at the foot of the screen: for who runs the demo, not for the room."""
         hints = ((Command.ORACLE, "the oracle plays"), (Command.HUMAN, "guests answer"), (Command.UNDO, "undo"))
-        told = [f"{symbol(self._keys.keys_for(m)[0])} {words}" for m, words in hints if self._keys.keys_for(m)]
+        told = [f"{key_symbol(self._keys.keys_for(m)[0])} {words}" for m, words in hints if self._keys.keys_for(m)]
         return "      ".join([*told, "Esc leave"])
 
     def _connect(self) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from app.clips.clip_pair import ClipPair
-from app.keys.commands import Command, KeyMap
+from app.keys.commands import Command
+from app.keys.key_map import KeyMap
 from app.labelling.labelling import ORACLE
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
@@ -31,11 +32,11 @@ class DemoCommands(QObject):
         self.demo: DemoWindow | None = None
         self._clips_played = False
         self.handlers: dict[Command, Callable[[], object]] = {
-            Command.EARLIER: lambda: live.step(-1),
-            Command.LATER: lambda: live.step(1),
-            Command.LIVE: live.go_live,
+            Command.EARLIER_POLICY: lambda: live.step(-1),
+            Command.LATER_POLICY: lambda: live.step(1),
+            Command.CURRENT_POLICY: live.go_live,
             Command.DEMO: self.open_demo,
-            Command.DEMO_ALONE: lambda: self.open_demo(alone=True),
+            Command.SELF_RUNNING_DEMO: lambda: self.open_demo(alone=True),
         }
         past, replays, films = controller.past, controller.replays, controller.films
         past.moments_changed.connect(live.set_moments)

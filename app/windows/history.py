@@ -13,7 +13,8 @@ from app.history.preference_history import Judgement
 from app.history.preference_list import PreferenceList
 from app.history.preference_model import TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES
-from app.keys.commands import Command, KeyMap
+from app.keys.commands import Command
+from app.keys.key_map import KeyMap
 from app.labelling.pair_queue import Pair
 from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState

@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.keys.actions import Actions
-from app.keys.commands import COMMANDS, Command, KeyAction, KeyMap, keep_keys, kept_keys
+from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
+from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.labelling.labelling import HUMAN, ORACLE
 from app.labelling.milestones import Milestone
 from app.live.demonstrations import Demonstration
@@ -70,7 +71,7 @@ class MainWindow(QMainWindow):
         self.true_reward = controller.true_reward
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
-        self.commands = Actions(keys or kept_keys(), self)
+        self.commands = Actions(keys or load_key_map(), self)
         self._make_centre()
         self._make_dock()
         self._make_bars()
@@ -113,9 +114,9 @@ class MainWindow(QMainWindow):
     def _top(self) -> QWidget:
         """The instruction; beside it, where the task is a game, a way to play it first."""
         self.play_button = button("▶  Play it yourself")
-        self.play_button.setToolTip(COMMANDS[Command.PLAY].tip)
+        self.play_button.setToolTip(COMMANDS[Command.PLAY_GAME].tip)
         self.play_button.setVisible(playable(self._controller.task))
-        self.play_button.clicked.connect(self.commands[Command.PLAY].trigger)
+        self.play_button.clicked.connect(self.commands[Command.PLAY_GAME].trigger)
         self.play_advice = label("caption", "for about five minutes, first", centred=True)
         self.play_advice.setVisible(playable(self._controller.task))
         top, first = QWidget(), QVBoxLayout()
@@ -144,7 +145,7 @@ class MainWindow(QMainWindow):
         dock.setMinimumWidth(390)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
         self.resizeDocks([dock], [390], Qt.Orientation.Horizontal)
-        panel = self.commands[Command.PANEL]
+        panel = self.commands[Command.PROGRESS_PANEL]
         self.dock = dock
         dock.visibilityChanged.connect(lambda: panel.setChecked(not dock.isHidden()))
 
@@ -180,8 +181,8 @@ class MainWindow(QMainWindow):
             Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
             Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self._on_quit_requested,
-            Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
-            Command.PLAY: self.playing.open,
+            Command.PROGRESS_PANEL: lambda: self.dock.setVisible(self.commands[Command.PROGRESS_PANEL].isChecked()),
+            Command.PLAY_GAME: self.playing.open,
             **self.playback.handlers,
             **self.shows.handlers,
             **self.view.handlers,
@@ -208,8 +209,8 @@ class MainWindow(QMainWindow):
         self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
         self.clips.playback_changed.connect(self._on_playback_changed)
-        self.hints.meaning_requested.connect(self.carry_out)
-        self.commands.meaning_requested.connect(self.carry_out)
+        self.hints.action_requested.connect(self.carry_out)
+        self.commands.action_requested.connect(self.carry_out)
         self.playing.refused.connect(self.banner.tell_notice)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self._on_quit_requested)
@@ -223,9 +224,9 @@ class MainWindow(QMainWindow):
 
     def bind(self, keys: KeyMap) -> None:
         """From now on these keys, here and in the next run."""
-        keep_keys(keys)
-        self.commands.bind(keys)
-        self.hints.bind(keys)
+        save_key_map(keys)
+        self.commands.set_keys(keys)
+        self.hints.set_keys(keys)
 
     def refresh(self) -> None:
         """What is pulled a few times a second instead of being pushed."""
@@ -278,12 +279,12 @@ class MainWindow(QMainWindow):
     def _on_answer_kept(self, preference: Preference) -> None:
         if preference.labeller == HUMAN:  # nobody has read it while the oracle answers
             self.banner.clear_notice()
-        thoughts = preference.query.predicted if self.playback.tells_thoughts else ()
+        thoughts = preference.query.predicted if self.playback.shows_predictions else ()
         self.clips.flash(preference.choice, thoughts)
         self.strip.refresh()
 
     def _on_answer_restored(self, preference: Preference) -> None:
-        words = COMMANDS[preference.choice].words
+        words = COMMANDS[preference.choice].name
         self.statusBar().showMessage(f"The answer “{words}” stands again; its pair is not on screen.", _MESSAGE_MS)
         self.strip.refresh()
 
@@ -293,7 +294,7 @@ class MainWindow(QMainWindow):
         self.notifier.tell(f"{milestone.labels} labels given", f"{milestone.percent} % of this session, {rest}")
 
     def _on_playback_changed(self) -> None:
-        self.playback_words.setText(self.playback.words)
+        self.playback_words.setText(self.playback.status_text)
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
         self.live.take(demonstration)
@@ -306,7 +307,7 @@ class MainWindow(QMainWindow):
             State(state), ("Pause", "pause")
         )
         self.pause_action.setText(text)
-        icons.give(self.pause_action, icon)
+        icons.set_icon(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state in (State.RUNNING, State.STOPPED):

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.keys.commands import Command, kept_keys
+from app.keys.commands import Command
+from app.keys.key_map import load_key_map
 from app.session.library import SessionLibrary
 from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
@@ -156,7 +157,7 @@ class StartWindow(QMainWindow):
         if event.spontaneous():  # it was only minimised
             return
         self._set_busy(False)
-        self._quit.setShortcuts([QKeySequence(key) for key in kept_keys().keys_for(Command.QUIT)])
+        self._quit.setShortcuts([QKeySequence(key) for key in load_key_map().keys_for(Command.QUIT)])
         self.shelf.refresh()
         self.previews.hold(False)
         for task in self.grid.missing():

@@ -96,7 +96,7 @@ def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: Dem
 
 
 def test_the_keys_are_those_that_the_person_has_chosen(face: Face, qtbot: QtBot) -> None:
-    face.window.bind(face.window.commands.keys.rebound(Choice.LEFT, "A"))
+    face.window.set_keys(face.window.commands.keys.with_keys(Choice.LEFT, "A"))
     demo = opened(face, qtbot)
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_A)

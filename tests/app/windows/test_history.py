@@ -90,7 +90,7 @@ def test_the_persons_own_keys_work_here_too(opened: Callable[..., Face], qtbot: 
     face = opened(MIXED)
     old = page_of(face)
     old.close()
-    face.window.bind(face.window.commands.keys.rebound(Choice.TIE, "H"))
+    face.window.set_keys(face.window.commands.keys.with_keys(Choice.TIE, "H"))
     face.window.activateWindow()
     qtbot.waitUntil(face.window.isActiveWindow)
     page = page_of(face)

@@ -71,13 +71,13 @@ def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face], qt
     left = room - QSize(40, 40)  # Qt leaves room for a title bar that has never been there
     assert left != face.window.size()
     sized(face, qtbot, left)
-    face.window.commands[Command.PANEL].trigger()
+    face.window.commands[Command.PROGRESS_PANEL].trigger()
     assert face.window.dock.isHidden()
     face.close()
     again = open_face()
     assert again.window.size() == left
-    assert again.window.dock.isHidden() and not again.window.commands[Command.PANEL].isChecked()
-    again.window.commands[Command.PANEL].trigger()
+    assert again.window.dock.isHidden() and not again.window.commands[Command.PROGRESS_PANEL].isChecked()
+    again.window.commands[Command.PROGRESS_PANEL].trigger()
     assert again.window.dock.isVisible()
 
 
