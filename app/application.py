@@ -106,7 +106,7 @@ class Application(QObject):
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:
-            self.start.sessions.choose(last)
+            self.start.sessions.select_next(last)
         self.start.show()
 
     def quit(self) -> None:
@@ -132,7 +132,7 @@ class Application(QObject):
             self._show(session)
         except UserError as error:
             session.close()
-            self.start.tell_refusal(str(error))
+            self.start.show_error(str(error))
             return
         self.start.hide()
 
@@ -164,7 +164,7 @@ class Application(QObject):
         if self._returns and not self._quitting:
             self.show_start(ended.controller.session.folder)
             if self.start and ended.controller.errands.unwritten:
-                self.start.tell_refusal(ended.controller.errands.unwritten)
+                self.start.show_error(ended.controller.errands.unwritten)
         else:
             self.ended.emit()
 

@@ -131,7 +131,7 @@ class PreferenceDetail(QFrame):
         self._settle()
 
     def _tell(self, headline: str, detail: str) -> None:
-        self.empty.tell(headline, detail)
+        self.empty.set_message(headline, detail)
         self.place.setCurrentWidget(self.empty)
         self._settle()
 

@@ -50,7 +50,7 @@ def press(dialog: KeyDialog, kind: QDialogButtonBox.StandardButton) -> None:
 def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyDialog, qtbot: QtBot) -> None:
     choose(dialog, Choice.LEFT, Qt.Key.Key_A)
     press(dialog, QDialogButtonBox.StandardButton.Ok)
-    assert face.window.hints.buttons[Choice.LEFT].text() == "A  Left is better"
+    assert face.window.key_hints.buttons[Choice.LEFT].text() == "A  Left is better"
     first, second = make_query(), make_query()
     face.offer(first, second)
     face.window.activateWindow()
@@ -73,7 +73,7 @@ def test_chosen_keys_are_there_after_a_restart(
     again.offer(make_query(), make_query())
     again.press(Qt.Key.Key_T, CTRL)
     qtbot.waitUntil(lambda: [answer.choice for answer in again.answers()] == [Choice.TIE])
-    assert again.window.hints.buttons[Choice.TIE].text() == "E  Tie"
+    assert again.window.key_hints.buttons[Choice.TIE].text() == "E  Tie"
     assert again.window.commands.keys.keys_for(Command.UNDO) == ("?", "Ctrl+Z")
 
 

@@ -73,15 +73,15 @@ def test_the_strip_tells_them_in_words(face: Face, monkeypatch: pytest.MonkeyPat
     clock = Clock()
     progress = face.controller.progress
     monkeypatch.setattr(progress, "_clock", clock)
-    assert milestone_cell(face.window.strip) == ("–", "to 25 labels (25 %)")
+    assert milestone_cell(face.window.status_strip) == ("–", "to 25 labels (25 %)")
     for _ in range(10):
         progress.answered()
         clock.now += 12.0
-    assert milestone_cell(face.window.strip) == ("3 min", "to 25 labels (25 %)")  # 15 at 5 a minute
+    assert milestone_cell(face.window.status_strip) == ("3 min", "to 25 labels (25 %)")  # 15 at 5 a minute
     progress.counted(73)
-    assert milestone_cell(face.window.strip) == ("< 1 min", "to 75 labels (75 %)")
+    assert milestone_cell(face.window.status_strip) == ("< 1 min", "to 75 labels (75 %)")
     progress.counted(100)
-    assert milestone_cell(face.window.strip) == ("✓", "all labels given")
+    assert milestone_cell(face.window.status_strip) == ("✓", "all labels given")
 
 
 def milestone_cell(strip: StatusStrip) -> tuple[str, str]:

@@ -32,15 +32,15 @@ def test_a_step_pauses_clips_that_play(face: Face) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Period)
     assert not face.window.clips.clock.playing
-    assert face.window.playback_words.text() == f"paused at frame {face.window.clips.clock.frame + 1} of 8"
+    assert face.window.playback_status.text() == f"paused at frame {face.window.clips.clock.frame + 1} of 8"
     face.press(Qt.Key.Key_Space)
-    assert face.window.clips.clock.playing and face.window.playback_words.text() == ""
+    assert face.window.clips.clock.playing and face.window.playback_status.text() == ""
 
 
 def test_without_a_pair_nothing_steps_or_plays(face: Face) -> None:
     for key in (Qt.Key.Key_Period, Qt.Key.Key_Comma, Qt.Key.Key_Space):
         face.press(key)
-    assert not face.window.clips.clock.playing and face.window.playback_words.text() == ""
+    assert not face.window.clips.clock.playing and face.window.playback_status.text() == ""
 
 
 @pytest.mark.parametrize(("key", "speed"), SPEED_KEYS)
@@ -51,7 +51,7 @@ def test_the_speed_is_shown_and_stays_for_the_next_pair(face: Face, qtbot: QtBot
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.query is second)
     assert face.window.clips.clock.speed == speed and face.window.clips.clock.playing
-    assert face.window.playback_words.text() == ("" if speed == 1 else f"speed {speed:g}×")
+    assert face.window.playback_status.text() == ("" if speed == 1 else f"speed {speed:g}×")
 
 
 def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> None:
@@ -60,7 +60,7 @@ def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> N
     face.close()
     again = open_face()
     assert again.window.clips.clock.speed == 0.25
-    assert again.window.playback_words.text() == "speed 0.25×"
+    assert again.window.playback_status.text() == "speed 0.25×"
 
 
 def test_the_next_pair_plays_though_the_last_was_held(face: Face, qtbot: QtBot) -> None:

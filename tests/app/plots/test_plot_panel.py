@@ -166,8 +166,8 @@ def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
     face.window.live.take(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
-    face.window.shows.open_demo()
-    demo = face.window.shows.demo
+    face.window.demo_commands.open_demo()
+    demo = face.window.demo_commands.demo
     assert demo
     demo.refresh()
     measure = plot(face, "measure")

@@ -35,14 +35,14 @@ def usual_scheme() -> Iterator[None]:
 @pytest.fixture
 def demo(face: Face, qtbot: QtBot) -> Iterator[DemoWindow]:
     yield opened(face, qtbot)
-    face.window.shows.leave_demo()
+    face.window.demo_commands.leave_demo()
 
 
 def opened(face: Face, qtbot: QtBot, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> DemoWindow:
     face.window.activateWindow()
     qtbot.waitUntil(face.window.isActiveWindow)
     face.press(Qt.Key.Key_F11, modifier)
-    shown = face.window.shows.demo
+    shown = face.window.demo_commands.demo
     assert shown is not None
     shown.activateWindow()
     qtbot.waitUntil(shown.isActiveWindow)
@@ -54,7 +54,7 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, qtbot: Qt
     demo = opened(face, qtbot)
     assert demo.isFullScreen() and demo.isVisible()
     QTest.keyClick(demo, key)
-    qtbot.waitUntil(lambda: face.window.shows.demo is None)
+    qtbot.waitUntil(lambda: face.window.demo_commands.demo is None)
     assert face.window.isVisible() and face.controller.state == State.RUNNING
     again = opened(face, qtbot)
     assert again is not demo
@@ -203,15 +203,15 @@ def test_closing_the_main_window_ends_it_too(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot)
     assert demo.isVisible()
     face.close()
-    assert face.window.shows.demo is None
+    assert face.window.demo_commands.demo is None
 
 
 def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: QtBot) -> None:
     with qtbot.waitSignal(face.window.closed):
         face.window.close()
         face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
-        assert face.controller.state == State.STOPPING and face.window.shows.demo is not None
-    assert face.window.shows.demo is None and face.labelling.teacher == HUMAN
+        assert face.controller.state == State.STOPPING and face.window.demo_commands.demo is not None
+    assert face.window.demo_commands.demo is None and face.labelling.teacher == HUMAN
 
 
 @pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (1920, 1080, 63), (3840, 2160, 126)])

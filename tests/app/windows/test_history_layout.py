@@ -92,7 +92,7 @@ window.closed.connect(application.quit)
 window.show()
 controller.start()
 window.commands[Command.HISTORY].trigger()
-page = window.review.page
+page = window.history_commands.page
 page.resize(1920, 1080)
 def look(*_):
     QTest.qWait(200)

@@ -148,7 +148,7 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBo
         if here is not None:
             seen.append(here)
     assert window.focusWidget() is seen[0]  # round, and no trap on the way
-    assert {window.clips.left, window.clips.right, *window.hints.buttons.values()} <= set(seen)
+    assert {window.clips.left, window.clips.right, *window.key_hints.buttons.values()} <= set(seen)
     player = window.clips.left
     player.setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.waitUntil(player.hasFocus)
@@ -173,7 +173,7 @@ def test_no_button_has_the_focus_unasked(face: Face) -> None:
 
 def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query())
-    tie = face.window.hints.buttons[Choice.TIE]
+    tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: not tie.isEnabled())
@@ -185,7 +185,7 @@ def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtB
 def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:
     first, second, third = make_query(), make_query(), make_query()
     face.offer(first, second, third)
-    tie = face.window.hints.buttons[Choice.TIE]
+    tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: face.query is second)
@@ -206,8 +206,8 @@ def test_an_arrow_answers_wherever_the_focus_is_but_on_a_slider(face: Face, qtbo
     slider.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(slider, Qt.Key.Key_Right)
     assert slider.value() == 1 and face.query is first
-    face.window.hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(face.window.hints.buttons[Command.UNDO], Qt.Key.Key_Right)
+    face.window.key_hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(face.window.key_hints.buttons[Command.UNDO], Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: face.query is second)
 
 

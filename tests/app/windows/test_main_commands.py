@@ -65,7 +65,7 @@ EFFECTS: dict[KeyAction, Happened] = {
     Command.PLAYBACK: lambda face: not face.window.clips.clock.playing,
     Command.PREVIOUS_FRAME: lambda face: face.window.clips.left.index == 7,
     Command.NEXT_FRAME: lambda face: face.window.clips.left.index == 1,
-    Command.PREDICTIONS: lambda face: face.window.playback.tells_thoughts,
+    Command.PREDICTIONS: lambda face: face.window.playback_commands.shows_predictions,
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
     Command.STOP: lambda face: face.controller.state == State.STOPPED,
     Command.HUMAN: lambda face: face.labelling.teacher == HUMAN,
@@ -90,8 +90,10 @@ EFFECTS: dict[KeyAction, Happened] = {
     Command.EARLIER_POLICY: moment(0),
     Command.LATER_POLICY: moment(2),
     Command.CURRENT_POLICY: moment(None),
-    Command.DEMO: lambda face: face.window.shows.demo is not None,
-    Command.SELF_RUNNING_DEMO: lambda face: face.window.shows.demo is not None and face.labelling.teacher == ORACLE,
+    Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
+    Command.SELF_RUNNING_DEMO: lambda face: (
+        face.window.demo_commands.demo is not None and face.labelling.teacher == ORACLE
+    ),
     Command.TRAINING_FILM: shows(QFileDialog),
     Command.BEFORE_AFTER_FILM: shows(QFileDialog),
     Command.LEARNING_PLOTS: in_front(0),
@@ -123,7 +125,7 @@ def prepare(face: Face, qtbot: QtBot, meaning: KeyAction) -> None:
         face.labelling.undo()
         qtbot.waitUntil(lambda: face.controller.progress.labels == 0)
     elif meaning == Command.FULL_SPEED:
-        face.window.carry_out(Command.HALF_SPEED)
+        face.window.run_action(Command.HALF_SPEED)
     elif meaning == Command.LEARNING_PLOTS:
         face.window.plots.show_group(1)
     elif meaning == Command.SYSTEM_COLOURS:
