@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayo
 from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_map import KeyMap, key_symbols
 from app.menus.menus import MENUS
-from app.plots.plot_shortcuts import WORDS as PLOT_KEYS
+from app.plots.plot_shortcuts import KEY_TEXTS
 from app.style import theme
 
 
@@ -50,7 +50,7 @@ def _tables(keys: KeyMap) -> Iterator[str]:
         rows = "".join(_row(action, keys) for group in groups for action in group)
         yield f"<h3>{title.replace('&', '')}</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
-    rows = "".join(f"<tr><td width='34%'><b>{names}</b></td><td>{words}</td></tr>" for names, words in PLOT_KEYS)
+    rows = "".join(f"<tr><td width='34%'><b>{names}</b></td><td>{effect}</td></tr>" for names, effect in KEY_TEXTS)
     yield f"<h3>In a plot that was clicked or reached with Tab</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
 

@@ -73,21 +73,21 @@ def test_the_strip_tells_them_in_words(face: Face, monkeypatch: pytest.MonkeyPat
     clock = Clock()
     progress = face.controller.progress
     monkeypatch.setattr(progress, "_clock", clock)
-    assert milestone_cell(face.window.status_strip) == ("–", "to 25 labels (25 %)")
+    assert milestone_cell(face.window.status_strip) == ("–", "To 25 answers (25 %)")
     for _ in range(10):
         progress.answered()
         clock.now += 12.0
-    assert milestone_cell(face.window.status_strip) == ("3 min", "to 25 labels (25 %)")  # 15 at 5 a minute
+    assert milestone_cell(face.window.status_strip) == ("3 min", "To 25 answers (25 %)")  # 15 at 5 a minute
     progress.counted(73)
-    assert milestone_cell(face.window.status_strip) == ("< 1 min", "to 75 labels (75 %)")
+    assert milestone_cell(face.window.status_strip) == ("< 1 min", "To 75 answers (75 %)")
     progress.counted(100)
-    assert milestone_cell(face.window.status_strip) == ("✓", "all labels given")
+    assert milestone_cell(face.window.status_strip) == ("✓", "All answers given")
 
 
 def milestone_cell(strip: StatusStrip) -> tuple[str, str]:
     strip.refresh()
     texts = [cell.text() for cell in strip.findChildren(QLabel)]
-    (caption,) = [text for text in texts if text.startswith("to ") or text == "all labels given"]
+    (caption,) = [text for text in texts if text.startswith("to ") or text == "All answers given"]
     return texts[texts.index(caption) - 1], caption
 
 
@@ -172,7 +172,7 @@ def test_a_stage_that_stops_is_told_of_outside_too(
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     (told,) = tray.told
-    assert told == ("A stage has stopped", face.window.banner.text.text())
+    assert told == ("A stage has failed", face.window.banner.text.text())
 
 
 def test_the_system_is_asked_whether_it_can(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow, qtbot: QtBot
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
     face.offer(make_query(), make_query())
     demo.clips._flash_end.setInterval(60_000)
-    demo._flash_end.setInterval(60_000)
+    demo._flash_timer.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: demo.tiles[Choice.TIE].chosen)
     assert demo.clips.flashed == Choice.TIE and len(face.answers()) == 1
@@ -117,7 +117,7 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, m
     monkeypatch.setattr(face.labelling._oracle, "interval", 0)
     face.labelling._oracle.setInterval(0)
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
-    assert face.labelling.teacher == ORACLE and demo.question.text() == "The oracle answers by itself"
+    assert face.labelling.teacher == ORACLE and demo.question.text() == "The computer is choosing"
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0)]
     face.engine.offer(*queries)
     qtbot.waitUntil(lambda: len(face.answers()) == 2)
@@ -184,7 +184,7 @@ def test_when_the_oracle_has_given_all_its_answers_it_says_so(open_face: Callabl
     face = open_face(labels=1)
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
     face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: demo.question.text() == "The oracle has given all its answers")
+    qtbot.waitUntil(lambda: demo.question.text() == "The computer has given all answers")
     demo.close()
 
 

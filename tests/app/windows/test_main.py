@@ -246,16 +246,16 @@ def test_the_strip_tells_blow_ups_once_there_are_some(
         face.window.refresh()
         cells = [child for child in face.window.status_strip.findChildren(QLabel) if child.isVisible()]
         texts = [child.text() for child in cells]
-        return texts[texts.index("blow-ups") - 1 :] if "blow-ups" in texts else texts[-1:]
+        return texts[texts.index("Diverged") - 1 :] if "Diverged" in texts else texts[-1:]
 
     face.engine["rollout"].play(report(1000))
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
-    assert shown() == ["environment steps"]
+    assert shown() == ["Environment steps"]
     face.engine["rollout"].play(report(2000, 3))
-    qtbot.waitUntil(lambda: shown() == ["3", "blow-ups"])
-    picture(face.window, "strip-blow-ups")
+    qtbot.waitUntil(lambda: shown() == ["3", "Diverged"])
+    picture(face.window, "strip-Diverged")
     face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
-    qtbot.waitUntil(lambda: shown() == ["environment steps"])
+    qtbot.waitUntil(lambda: shown() == ["Environment steps"])
 
 
 def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None:
@@ -266,7 +266,7 @@ def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None
     metrics = face.controller.metrics
     qtbot.waitUntil(lambda: len(metrics.snapshot(metrics_recorder.train_loss(2))[0]) == 1)
     assert metrics.snapshot("backflips_per_episode")[1].tolist() == [2.5, 2.5]
-    title = face.window.plots.by_key["measure"].head.title
+    title = face.window.plots.by_key["measure"].header.title
     qtbot.waitUntil(lambda: title.text().endswith(":  2.5"))
     assert face.controller.progress.env_steps == 2000
 

@@ -61,7 +61,7 @@ def test_until_its_picture_is_there_a_card_is_calm(make_page: Callable[..., Page
     page = make_page(ignored=("hopper-backflip",)).show()
     assert len(page.window.grid.missing()) == len(CATALOGUE)
     assert not page.window.grid.is_playing
-    assert "being drawn" in page.window.grid.cards["ant"].accessibleDescription()
+    assert "being rendered" in page.window.grid.cards["ant"].accessibleDescription()
     picture(page.window, "start-drawing")
 
 
@@ -100,7 +100,7 @@ def test_nothing_moves_behind_the_form(page: Page, qtbot: QtBot) -> None:
     assert not page.window.grid.is_playing
     qtbot.waitUntil(lambda: page.window.form.picture.is_playing)
     page.press(Qt.Key.Key_Escape)
-    assert page.window.grid.is_playing and not page.window.form.picture.moving
+    assert page.window.grid.is_playing and not page.window.form.picture.is_playing
 
 
 def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page, qtbot: QtBot) -> None:
