@@ -102,12 +102,12 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "&Start page", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
     ),
     Command.PAUSE: CommandInfo(
-        "&Pause", ("Ctrl+P",), "Pauses or resumes the training; you can go on answering meanwhile"
+        "&Pause", ("Ctrl+P",), "Pauses or resumes the training; you can keep answering"
     ),
     Command.STOP: CommandInfo("S&top", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
-    Command.HUMAN: CommandInfo("&Human", ("F6",), "You answer", checkable=True),
+    Command.HUMAN: CommandInfo("&Human", ("F6",), "You are now answering", checkable=True),
     Command.ORACLE: CommandInfo(
-        "&Oracle", ("F7",), "The computer answers by the true reward, if the task has one", checkable=True
+        "&Oracle", ("F7",), "The computer answers, using the true reward if the task has one", checkable=True
     ),
     Command.EXPORT: CommandInfo("&Export session…", ("Ctrl+E",), "Writes the whole session to one file"),
     Command.PLAY_GAME: CommandInfo(

@@ -36,7 +36,7 @@ _TYPING_MS = 700
 """Pause in typing before the environment's preview is requested."""
 _OPTION_NAMES = {
     "human": "You, with the arrow keys",
-    "oracle": "The oracle, by the true reward",
+    "oracle": "The computer, using the true reward",
     "auto": "Automatic: a GPU if there is one",
     "cpu": "The processor (cpu)",
     "cuda": "An NVIDIA GPU (cuda)",
