@@ -101,9 +101,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.START_PAGE: CommandInfo(
         "&Start page", ("Ctrl+N", "Ctrl+O"), "Saves a checkpoint, closes this session and shows the start page"
     ),
-    Command.PAUSE: CommandInfo(
-        "&Pause", ("Ctrl+P",), "Pauses or resumes the training; you can keep answering"
-    ),
+    Command.PAUSE: CommandInfo("&Pause", ("Ctrl+P",), "Pauses or resumes the training; you can keep answering"),
     Command.STOP: CommandInfo("S&top", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
     Command.HUMAN: CommandInfo("&Human", ("F6",), "You are now answering", checkable=True),
     Command.ORACLE: CommandInfo(

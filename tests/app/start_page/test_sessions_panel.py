@@ -124,15 +124,6 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, da
     assert page.opened == [] and page.window.shelf._working._tasks.empty()
 
 
-def test_damage_that_only_opening_finds_is_told_of(page: Page, qtbot: QtBot) -> None:
-    folder = make_session(page.root, "broken")
-    (folder / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
-    page.show()
-    page.press(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: "damaged" in page.told)
-    Session.open(folder).close()  # it was let go
-
-
 @pytest.mark.parametrize("way", ["key", "button", "menu"])
 def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
     folder = make_session(page.root, "mine", labels=20)
@@ -192,16 +183,6 @@ def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page, qtbot:
     picture(page.window, "start-trash-refused")
 
 
-@pytest.mark.parametrize("key", [Qt.Key.Key_Delete, Qt.Key.Key_D])
-def test_what_is_open_elsewhere_is_neither_thrown_away_nor_copied(page: Page, qtbot: QtBot, key: Qt.Key) -> None:
-    other = Session.open(make_session(page.root, "busy"))
-    page.show()
-    page.press(key, Qt.KeyboardModifier.ControlModifier if key == Qt.Key.Key_D else Qt.KeyboardModifier.NoModifier)
-    qtbot.waitUntil(lambda: "open in another Somersault" in page.told)
-    other.close()
-    assert page.trash == [] and [path.name for path in page.root.iterdir()] == ["busy"]
-
-
 def take(page: Page, path: Path) -> None:
     """In the dialog that is open."""
     dialog = page.window.findChild(QFileDialog)
@@ -225,15 +206,6 @@ def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Pat
     qtbot.waitUntil(lambda: page.chosen == "mine-1")
     assert page.told == "mine-1 is imported."
     assert page.rows.entries.entries[0].problem == ""
-
-
-def test_a_file_that_is_no_session_is_not_imported(page: Page, qtbot: QtBot, tmp_path: Path) -> None:
-    (tmp_path / "thesis.pdf").write_text("mine")
-    page.show()
-    page.click("Import…")
-    take(page, tmp_path / "thesis.pdf")
-    qtbot.waitUntil(lambda: "no exported session" in page.told)
-    assert page.entries == []
 
 
 @pytest.mark.parametrize("opens", [True, False])

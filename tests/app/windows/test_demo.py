@@ -136,14 +136,6 @@ def test_what_is_told_at_the_foot_stays_while_the_oracle_answers(face: Face, qtb
     demo.close()
 
 
-def test_left_after_a_stop_too_the_oracle_teaches_no_longer(face: Face, qtbot: QtBot) -> None:
-    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.controller.stop()
-    QTest.keyClick(demo, Qt.Key.Key_Escape)
-    assert face.labelling.teacher == HUMAN and face.window.teacher_actions[HUMAN].isChecked()
-
-
 def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
     face.labelling._oracle.setInterval(60_000)
@@ -188,11 +180,6 @@ def test_when_the_oracle_has_given_all_its_answers_it_says_so(open_face: Callabl
     demo.close()
 
 
-def test_trouble_is_told_at_the_foot(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: "The reward stage stopped" in foot(demo))
-
-
 def foot(demo: DemoWindow) -> str:
     shown = demo.findChild(QLabel, "demoFoot")
     assert isinstance(shown, QLabel)
@@ -214,7 +201,7 @@ def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: 
     assert face.window.demo_commands.demo is None and face.labelling.teacher == HUMAN
 
 
-@pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (1920, 1080, 63), (3840, 2160, 126)])
+@pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (3840, 2160, 126)])
 def test_text_grows_with_the_screen(face: Face, demo: DemoWindow, width: int, height: int, pixels: int) -> None:
     demo.showNormal()
     demo.resize(width, height)
@@ -239,8 +226,7 @@ def demonstration(predicted: bool = True) -> Demonstration:
     return Demonstration(backflips(), wave if predicted else np.zeros(0, np.float32), 120_000, 3.0)
 
 
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
+@pytest.mark.parametrize(("size", "scheme"), [((1280, 720), "dark"), ((1920, 1080), "light")])
 def test_every_state_has_its_picture(
     face: Face,
     demo: DemoWindow,

@@ -179,15 +179,6 @@ def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face], qt
     assert "keeps training" in told(face)[1]
 
 
-def test_a_start_that_was_paused_measures_nothing(face: Face, clock: Clock, qtbot: QtBot) -> None:
-    counting(face, clock)
-    face.window.pause_action.trigger()
-    face.window.pause_action.trigger()
-    clock.now += 500
-    face.offer(make_query())
-    assert usual_start("hopper-backflip") == 10.0
-
-
 def test_the_reason_gives_way_when_rollout_is_at_work(face: Face, qtbot: QtBot) -> None:
     face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
     qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout waits"))
@@ -226,9 +217,3 @@ def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
     face.offer(make_query())
     qtbot.waitUntil(lambda: face.query is not None)
     assert usual_start("hopper-backflip") == before
-
-
-def test_with_answers_from_elsewhere_it_does_not_explore(open_face: Callable[..., Face]) -> None:
-    face = open_face(rollout__exploration_steps=3000)
-    face.controller.progress.counted(3)
-    assert "Exploring" not in told(face)[0]
