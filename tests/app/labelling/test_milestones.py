@@ -136,7 +136,7 @@ def behind(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_milestone_is_told_in_the_window_that_is_in_front(face: Face, qtbot: QtBot, tray: FakeTray) -> None:
     face.controller.progress.counted(24)
     answer(face, qtbot, 1)
-    assert face.window.statusBar().currentMessage() == "25 labels given: 25 % of this session, 75 to go"
+    assert face.window.statusBar().currentMessage() == "25 answers given: 25 % of this session, 75 to go"
     assert tray.told == []
 
 
@@ -147,8 +147,8 @@ def test_and_by_the_system_where_it_is_not(
     behind(face, monkeypatch)
     face.offer(make_query())
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: tray.told == [("100 labels given", "100 % of this session, all given")])
-    assert "100 labels given" in face.window.statusBar().currentMessage()
+    qtbot.waitUntil(lambda: tray.told == [("100 answers given", "100 % of this session, all given")])
+    assert "100 answers given" in face.window.statusBar().currentMessage()
     face.close()
     assert tray.closed
 
@@ -161,7 +161,7 @@ def test_without_a_tray_the_window_tells_it_and_keeps_it(
     behind(face, monkeypatch)
     face.offer(make_query(), make_query())
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: "50 labels given" in face.window.statusBar().currentMessage())
+    qtbot.waitUntil(lambda: "50 answers given" in face.window.statusBar().currentMessage())
     picture(face.window, "milestone")
 
 

@@ -243,7 +243,7 @@ def test_the_schemes_restyle_the_plots_at_once(open_face: Callable[..., Face], q
         action.trigger()
         scheme = theme.palette()
         assert scheme.dark == (name == "dark")
-        (item,) = measure._items.values()
+        (item,) = measure.items.values()
         assert item.opts["pen"].color().name() == scheme.green
         assert measure.canvas.backgroundBrush().color().name() == scheme.panel
         icon = face.window.stop_action.icon().pixmap(18, 18).toImage()

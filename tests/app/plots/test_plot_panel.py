@@ -68,7 +68,7 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
         "true reward": (seconds, TRUE_REWARDS.tolist()),
     }
     assert episode.note.text() == "Predicted and true reward agree closely (r = 1.00)."
-    assert episode._items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
+    assert episode.items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
 
 
 def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(open_face: Callable[..., Face]) -> None:

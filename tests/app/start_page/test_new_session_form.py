@@ -159,7 +159,7 @@ def test_what_is_out_of_bounds_is_told_and_marked_until_it_is_mended(form: Form,
     assert form.made == []
     form.type_in("policy.discount", ".5")
     assert form.problem == "" and row.editor.property("kind") != "wrong"
-    assert form.mark("policy.discount") == "changed"
+    assert form.mark("policy.discount") == "Changed"
 
 
 def test_a_contradiction_is_told_until_it_is_mended(form: Form) -> None:
@@ -205,7 +205,7 @@ def test_settings_are_searched(form: Form, qtbot: QtBot, picture: Picture) -> No
     qtbot.waitUntil(lambda: form.page.area.verticalScrollBar().maximum() < 300)
     picture(form.page, "new-session-search")
     QTest.keyClicks(form.page.advanced.search, " xyz")
-    assert form.shown() == set() and form.page.advanced._nothing.isVisible()
+    assert form.shown() == set() and form.page.advanced.no_match.isVisible()
     form.page.advanced.search.clear()
     assert form.shown() == set(form.page.advanced.rows)
 

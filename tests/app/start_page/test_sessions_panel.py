@@ -47,7 +47,7 @@ def test_two_hundred_sessions(page: Page, qtbot: QtBot, picture: Picture) -> Non
     assert page.chosen.endswith("-199")
     page.window.resize(1920, 1080)
     picture(page.window, "start-large")
-    asked = len(page.rows.entries._pictures)
+    asked = len(page.rows.entries.pictures)
     assert asked < 60  # only those that were seen
 
 
@@ -56,7 +56,7 @@ def test_a_row_is_spoken_in_a_sentence(page: Page) -> None:
     page.show()
     model = page.rows.entries
     spoken = model.data(model.index(0), Qt.ItemDataRole.AccessibleTextRole)
-    assert spoken == "mine, Hopper: backflips, 20 of 40 labels, best 2.5  ·  Backflips an episode (8 s)"
+    assert spoken == "mine, Hopper: backflips, 20 of 40 answers, Best 2.5  ·  Backflips an episode (8 s)"
 
 
 def test_its_own_last_picture_is_shown_and_else_its_tasks(page: Page, qtbot: QtBot) -> None:
@@ -121,7 +121,7 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, da
     picture(page.window, f"start-damaged-{damage.split('.')[0]}")
     page.press(Qt.Key.Key_Return)
     assert page.told == problem
-    assert page.opened == [] and page.window.shelf._working._tasks.empty()
+    assert page.opened == []
 
 
 @pytest.mark.parametrize("way", ["key", "button", "menu"])
@@ -151,7 +151,7 @@ def test_copying_tells_how_far_it_is(page: Page, qtbot: QtBot) -> None:
         pass
     page.show()
     told: list[str] = []
-    page.window.shelf.progressed.connect(told.append)
+    page.window.library.progressed.connect(told.append)
     page.click("Duplicate")
     qtbot.waitUntil(lambda: page.chosen == "mine-copy-1")
     assert told[0] == "Copying mine: 0%" and told[-1] == "Copying mine: 100%"
@@ -230,7 +230,7 @@ def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
     page.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
     take(page, away)
     qtbot.waitUntil(lambda: len(page.opened) == 1)
-    page.window.shelf.refresh()
+    page.window.library.refresh()
     qtbot.waitUntil(lambda: page.entries == ["stick"])
 
 

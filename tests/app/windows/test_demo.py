@@ -86,7 +86,7 @@ def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow, qtbot: QtBot
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
     face.offer(make_query(), make_query())
     demo.clips._flash_end.setInterval(60_000)
-    demo._flash_timer.setInterval(60_000)
+    demo.flash_timer.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: demo.tiles[Choice.TIE].chosen)
     assert demo.clips.flashed == Choice.TIE and len(face.answers()) == 1

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app import settings
 from app.labelling.countdown import Countdown, keep_start, usual_start
+from app.labelling.progress import Progress
 from app.session.controller import State
 from app.windows import waiting_message
 from core.events import RolloutReported, Waited
@@ -141,16 +142,12 @@ def test_a_start_through_which_the_computer_slept_is_not_kept() -> None:
     assert usual_start("reacher") == 7.0
 
 
-def test_later_pairs_are_counted_down_to_at_the_recent_pace(
-    face: Face, qtbot: QtBot, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, qtbot: QtBot, clock: Clock) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.query is None)
     assert told(face) == ("Collecting segments", "The next pair comes soon.")
-    progress = face.controller.progress
-    monkeypatch.setattr(progress, "_clock", clock)
-    progress._offers.clear()
+    progress = face.controller.progress = Progress(face.controller.session.config, clock)
     for _ in range(3):
         progress.offered()
         clock.now += 6.0
@@ -191,8 +188,7 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
 ) -> None:
     face = open_face(rollout__exploration_steps=3000)
-    progress = face.controller.progress
-    progress._clock = clock
+    progress = face.controller.progress = Progress(face.controller.session.config, clock)
     assert told(face)[0] == "Exploring before the first question" and progress.due == 0
     progress.reported(0)
     clock.now += 2.0
