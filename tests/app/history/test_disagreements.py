@@ -134,7 +134,7 @@ def test_while_training_is_paused_it_says_when_the_answer_comes(
     face.window.pause_action.trigger()
     assert face.controller.state == State.PAUSED
     look(page)
-    assert page.empty.detail.text() == "It says so when training goes on."
+    assert page.empty.detail.text() == "The result appears when training continues."
     asked = len(face.engine["reward"].got(JudgementRequested))
     face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: len(face.engine["reward"].got(JudgementRequested)) > asked)

@@ -87,7 +87,7 @@ def test_the_strip_tells_them_in_words(face: Face, monkeypatch: pytest.MonkeyPat
 def milestone_cell(strip: StatusStrip) -> tuple[str, str]:
     strip.refresh()
     texts = [cell.text() for cell in strip.findChildren(QLabel)]
-    (caption,) = [text for text in texts if text.startswith("to ") or text == "All answers given"]
+    (caption,) = [text for text in texts if text.startswith("To ") or text == "All answers given"]
     return texts[texts.index(caption) - 1], caption
 
 
