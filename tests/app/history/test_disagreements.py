@@ -138,7 +138,7 @@ def test_while_training_is_paused_it_says_when_the_answer_comes(
     asked = len(face.engine["reward"].got(JudgementRequested))
     face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: len(face.engine["reward"].got(JudgementRequested)) > asked)
-    assert page.empty.detail.text() == "A moment."
+    assert page.empty.detail.text() == "This takes a moment."
 
 
 def test_what_was_asked_while_the_predictor_was_down_is_answered_once_it_is_back(
