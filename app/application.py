@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import signal
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.command_line import given, parsed
 from app.crash import CrashReporter
+from app.display_check import open_display
 from app.labelling.last_teacher import kept_teacher
 from app.session.controller import Controller
 from app.session.factory import new_config, opened, sessions_folder
@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
     session = opened(options) if named else None
     if not named:
         new_config(options)  # bad numbers are told of now, and not only when the form shows them
-    app = QApplication(sys.argv[:1])
+    app = open_display()
     app.setApplicationName("Somersault")
     app.setQuitOnLastWindowClosed(False)  # the children end first; the program says when
     theme.apply(app)
@@ -106,7 +106,7 @@ class Application(QObject):
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:
-            self.start.sessions.choose(last)
+            self.start.sessions.select_next(last)
         self.start.show()
 
     def quit(self) -> None:
@@ -132,7 +132,7 @@ class Application(QObject):
             self._show(session)
         except UserError as error:
             session.close()
-            self.start.tell_refusal(str(error))
+            self.start.show_error(str(error))
             return
         self.start.hide()
 
@@ -164,7 +164,7 @@ class Application(QObject):
         if self._returns and not self._quitting:
             self.show_start(ended.controller.session.folder)
             if self.start and ended.controller.errands.unwritten:
-                self.start.tell_refusal(ended.controller.errands.unwritten)
+                self.start.show_error(ended.controller.errands.unwritten)
         else:
             self.ended.emit()
 

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QStackedWidget, 
 
 from app.clips.clip_pair import ClipPair
 from app.history.preference_text import CHOICES, notes, when
-from app.keys.commands import SPEEDS, Command, KeyMap, symbol
+from app.keys.commands import SPEEDS, Command
+from app.keys.key_map import KeyMap, key_symbol
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
 from app.style.labels import button, label
@@ -59,7 +60,7 @@ class PreferenceDetail(QFrame):
         row = QHBoxLayout()
         row.setSpacing(10)
         for choice, words in CHOICES.items():
-            shown = [symbol(key) for key in self._keys.keys_for(choice)[:1]]
+            shown = [key_symbol(key) for key in self._keys.keys_for(choice)[:1]]
             made = button("  ".join([*shown, words]))
             made.setCheckable(True)
             made.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # each has its key here, and Space is for the clips
@@ -80,8 +81,8 @@ class PreferenceDetail(QFrame):
         """What the keys of the clips do, wherever in the page they are to work."""
         wanted: dict[Command, Callable[[], object]] = {
             Command.PLAYBACK: self.clips.toggle_playback,
-            Command.FRAME_BACK: partial(self.clips.step, -1),
-            Command.FRAME_ON: partial(self.clips.step, 1),
+            Command.PREVIOUS_FRAME: partial(self.clips.step, -1),
+            Command.NEXT_FRAME: partial(self.clips.step, 1),
             **{command: partial(self.clips.set_speed, speed) for command, speed in SPEEDS.items()},
         }
         return {key: slot for command, slot in wanted.items() for key in self._of(command)}
@@ -130,7 +131,7 @@ class PreferenceDetail(QFrame):
         self._settle()
 
     def _tell(self, headline: str, detail: str) -> None:
-        self.empty.tell(headline, detail)
+        self.empty.set_message(headline, detail)
         self.place.setCurrentWidget(self.empty)
         self._settle()
 
@@ -146,7 +147,7 @@ class PreferenceDetail(QFrame):
             return
         told = [f"Answer {row.id}", when(row), row.labeller, *notes(row)]
         self.title.setText("  ·  ".join(told[: 1 if row.trouble else None]))
-        arrows = " ".join(symbol(key) for choice in Choice for key in self._of(choice)[:1])
+        arrows = " ".join(key_symbol(key) for choice in Choice for key in self._of(choice)[:1])
         ready = f"Press Enter, then {arrows}, to change this answer."
         if self.hasFocus():
             ready = f"{arrows} change this answer, Esc goes back to the list."

@@ -182,7 +182,7 @@ def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signa
 _FROM_MENU = """
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QMessageBox
-import app.telling
+import app.display_check
 from core.errors import UserError
 
 def close():
@@ -192,7 +192,7 @@ def close():
 
 loop = QApplication.exec
 QApplication.exec = lambda *_: (QTimer.singleShot(0, close), loop())[1]
-app.display_check.tell(UserError('Only a little is free: make room.'))
+app.display_check.show_error(UserError('Only a little is free: make room.'))
 """
 
 

@@ -25,7 +25,7 @@ def expected(predicted: tuple[float, ...]) -> Query:
 
 def wanted(face: Face) -> None:
     face.press(Qt.Key.Key_T)
-    assert face.window.playback.tells_thoughts
+    assert face.window.playback_commands.shows_predictions
 
 
 def everything_said(widget: QWidget) -> str:
@@ -116,4 +116,4 @@ def test_the_wish_is_kept_for_the_next_run(open_face: Callable[..., Face], times
     for _ in range(times):
         face.press(Qt.Key.Key_T)
     face.close()
-    assert open_face().window.playback.tells_thoughts == (times == 1)
+    assert open_face().window.playback_commands.shows_predictions == (times == 1)

@@ -53,7 +53,7 @@ def test_the_doubted_are_listed_the_most_doubted_first(
     face = opened(MIXED)
     page = page_of(face)
     look(page)
-    assert page.empty.headline.text() == "Asking the predictor what it thinks"
+    assert page.empty.headline.text() == "Comparing your answers with the reward model"
     say(face, 12, {1: 0.03, 2: 0.4, 3: 0.9, 5: 0.3, 6: 0.95})  # left, right, tie, left, right
     qtbot.waitUntil(lambda: listed(page) == [1, 6, 3, 5])
     against = [round(page.model.index(row).data(AGAINST), 3) for row in range(4)]
@@ -77,7 +77,7 @@ def test_before_the_first_predictor_it_says_so(
     page = page_of(face)
     look(page)
     say(face, 0, {})
-    qtbot.waitUntil(lambda: page.empty.headline.text() == "There is no predictor yet")
+    qtbot.waitUntil(lambda: page.empty.headline.text() == "No reward model yet")
     assert page.empty.isVisible() and page.filter.judgement.text() == ""
     picture(page, "history-no-predictor")
 
@@ -87,7 +87,7 @@ def test_where_nothing_is_doubted_it_says_so(opened: Callable[..., Face], qtbot:
     page = page_of(face)
     look(page)
     say(face, 3, {1: 0.9, 2: 0.2})
-    qtbot.waitUntil(lambda: page.empty.headline.text() == "Nothing to look at again")
+    qtbot.waitUntil(lambda: page.empty.headline.text() == "Nothing to review")
     assert page.filter.judgement.text().startswith("0 of 2 answers are doubted by the predictor of generation 3")
 
 
@@ -134,11 +134,11 @@ def test_while_training_is_paused_it_says_when_the_answer_comes(
     face.window.pause_action.trigger()
     assert face.controller.state == State.PAUSED
     look(page)
-    assert page.empty.detail.text() == "It says so when training goes on."
+    assert page.empty.detail.text() == "The result appears when training continues."
     asked = len(face.engine["reward"].got(JudgementRequested))
     face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: len(face.engine["reward"].got(JudgementRequested)) > asked)
-    assert page.empty.detail.text() == "A moment."
+    assert page.empty.detail.text() == "This takes a moment."
 
 
 def test_what_was_asked_while_the_predictor_was_down_is_answered_once_it_is_back(

@@ -77,7 +77,7 @@ def test_keys_work_whichever_widget_has_the_focus(face: Face, qtbot: QtBot, part
 
 def test_a_hint_can_be_clicked(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query())
-    QTest.mouseClick(face.window.hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(face.window.key_hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.TIE])
 
 

@@ -73,21 +73,21 @@ def test_the_strip_tells_them_in_words(face: Face, monkeypatch: pytest.MonkeyPat
     clock = Clock()
     progress = face.controller.progress
     monkeypatch.setattr(progress, "_clock", clock)
-    assert milestone_cell(face.window.strip) == ("–", "to 25 labels (25 %)")
+    assert milestone_cell(face.window.status_strip) == ("–", "To 25 answers (25 %)")
     for _ in range(10):
         progress.answered()
         clock.now += 12.0
-    assert milestone_cell(face.window.strip) == ("3 min", "to 25 labels (25 %)")  # 15 at 5 a minute
+    assert milestone_cell(face.window.status_strip) == ("3 min", "To 25 answers (25 %)")  # 15 at 5 a minute
     progress.counted(73)
-    assert milestone_cell(face.window.strip) == ("< 1 min", "to 75 labels (75 %)")
+    assert milestone_cell(face.window.status_strip) == ("< 1 min", "To 75 answers (75 %)")
     progress.counted(100)
-    assert milestone_cell(face.window.strip) == ("✓", "all labels given")
+    assert milestone_cell(face.window.status_strip) == ("✓", "All answers given")
 
 
 def milestone_cell(strip: StatusStrip) -> tuple[str, str]:
     strip.refresh()
     texts = [cell.text() for cell in strip.findChildren(QLabel)]
-    (caption,) = [text for text in texts if text.startswith("to ") or text == "all labels given"]
+    (caption,) = [text for text in texts if text.startswith("To ") or text == "All answers given"]
     return texts[texts.index(caption) - 1], caption
 
 
@@ -136,7 +136,7 @@ def behind(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_milestone_is_told_in_the_window_that_is_in_front(face: Face, qtbot: QtBot, tray: FakeTray) -> None:
     face.controller.progress.counted(24)
     answer(face, qtbot, 1)
-    assert face.window.statusBar().currentMessage() == "25 labels given: 25 % of this session, 75 to go"
+    assert face.window.statusBar().currentMessage() == "25 answers given: 25 % of this session, 75 to go"
     assert tray.told == []
 
 
@@ -147,8 +147,8 @@ def test_and_by_the_system_where_it_is_not(
     behind(face, monkeypatch)
     face.offer(make_query())
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: tray.told == [("100 labels given", "100 % of this session, all given")])
-    assert "100 labels given" in face.window.statusBar().currentMessage()
+    qtbot.waitUntil(lambda: tray.told == [("100 answers given", "100 % of this session, all given")])
+    assert "100 answers given" in face.window.statusBar().currentMessage()
     face.close()
     assert tray.closed
 
@@ -161,7 +161,7 @@ def test_without_a_tray_the_window_tells_it_and_keeps_it(
     behind(face, monkeypatch)
     face.offer(make_query(), make_query())
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: "50 labels given" in face.window.statusBar().currentMessage())
+    qtbot.waitUntil(lambda: "50 answers given" in face.window.statusBar().currentMessage())
     picture(face.window, "milestone")
 
 
@@ -172,7 +172,7 @@ def test_a_stage_that_stops_is_told_of_outside_too(
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     (told,) = tray.told
-    assert told == ("A stage has stopped", face.window.banner.text.text())
+    assert told == ("A stage has failed", face.window.banner.text.text())
 
 
 def test_the_system_is_asked_whether_it_can(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

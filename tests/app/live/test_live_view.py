@@ -59,7 +59,7 @@ def test_the_ribbon_is_as_high_as_the_reward_of_its_steps(
 
 
 def test_what_is_above_the_mean_is_green_and_what_is_below_blue() -> None:
-    assert colour(1.0).name() == theme.GREEN and colour(-1.0).name() == theme.BLUE
+    assert colour(1.0).name() == theme.palette().green and colour(-1.0).name() == theme.palette().blue
     assert colour(1.0).alphaF() == 1.0 and colour(-0.5).alphaF() == pytest.approx(0.675, abs=1e-4)
 
 
@@ -75,7 +75,7 @@ def ribbon(qtbot: QtBot) -> RewardTimeline:
 def column(ribbon: RewardTimeline, x: int) -> tuple[bool, bool]:
     """Whether something is drawn at the top of this column, and at its bottom."""
     image = ribbon.grab().toImage()
-    panel = QColor(theme.PANEL)
+    panel = QColor(theme.palette().panel)
     return image.pixelColor(x, 2) != panel, image.pixelColor(x, 31) != panel
 
 
@@ -92,8 +92,8 @@ def test_the_head_goes_along(ribbon: RewardTimeline) -> None:
     for share, x in ((0.0, 0), (0.25, 30), (0.5, 60), (0.999, 118)):
         ribbon.set_share(share)
         image = ribbon.grab(QRect(0, 0, 120, 34)).toImage()
-        assert image.pixelColor(x, 3) == QColor(theme.TEXT)
-        assert image.pixelColor((x + 40) % 120, 3) == QColor(theme.PANEL)
+        assert image.pixelColor(x, 3) == QColor(theme.palette().text)
+        assert image.pixelColor((x + 40) % 120, 3) == QColor(theme.palette().panel)
 
 
 def moments(count: int) -> tuple[SnapshotInfo, ...]:

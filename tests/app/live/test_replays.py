@@ -129,7 +129,7 @@ def test_whatever_keeps_answers_from_a_stage_labelling_waits_until_it_has_them(
     refuse(face, monkeypatch, error)
     text = face.window.banner.text.text()
     assert face.window.banner.shows_failure and text.endswith(CLOSED) and "\n" not in text
-    assert face.query is None and not face.window.hints.buttons[Choice.LEFT].isEnabled()
+    assert face.query is None and not face.window.key_hints.buttons[Choice.LEFT].isEnabled()
     for key in (Qt.Key.Key_Left, Qt.Key.Key_Backspace):
         face.press(key)
     assert [answer.query.id for answer in face.answers()] == [first.id]
