@@ -199,7 +199,7 @@ class HistoryPage(QWidget):
 
     def _say_why_nothing_plays(self) -> None:
         shown, ended = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
-        if shown and not shown.trouble and self.pane.clips.shown is None and ended:
+        if shown and self.pane.clips.shown is None and ended:
             self.pane.tell_why_not(*_NOT_RUNNING)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:

@@ -41,7 +41,7 @@ def test_only_what_a_person_said_long_enough_ago_may_come_again() -> None:
         row(3, choice=Choice.CANT_TELL),
         row(4, withdrawn=True),
         row(5),
-        row(6, choice=None, trouble="damaged"),
+        row(6, withdrawn=True),
         row(7, repeats=5),
         row(8, choice=Choice.TIE),
         row(9),
