@@ -219,9 +219,10 @@ class PreferenceStore:
         try:
             left, right = read_segments(self.folder, self._state.records[row.repeats or row.id])
         except (OSError, *DAMAGE) as error:
+            damage = "can't be read" if isinstance(error, OSError) else "is damaged"
             reason = files.reason(error) if isinstance(error, OSError) else error
             path = answer_paths(self.folder, row.repeats or row.id)[1]
-            raise UserError(self._damage(path, reason)) from error
+            raise self._problem(path, f"{damage} ({reason})") from error
         if record["swapped"]:
             left, right = right, left
         pool = None if record["pool_returns"] is None else PoolReturns(*record["pool_returns"])
@@ -265,7 +266,7 @@ class PreferenceStore:
         with self._plain_errors():
             size = os.fstat(self._log.fileno()).st_size
             if not self._end <= size <= MAX_LOG:
-                raise UserError(self._damage(path, "it was truncated, or is too long"))
+                raise self._problem(path, "is damaged (it was truncated, or is too long)")
             if size == self._end:
                 return
             self._log.seek(self._end)
@@ -277,7 +278,7 @@ class PreferenceStore:
                     raise ValueError("a line before it is missing, or it is there twice")
                 self._state.apply(body)
             except DAMAGE as error:
-                raise UserError(self._damage(path, f"line {self._seq + 1}: {error}")) from error
+                raise self._problem(path, f"is damaged (line {self._seq + 1}: {error})") from error
             self._seq, self._end = self._seq + 1, self._end + len(line) + 1
 
     def _require_files(self, numbers: set[int]) -> None:
@@ -287,25 +288,23 @@ class PreferenceStore:
         """
         if unlisted := numbers - self._state.records.keys():
             path = self.folder / LOG
-            raise UserError(self._damage(path, f"it has lost {pluralize(len(unlisted), 'answer')} at its end"))
+            raise self._problem(path, f"has lost {pluralize(len(unlisted), 'answer')} at its end")
         for key in self._state.records.keys() - numbers:
             if not any(map(os.path.lexists, paths := answer_paths(self.folder, key))):
-                raise UserError(self._damage(paths[1], "it is missing"))
+                raise self._problem(paths[1], "is missing")
 
-    def _damage(self, path: Path, reason: object) -> str:
-        return (
-            f"{path} is damaged ({reason}): put a copy of it back; {COMMAND_LINE} preferences export"
-            f" {self.folder.parent} FOLDER saves the undamaged answers."
-        )
+    def _problem(self, path: Path, problem: str) -> UserError:
+        saves = f"{COMMAND_LINE} preferences export {self.folder.parent} FOLDER saves the undamaged answers"
+        return UserError(f"{path} {problem}: put a copy of it back; {saves}.")
 
     @contextlib.contextmanager
     def _plain_errors(self, what: str = "read") -> Iterator[None]:
         try:
             yield
-        except FileNotFoundError as error:
-            raise UserError(f"{error.filename or self.folder} is gone: put a copy of it back.") from error
         except OSError as error:
-            path = error.filename or self.folder
+            path = Path(error.filename or self.folder)
+            if isinstance(error, FileNotFoundError):
+                raise self._problem(path, "is missing") from error
             raise UserError(f"{path} can't be {what} ({files.reason(error)}): {files.remedy(error)}.") from error
 
 

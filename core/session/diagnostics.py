@@ -53,7 +53,11 @@ def _end(path: Path) -> str:
 
 
 def _about(folder: Path) -> dict[str, object]:
-    files = [path for path in (*kept(folder / "checkpoints"), folder / FOLDER / LOG, *sorted(folder.iterdir())) if path.is_file()]
+    files = [
+        path
+        for path in (*kept(folder / "checkpoints"), folder / FOLDER / LOG, *sorted(folder.iterdir()))
+        if path.is_file()
+    ]
     return {
         "python": sys.version,
         "system": platform.platform(),

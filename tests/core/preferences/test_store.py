@@ -299,7 +299,7 @@ def test_a_write_that_fails_anywhere_loses_nothing_and_can_be_repeated(
                 try:
                     act()
                 except UserError as error:
-                    assert "\n" not in str(error) and "can't be written" in str(error)
+                    assert "\n" not in str(error) and "can't be" in str(error)
                     assert labels(folder) == before
             if left[0] > 0:
                 break
@@ -375,6 +375,7 @@ def answer(**values: Any) -> Callable[[Path], None]:
     return line(1, lambda body: body["answer"].update(values))
 
 
+DEEP = b'{"do":' + b"[" * 4000
 SECOND = "00000002.safetensors"
 DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] = {
     # what is done; words of the sentence; how many answers rescue finds, and how many it knows to be lost
@@ -382,21 +383,21 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] 
     "a flipped bit of a segment": (flipped(SECOND, -40), f"{SECOND} is damaged (it does not match", (2, 1)),
     "a flipped bit of a header": (flipped(SECOND, 20), f"{SECOND} is damaged", (2, 1)),
     "a truncated file": (lambda folder: os.truncate(folder / SECOND, 300), f"{SECOND} is damaged", (2, 1)),
-    "a missing file": (lambda folder: (folder / SECOND).unlink(), f"{SECOND} is damaged (it is missing)", (2, 1)),
+    "a missing file": (lambda folder: (folder / SECOND).unlink(), f"{SECOND} is missing", (2, 1)),
     "files that changed places": (
         lambda folder: shutil.copy(folder / "00000003.safetensors", folder / SECOND),
         f"{SECOND} is damaged (it does not match its checksum, or belongs to another answer)",
         (2, 1),
     ),
-    "a lost line at the end": (lines(lambda all: all[:-1]), "it has lost 1 answer at its end", (3, 0)),
-    "an empty log": (lines(lambda all: []), "it has lost 3 answers at its end", (3, 0)),
-    "no log": (lambda folder: (folder / LOG).unlink(), "log.jsonl is gone", (3, 0)),
+    "a lost line at the end": (lines(lambda all: all[:-1]), "has lost 1 answer at its end", (3, 0)),
+    "an empty log": (lines(lambda all: []), "has lost 3 answers at its end", (3, 0)),
+    "no log": (lambda folder: (folder / LOG).unlink(), "log.jsonl is missing", (3, 0)),
     "a lost line in the middle": (lines(lambda all: all[:1] + all[2:]), "a line before it is missing", (3, 0)),
     "a line that is there twice": (lines(lambda all: all[:2] + all[1:]), "there twice", (3, 0)),
     "a long line": (lines(lambda all: [b"x" * 5000 + b"\n", *all]), "line 1: its checksum", (3, 0)),
-    "deep JSON": (line(1, lambda body: body.update(x=json.loads("[" * 900 + "]" * 900))), "line 2", None),
+    "deep JSON": (lines(lambda all: [*all, DEEP + b',"crc":"%08x"}\n' % zlib.crc32(DEEP)]), "line 4: ", (3, 0)),
     "a huge log": (lambda folder: os.truncate(folder / LOG, 20 << 20), "is too long", (3, 0)),
-    "another number": (answer(id=7), "line 3: ", (2, 1)),
+    "another number": (answer(id=7), "line 3: ", (3, 1)),
     "a number of no answer": (answer(id=10**30), "line 2: ", (3, 0)),
     "an infinite time": (answer(answered_at=10**400), "line 2: ", (2, 1)),
     "a time in words": (answer(answered_at="yesterday"), "line 2: 'yesterday' is not a finite number", (2, 1)),
@@ -410,7 +411,11 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] 
     "an undo of nothing": (line(2, lambda body: body.update(do="undo", id=9)), "line 3: 9", (3, 0)),
     "a command of nobody": (line(2, lambda body: body.update(do="import os", id=1)), "it can't 'import os'", (3, 0)),
     "no object": (lines(lambda all: [*all, b'[1,"crc":"%08x"}\n' % zlib.crc32(b"[1")]), "line 4: ", (3, 0)),
-    "all in ruins": (lambda folder: [path.write_bytes(b"\0" * 99) for path in folder.iterdir()], "00000001", None),
+    "all in ruins": (
+        lambda folder: [path.write_bytes(b"\0" * 99) for path in folder.iterdir()],
+        "has lost 3 answers",
+        None,
+    ),
 }
 if os.name != "nt":
 
@@ -422,10 +427,14 @@ if os.name != "nt":
         return damage
 
     DAMAGE |= {
-        "a link": (instead(lambda path: path.symlink_to(path.parent.parent / "moved")), f"{SECOND} is damaged", (2, 1)),
-        "a pipe": (instead(os.mkfifo), f"{SECOND} is damaged (not a regular file)", (2, 1)),
-        "a folder": (instead(Path.mkdir), f"{SECOND} is damaged", (2, 1)),
-        "a device": (instead(lambda path: path.symlink_to("/dev/zero")), f"{SECOND} is damaged", (2, 1)),
+        "a link": (
+            instead(lambda path: path.symlink_to(path.parent.parent / "moved")),
+            f"{SECOND} can't be read",
+            (2, 1),
+        ),
+        "a pipe": (instead(os.mkfifo), f"{SECOND} can't be read (not a regular file)", (2, 1)),
+        "a folder": (instead(Path.mkdir), f"{SECOND} can't be read", (2, 1)),
+        "a device": (instead(lambda path: path.symlink_to("/dev/zero")), f"{SECOND} can't be read", (2, 1)),
         "a huge file": (lambda folder: os.truncate(folder / SECOND, 3 << 30), "too large", (2, 1)),
         "a pipe for a log": (instead(os.mkfifo, LOG), "log.jsonl can't be read (not a regular file)", (3, 0)),
         "a link for a log": (
@@ -446,13 +455,10 @@ def test_damage_is_told_in_a_sentence_and_the_rest_is_rescued(
     damage(folder)
     with pytest.raises(UserError) as refused, closing(PreferenceStore(folder)) as damaged:
         list(damaged.iter_records())
-    text = one_sentence(refused)
-    assert (
-        words in text
-        and str(folder) in text
-        and "put a copy of it back" in text.replace("check", "put a copy of it back")
-    )
+    assert words in one_sentence(refused) and str(folder) in str(refused.value)
     if saved is None:
+        with pytest.raises(UserError, match="no answer that can be read"):
+            rescue(folder)
         return
     contents, count, lost = rescue(folder)
     assert (count, lost) == saved
@@ -517,7 +523,7 @@ def test_nothing_is_written_into_a_folder_that_was_deleted_or_replaced(
         lambda: store.add(query(9), LEFT, "human"),
         store.undo if replaced else lambda: store.add(query(9), TIE, ""),
     ):
-        with pytest.raises(UserError, match="replaced by another copy" if replaced else "is gone"):
+        with pytest.raises(UserError, match="replaced by another copy" if replaced else "gone|missing"):
             act()
     assert list(tmp_path.rglob("*")) == before
 
