@@ -116,18 +116,18 @@ class PreferenceStore:
             "right": None if first else _side(query.right),
         }
         part, path = answer_paths(self.folder, key)
-        try:
-            with self._writing():
-                part.unlink(missing_ok=True)
+        with self._writing():
+            part.unlink(missing_ok=True)
+            try:
                 with open(part, "xb", opener=files.no_link) as file:
                     file.write(tensor_file.as_file(record, arrays))
                     file.flush()
                     os.fsync(file.fileno())
                 files.sync_folder(self.folder)
-                self._append({"do": "add", "answer": record})
-        except BaseException:
-            files.clear_away(part)
-            raise
+            except OSError:
+                files.clear_away(part)
+                raise
+            self._append({"do": "add", "answer": record})  # if this fails, its line may yet be on disk: the file stays
         try:
             os.replace(part, path)
         except OSError as error:  # the answer is stored: it is found under its temporary name, too
@@ -243,7 +243,7 @@ class PreferenceStore:
             yield
 
     def _append(self, body: dict[str, Any]) -> None:
-        """Append a line and sync it; a line torn by a crash is overwritten. OSError leaves the log as it was."""
+        """Append a line and sync it; a line torn by a crash is overwritten. Raises OSError."""
         line = encode(self._seq + 1, body)
         if self._end + len(line) > MAX_LOG:
             raise UserError(f"{self.folder} holds as many answers as a session can: start a new session.")
@@ -258,7 +258,8 @@ class PreferenceStore:
             with contextlib.suppress(OSError):  # the next append tries again
                 self._log.truncate(self._end)
             raise
-        self._refresh()
+        self._state.apply(decode(line[:-1]))
+        self._seq, self._end = self._seq + 1, self._end + len(line)
 
     def _refresh(self) -> None:
         """Apply the lines appended since the last call. A line without its line feed is not complete yet."""
