@@ -172,14 +172,16 @@ class PreferenceStore:
 
     def each(self) -> Iterator[Preference]:
         """Iterate over the labels as `all` lists them, reading one at a time. Raises UserError at a damaged one."""
-        for row in self.rows():
+        self._refresh()
+        for key in list(self._state.records):
+            row = self._state.summary(key)
             if not row.withdrawn and row.repeats is None:
-                yield self.answers(row.id)[0].preference
+                yield self._stored(row).preference
 
     def iter_records(self) -> Iterator[StoredPreference]:
         """Iterate over all answers, withdrawn ones too, reading one at a time. Raises UserError at a damaged one."""
         for row in self.rows():
-            yield from self.answers(row.id)
+            yield self._stored(row)
 
     def forms(self) -> Iterator[tuple[int, SegmentShape]]:
         """Number of each answer with the size of its left, then of its right segment; reads no segment."""
