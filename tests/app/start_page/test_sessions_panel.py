@@ -118,7 +118,7 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, da
     assert page.entries == ["broken", "whole"]
     problem = page.rows.entries.entries[0].problem
     assert problem.count(".") >= 1 and "\n" not in problem
-    picture(page.window, f"start-damaged-{damage.split('.')[0]}")
+    picture(page.window, f"start-damaged-{Path(damage).stem}")
     page.press(Qt.Key.Key_Return)
     assert page.told == problem
     assert page.opened == [] and page.window.shelf._working._tasks.empty()
