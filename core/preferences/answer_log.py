@@ -55,7 +55,7 @@ class AnswerState:
         self._undone: set[int] = set()
 
     def summary(self, key: int) -> PreferenceSummary:
-        """Present state of an answer. Raises KeyError if there is none of this number."""
+        """Present state of an answer."""
         found, changes = self._summaries[key], self._changes.get(key)
         return replace(found, changes=tuple(changes)) if changes else found
 
@@ -63,20 +63,6 @@ class AnswerState:
     def newest(self) -> int:
         """Highest number of an answer; 0 if there is none."""
         return next(reversed(self.records), 0)
-
-    @property
-    def last_standing(self) -> int | None:
-        """Number of the latest answer that is not withdrawn."""
-        return next((key for key, row in reversed(self._summaries.items()) if not row.withdrawn), None)
-
-    @property
-    def first_undone(self) -> int | None:
-        """Number of the answer that redo restores next."""
-        return min(self._undone, default=None)
-
-    def count_labels(self) -> int:
-        """Number of answers that are neither withdrawn nor repeats."""
-        return sum(not row.withdrawn and row.repeats is None for row in self._summaries.values())
 
     def apply(self, body: dict[str, Any]) -> None:
         """Apply one line. Raises one of DAMAGE, and changes nothing, if the line makes no sense here."""
@@ -120,8 +106,8 @@ def _summary(record: dict[str, Any]) -> PreferenceSummary:
     if record["disagreement"] is not None:
         _number(record["disagreement"])
     for pair in (record["returns"], record["pool_returns"]):
-        if pair is not None and (len(pair) != 2 or not all(map(math.isfinite, map(_number, pair)))):
-            raise ValueError("its returns are no pair of numbers")
+        if pair is not None:
+            _, _ = map(_number, pair)
     for side in ("left", "right"):
         if (record[side] is None) != (repeats is not None):
             raise ValueError("it has no segments, or those of another answer too")

@@ -66,8 +66,13 @@ class PreferenceStore:
             self._log = open(folder / LOG, "rb" if read_only else "r+b", 0, opener=files.open_regular)  # noqa: SIM115
             self._identity = files.identity(folder / LOG)
         try:
-            self._refresh()
-            self._require_files(numbers)
+            rows = self._rows()
+            if lost := numbers.difference(row.id for row in rows):
+                raise self._problem(folder / LOG, f"has lost {pluralize(len(lost), 'answer')} at its end")
+            for row in rows:
+                part, path = answer_paths(folder, row.id)
+                if row.id not in numbers and not os.path.lexists(part) and not os.path.lexists(path):
+                    raise self._problem(path, "is missing")
         except BaseException:
             self._log.close()
             raise
@@ -150,20 +155,18 @@ class PreferenceStore:
 
     def undo(self) -> Preference | None:
         """Withdraw the latest answer that stands and return it; None if there is none."""
-        self._refresh()
-        return self._toggle("undo", self._state.last_standing)
+        return self._toggle("undo", next((row for row in reversed(self._rows()) if not row.withdrawn), None))
 
     def redo(self) -> Preference | None:
         """Restore the answer that was withdrawn last and return it; None if an answer was added since."""
-        self._refresh()
-        return self._toggle("redo", self._state.first_undone)
+        return self._toggle("redo", next((row for row in self._rows() if row.undone), None))
 
-    def _toggle(self, what: str, key: int | None) -> Preference | None:
-        if key is None:
+    def _toggle(self, what: str, row: PreferenceSummary | None) -> Preference | None:
+        if row is None:
             return None
-        preference = self.answers(key)[0].preference
+        preference = self._stored(row).preference
         with self._writing():
-            self._append({"do": what, "id": key})
+            self._append({"do": what, "id": row.id})
         return preference
 
     def all(self) -> list[Preference]:
@@ -172,16 +175,11 @@ class PreferenceStore:
 
     def each(self) -> Iterator[Preference]:
         """Iterate over the labels as `all` lists them, reading one at a time. Raises UserError at a damaged one."""
-        self._refresh()
-        for key in list(self._state.records):
-            row = self._state.summary(key)
-            if not row.withdrawn and row.repeats is None:
-                yield self._stored(row).preference
+        return (self._stored(row).preference for row in self._rows() if not row.withdrawn and row.repeats is None)
 
     def iter_records(self) -> Iterator[StoredPreference]:
         """Iterate over all answers, withdrawn ones too, reading one at a time. Raises UserError at a damaged one."""
-        for row in self.rows():
-            yield self._stored(row)
+        return map(self._stored, self._rows())
 
     def forms(self) -> Iterator[tuple[int, SegmentShape]]:
         """Number of each answer with the size of its left, then of its right segment; reads no segment."""
@@ -196,15 +194,20 @@ class PreferenceStore:
 
     def rows(self, key: int | None = None) -> list[PreferenceSummary]:
         """Summaries of all answers, or of one; reads no segment. Raises UserError if there is no such answer."""
+        if key is None:
+            return self._rows()
         self._refresh()
-        if key is not None and key not in self._state.records:
+        if key not in self._state.records:
             raise UserError(f"{self.folder} has no answer {key}.")
-        return [self._state.summary(each) for each in (self._state.records if key is None else (key,))]
+        return [self._state.summary(key)]
+
+    def _rows(self) -> list[PreferenceSummary]:
+        self._refresh()
+        return [self._state.summary(key) for key in self._state.records]
 
     def count(self) -> int:
         """Number of labels."""
-        self._refresh()
-        return self._state.count_labels()
+        return sum(not row.withdrawn and row.repeats is None for row in self._rows())
 
     def snapshot(self) -> Iterator[tuple[str, bytes | bytearray]]:
         """Names and contents of the files of a copy, the log first. Answers given meanwhile are left out."""
@@ -283,18 +286,6 @@ class PreferenceStore:
             except DAMAGE as error:
                 raise self._problem(path, f"is damaged (line {self._seq + 1}: {error})") from error
             self._seq, self._end = self._seq + 1, self._end + len(line) + 1
-
-    def _require_files(self, numbers: set[int]) -> None:
-        """Raise UserError if a logged answer has no file, or a file has no line.
-
-        numbers: of the answers with a file of the final name, listed before the log was read
-        """
-        if unlisted := numbers - self._state.records.keys():
-            path = self.folder / LOG
-            raise self._problem(path, f"has lost {pluralize(len(unlisted), 'answer')} at its end")
-        for key in self._state.records.keys() - numbers:
-            if not any(map(os.path.lexists, paths := answer_paths(self.folder, key))):
-                raise self._problem(paths[1], "is missing")
 
     def _problem(self, path: Path, problem: str) -> UserError:
         saves = f"{COMMAND_LINE} preferences export {self.folder.parent} FOLDER saves the undamaged answers"

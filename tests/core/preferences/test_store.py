@@ -401,7 +401,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] 
     "half a character": (answer(labeller="\ud800"), "line 2: ", (2, 1)),
     "another choice": (answer(choice="maybe"), "line 2: 'maybe' is not a valid Choice", (2, 1)),
     "a choice that the file does not have": (answer(choice="tie"), f"{SECOND} is damaged (it does not", (2, 1)),
-    "odd returns": (answer(returns=[1]), "line 2: its returns", (2, 1)),
+    "odd returns": (answer(returns=[1]), "line 2: not enough values", (2, 1)),
     "a repeat of itself": (answer(repeats=2, left=None, right=None), "line 2: ", (2, 1)),
     "no segments": (answer(left=None), "line 2: ", (2, 1)),
     "a field too many": (answer(more=1), "line 2: it has not the fields", (2, 1)),
