@@ -206,8 +206,8 @@ def remedy(error: OSError) -> str:
 
 
 def read_small(path: Path, limit: int) -> bytes:
-    """The file's content; ValueError where it has more than `limit` bytes, before they are read."""
-    with open(path, "rb") as file:
+    """Content of a regular file. Raises ValueError, before reading, if it has more than `limit` bytes; OSError."""
+    with open(path, "rb", opener=open_regular) as file:
         size = os.fstat(file.fileno()).st_size
         content = file.read(min(size, limit) + 1)  # no more room than that is asked for
     if max(size, len(content)) > limit:

@@ -39,7 +39,7 @@ def decode(line: bytes) -> dict[str, Any]:
     """Body of a line without its line feed. Raises one of DAMAGE."""
     text, _, crc = line.rpartition(b',"crc":"')
     if len(line) > _MAX_LINE or crc != b'%08x"}' % zlib.crc32(text):
-        raise ValueError("its checksum does not match")
+        raise ValueError("it is too long, or its checksum does not match")
     body: dict[str, Any] = json.loads(text + b"}")
     return body
 

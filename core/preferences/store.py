@@ -71,8 +71,13 @@ class PreferenceStore:
                 raise self._problem(folder / LOG, f"has lost {pluralize(len(lost), 'answer')} at its end")
             for row in rows:
                 part, path = answer_paths(folder, row.id)
-                if row.id not in numbers and not os.path.lexists(part) and not os.path.lexists(path):
+                if row.id in numbers:
+                    continue
+                if not os.path.lexists(part) and not os.path.lexists(path):
                     raise self._problem(path, "is missing")
+                if not read_only:
+                    with contextlib.suppress(OSError):  # a crash came before this; it is found as it is, too
+                        os.replace(part, path)
         except BaseException:
             self._log.close()
             raise

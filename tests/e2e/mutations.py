@@ -323,7 +323,7 @@ def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) ->
         return copy, f"{mutation.__name__} file"
     copy = place / "session"
     kind = rng.integers(4)
-    shutil.copytree(killed if rng.random() < 0.3 else session, copy)
+    shutil.copytree(killed if rng.random() < 0.3 and kind < 3 else session, copy)
     answers = sorted((copy / "preferences").glob("*.safetensors"))
     kinds = [
         (kept(copy / "checkpoints")[-1], OF_CHECKPOINT),
@@ -333,7 +333,5 @@ def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) ->
     ]
     path, mutations = kinds[kind]
     mutation = _pick(mutations, rng)
-    if mutation in (odd_line, moved_line, crowded) and not path.read_bytes().endswith(b"\n"):
-        path.write_bytes(path.read_bytes().rpartition(b"\n")[0] + b"\n")
     mutation(path, rng)
     return copy, f"{mutation.__name__} {path.name}"

@@ -336,6 +336,9 @@ def test_a_line_torn_by_a_crash_is_dropped_and_overwritten(store: PreferenceStor
     with closing(PreferenceStore(folder)) as store:
         assert store.add(query(6), TIE, "human").id == 4
     assert labels(folder)[-1] == (4, TIE)
+    (folder / "00000004.safetensors").rename(folder / "00000004.part")
+    PreferenceStore(folder).close()
+    assert (folder / "00000004.safetensors").exists()  # from now on, a lost line is noticed
 
 
 def line(number: int, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
@@ -376,7 +379,11 @@ DEEP = b'{"do":' + b"[" * 4000
 SECOND = "00000002.safetensors"
 DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] = {
     # what is done; words of the sentence; how many answers rescue finds, and how many it knows to be lost
-    "a flipped bit of a line": (flipped(LOG, 400), "log.jsonl is damaged (line 2: its checksum", (3, 0)),
+    "a flipped bit of a line": (
+        flipped(LOG, 400),
+        "log.jsonl is damaged (line 2: it is too long, or its checksum",
+        (3, 0),
+    ),
     "a flipped bit of a segment": (flipped(SECOND, -40), f"{SECOND} is damaged (it does not match", (2, 1)),
     "a flipped bit of a header": (flipped(SECOND, 20), f"{SECOND} is damaged", (2, 1)),
     "a truncated file": (lambda folder: os.truncate(folder / SECOND, 300), f"{SECOND} is damaged", (2, 1)),
@@ -391,7 +398,8 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] 
     "no log": (lambda folder: (folder / LOG).unlink(), "log.jsonl is missing", (3, 0)),
     "a lost line in the middle": (lines(lambda all: all[:1] + all[2:]), "a line before it is missing", (3, 0)),
     "a line that is there twice": (lines(lambda all: all[:2] + all[1:]), "there twice", (3, 0)),
-    "a long line": (lines(lambda all: [b"x" * 5000 + b"\n", *all]), "line 1: its checksum", (3, 0)),
+    "a long line": (lines(lambda all: [b"x" * 5000 + b"\n", *all]), "line 1: it is too long", (3, 0)),
+    "a long line that is whole": (answer(labeller="x" * 5000), "log.jsonl is damaged (line 2: it is too long", (3, 0)),
     "deep JSON": (lines(lambda all: [*all, DEEP + b',"crc":"%08x"}\n' % zlib.crc32(DEEP)]), "line 4: ", (3, 0)),
     "a huge log": (lambda folder: os.truncate(folder / LOG, 20 << 20), "is too long", (3, 0)),
     "another number": (answer(id=7), "line 3: ", (3, 1)),
