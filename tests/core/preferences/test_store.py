@@ -440,7 +440,7 @@ if os.name != "nt":
         "a pipe": (instead(os.mkfifo), f"{SECOND} can't be read (not a regular file)", (2, 1)),
         "a folder": (instead(Path.mkdir), f"{SECOND} can't be read", (2, 1)),
         "a device": (instead(lambda path: path.symlink_to("/dev/zero")), f"{SECOND} can't be read", (2, 1)),
-        "a huge file": (lambda folder: os.truncate(folder / SECOND, 3 << 30), "too large", (2, 1)),
+        "a huge file": (lambda folder: os.truncate(folder / SECOND, 3 << 30), "not believable", (2, 1)),
         "a pipe for a log": (instead(os.mkfifo, LOG), "log.jsonl can't be read (not a regular file)", (3, 0)),
         "a link for a log": (
             instead(lambda path: path.symlink_to(path.parent.parent / "moved"), LOG),
