@@ -100,7 +100,7 @@ class PreferenceDetail(QFrame):
         """The clips follow with `show_pair`; the same answer again keeps those on screen."""
         same = self.row is not None and self.row.id == row.id
         self.row, self._said = row, self._said if same else ""
-        self._unreadable = bool(row.trouble) or self._unreadable and same
+        self._unreadable = self._unreadable and same
         self._settle()
         if not same:
             self.clips.show_pair(None)
@@ -145,8 +145,8 @@ class PreferenceDetail(QFrame):
         if row is None:
             self.note.setText("")
             return
-        told = [f"Answer {row.id}", when(row), row.labeller, *notes(row)]
-        self.title.setText("  ·  ".join(told[: 1 if row.trouble else None]))
+        details = [f"Answer {row.id}", when(row), row.labeller, *notes(row)]
+        self.title.setText("  ·  ".join(details))
         arrows = " ".join(key_symbol(key) for choice in Choice for key in self._of(choice)[:1])
         ready = f"Press Enter, then {arrows}, to change this answer."
         if self.hasFocus():

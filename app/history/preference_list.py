@@ -74,7 +74,6 @@ def _draw_stills(painter: QPainter, area: QRect, stills: Stills | None) -> None:
 
 
 def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: float | None) -> None:
-    assert row.choice is not None
     font = painter.font()
     colour = theme.palette().muted if row.withdrawn else theme.palette().choice_colours[row.choice]
     first = QRect(area.left(), area.top(), area.width(), _LINE)

@@ -105,10 +105,10 @@ class PreferenceModel(QAbstractListModel):
         return None if self._against is None else self._against[key]
 
     def _trouble(self, row: PreferenceSummary) -> str:
-        return row.trouble or self._album.troubles.get(row.id, "")
+        return self._album.troubles.get(row.id, "")
 
     def _stills(self, row: PreferenceSummary) -> Stills | None:
-        return None if row.trouble else self._album.stills(row.id)
+        return self._album.stills(row.id)
 
     def _on_pictured(self, key: int) -> None:
         self._tell_changed(key)

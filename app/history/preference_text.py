@@ -23,9 +23,7 @@ class PreferenceFilter:
     withdrawn_too: bool = False
 
     def passes(self, row: PreferenceSummary) -> bool:
-        """What can't be read passes all but the withdrawn, so that nobody misses it."""
-        if row.trouble:
-            return True
+        """Whether the answer is shown."""
         return (
             self.choice in (None, row.choice)
             and self.labeller in (None, row.labeller)
@@ -60,8 +58,6 @@ def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
 
 def sentence(row: PreferenceSummary, against: float | None = None) -> str:
     """All of it in a line, as a screen reader says it."""
-    if row.choice is None:
-        return row.trouble
     return ", ".join([f"Answer {row.id}: {CHOICES[row.choice]}", row.labeller, when(row), *notes(row, against)])
 
 

@@ -201,7 +201,7 @@ class HistoryPage(QWidget):
 
     def _explain_missing_clips(self) -> None:
         row, stopped = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
-        if row and not row.trouble and self.pane.clips.shown is None and stopped:
+        if row and self.pane.clips.shown is None and stopped:
             self.pane.tell_why_not(*_NOT_RUNNING)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:

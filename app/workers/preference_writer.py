@@ -1,4 +1,4 @@
-"""The thread that owns the store of answers: an answer is on disk before the next pair shows."""
+"""Thread that writes the store of answers: an answer is on disk before the next pair is shown."""
 
 from __future__ import annotations
 
@@ -25,31 +25,30 @@ log = logging.getLogger(__name__)
 class _Request:
     carry_out: Callable[[PreferenceStore], None]
     refused: Callable[[str], object]
-    """Told one sentence where it can't be carried out. Each kind has its own: who waits for one must not go on because
-    of another."""
+    """Called with a sentence if the request fails. Each kind has its own, so that a caller reacts to its request only."""
     failure: str
-    """The sentence's beginning where the reason was not foreseen."""
+    """Start of the sentence after an unexpected exception."""
     anew: bool = False
-    """Whether the store is opened for it once more: the person may have put a whole one back."""
+    """Whether to open the store again first: the person may have restored a copy."""
 
 
 class PreferenceWriter(QThread):
-    """Adds, changes and withdraws answers, in the order asked, and tells the jobs of each.
+    """Adds, changes and withdraws answers in the order of the requests, and sends each to the jobs.
 
-    It alone sends answers to the jobs, so a job that is started again gets every answer once: none twice, none missed.
+    No other object sends answers to the jobs, so a restarted job gets every answer exactly once.
 
     Signals:
-        answer_kept(object): an answer is on disk; the Preference.
-        answer_withdrawn(object): the last answer was taken back; the Preference, or None where there was none.
-        answer_given_again(object): what was taken back last stands again; the Preference, or None where nothing can.
-        answer_refused(str): an answer could not be added, withdrawn or given again; nothing was changed. One sentence.
-        answer_changed(object): an answer has another choice; the Preference.
-        change_refused(str): an answer could not be changed. One sentence.
-        trouble_arose(str): something that no answer waits for could not be done. One sentence.
-        replay_refused(object, str): these jobs, by name, could not be given every answer; one sentence. They have some
-            of them at most: to go on they must be started anew.
-        repeat_found(object): the Query of a pair that is to be put to the person again.
-        answers_counted(int): how many labels the session has, before jobs are given them.
+        answer_kept(object): the Preference is on disk.
+        answer_withdrawn(object): the Preference was undone; None if there was none.
+        answer_given_again(object): the Preference was restored by redo; None if there was none.
+        answer_refused(str): an answer could not be added, undone or restored, and nothing was changed; one sentence.
+        answer_changed(object): the Preference has another choice.
+        change_refused(str): an answer could not be changed; one sentence.
+        trouble_arose(str): a request in the background failed; one sentence.
+        replay_refused(object, str): names of jobs that could not be sent every answer, and one sentence. They must be
+            restarted, as they have only some of the answers.
+        repeat_found(object): Query of a pair to show to the person again.
+        answers_counted(int): number of labels of the session, before they are sent to jobs.
     """
 
     answer_kept = Signal(object)
@@ -71,31 +70,31 @@ class PreferenceWriter(QThread):
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
-        """answer_kept or answer_refused answers."""
+        """Request to add an answer; `answer_kept` or `answer_refused` follows."""
         self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "kept")
 
     def undo(self) -> None:
-        """answer_withdrawn or answer_refused answers."""
+        """Request to withdraw the latest answer; `answer_withdrawn` or `answer_refused` follows."""
         self._ask(self._withdraw_last, self.answer_refused.emit, "taken back")
 
     def redo(self) -> None:
-        """answer_given_again or answer_refused answers."""
+        """Request to restore the answer withdrawn last; `answer_given_again` or `answer_refused` follows."""
         self._ask(self._give_again, self.answer_refused.emit, "given again")
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
-        """answer_changed or change_refused answers."""
+        """Request to change the choice of answer `key`; `answer_changed` or `change_refused` follows."""
         self._ask(lambda store: self._change(store, key, choice, labeller), self.change_refused.emit, "changed")
 
     def find_repeat(self, repeats: Repeats) -> None:
-        """Looks for an answer whose pair may be shown again; `repeat_found` follows where there is one."""
+        """Look for an answer whose pair may be shown again; `repeat_found` follows if there is one."""
         self._ask(
             lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "looked up to be shown again"
         )
 
     def replay(self, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
-        """Gives every answer so far to these jobs, which have just been started; `waiting` has none as yet.
+        """Send every answer so far to these jobs, which have just started; `replay_refused` follows if that fails.
 
-        replay_refused answers where they could not be given all.
+        waiting: queries that have no answer yet
         """
         refused = partial(self.replay_refused.emit, names)
         self._ask(lambda store: self._replay(store, names, waiting), refused, "given to the stages", anew=True)
@@ -110,7 +109,7 @@ class PreferenceWriter(QThread):
         self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}", anew))
 
     def end(self) -> None:
-        """Ends the thread after what was asked so far."""
+        """End the thread after all requests so far."""
         self._requests.put(None)
 
     def run(self) -> None:
@@ -120,12 +119,12 @@ class PreferenceWriter(QThread):
                 store.close()
                 store = None
             try:
-                store = store or self._open_store()  # anew at each request until it opens: the disk may be mended
+                store = store or self._open_store()  # again at each request until it opens
                 request.carry_out(store)
             except UserError as error:
                 log.warning("%s", error)
                 request.refused(str(error))
-            except Exception as error:  # the boundary of the thread
+            except Exception as error:  # boundary of the thread
                 log.exception("%s.", request.failure)
                 reason = summary(error).rstrip(".")
                 request.refused(f"{request.failure} ({reason}): try again, or stop and start the session.")
@@ -134,7 +133,7 @@ class PreferenceWriter(QThread):
 
     def _add(self, store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> None:
         preference = store.add(query, choice, labeller)
-        self.answer_kept.emit(preference)  # first: the person waits for it, the jobs don't
+        self.answer_kept.emit(preference)  # first, as the person waits for it
         deliver(PreferenceAdded(preference), self._ports)
 
     def _change(self, store: PreferenceStore, key: int, choice: Choice, labeller: str) -> None:
@@ -148,7 +147,7 @@ class PreferenceWriter(QThread):
             if key is None:
                 return
             (kept,) = store.answers(key)
-        except UserError as error:  # nobody has asked for it, and another will do
+        except UserError as error:  # the person has not asked for it
             log.warning("A pair can't be shown again: %s", error)
             return
         self.repeat_found.emit(repeats.repeated_query(kept.preference))

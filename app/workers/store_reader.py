@@ -1,4 +1,4 @@
-"""A thread that looks into the store of answers while another one writes it."""
+"""Thread that reads the store of answers while another one writes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.preferences.store import PreferenceStore
 
 
 class StoreReader(BackgroundThread):
-    """Background with the store at hand: opened at the first question, in this thread, for reading only."""
+    """Background thread with a read-only store, opened in this thread at the first request."""
 
     def __init__(self, open_store: Callable[[], PreferenceStore], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -20,7 +20,7 @@ class StoreReader(BackgroundThread):
         self._store: PreferenceStore | None = None
 
     def ask(self, look: Callable[[PreferenceStore], Any], name: str) -> None:
-        """task_done or task_refused follows, with the name."""
+        """Call `look` with the store; `task_done` or `task_refused` with this name follows."""
         if not self.isRunning():
             self.start()
         self.do(lambda: look(self._opened()), name)

@@ -1,9 +1,10 @@
-"""The commands that take sessions and answers out of the program and back in."""
+"""Commands that export and import sessions and answers."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from core.io import files
@@ -15,11 +16,8 @@ from core.session.session import Session
 def export(args: argparse.Namespace) -> None:
     target = Path(args.file)
     files.require_new(target)
-    session = Session.open(Path(args.session))
-    try:
+    with closing(Session.open(Path(args.session))) as session:
         export_session(session, target)
-    finally:
-        session.close()
     print(f"wrote {target}", file=sys.stderr)
 
 
@@ -29,19 +27,12 @@ def bring_in(args: argparse.Namespace) -> None:
 
 
 def preferences(args: argparse.Namespace) -> None:
-    {"export": _export_answers, "import": _import_answers}[args.action](args)
-
-
-def _export_answers(args: argparse.Namespace) -> None:
-    session = Session.open(Path(args.source))
-    try:
-        count, lost = export_preferences(session, Path(args.target))
-    finally:
-        session.close()
+    target = Path(args.target)
+    if args.action == "import":
+        count = import_preferences(Path(args.source), target)
+        print(f"made {target} with {count} answers", file=sys.stderr)
+        return
+    with closing(Session.open(Path(args.source))) as session:
+        count, lost = export_preferences(session, target)
     damaged = f"; {lost} more could not be read" if lost else ""
-    print(f"wrote {count} answers to {args.target}{damaged}", file=sys.stderr)
-
-
-def _import_answers(args: argparse.Namespace) -> None:
-    count = import_preferences(Path(args.source), Path(args.target))
-    print(f"made {args.target} with {count} answers", file=sys.stderr)
+    print(f"wrote {count} answers to {target}{damaged}", file=sys.stderr)

@@ -72,10 +72,8 @@ class HeadlessRun:
         their own; None for where that is faster."""
         self._session = session
         self._listener = listener
-        self._store: PreferenceStore = session.store()
         loaded = session.load()
         self._checkpoint, states = loaded if loaded else (0, {})
-        require_fitting(self._store, session.config, sizes(session.config))
         self._under_way = 0
         """Batches that the policy has not learned from."""
         self._report: RolloutReported | None = None
@@ -86,7 +84,9 @@ class HeadlessRun:
         self._steps_taken = 0
         self._stage = JOBS[0]
         self._ports: Mapping[str, TurnPort] = {}
+        self._store: PreferenceStore = session.store()
         try:
+            require_fitting(self._store, session.config, sizes(session.config))
             with self._failures_told():
                 self._ports = _ports(session.config, states, threads or os.cpu_count() or 1, apart)
                 for name in self._ports:

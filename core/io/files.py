@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +62,55 @@ def no_link(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
+def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file without waiting; an opener for `open`.
+
+    Raises OSError if the path is a symbolic link, a folder, a pipe or a device. On Windows links are followed.
+    """
+    extra = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags | extra)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return descriptor
+
+
+def read_regular(path: Path, limit: int) -> bytearray:
+    """Content of a regular file of up to `limit` bytes.
+
+    Raises OSError if it is larger, truncated meanwhile, or not a regular file.
+    """
+    with open(path, "rb", opener=open_regular) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise OSError(errno.EFBIG, "its size is not believable", str(path))
+        content = bytearray(size)
+        if file.readinto(content) != size:
+            raise OSError(errno.EIO, "it could not be read to its end", str(path))
+        return content
+
+
+@contextlib.contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty folder beside `target` that becomes `target`, on disk, at the end; or leave no trace.
+
+    Raises UserError if it cannot be written.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=target.parent) as made:
+            inside = Path(made) / target.name
+            inside.mkdir()
+            yield inside
+            sync_tree(inside)
+            if target.exists():
+                target.rmdir()
+            os.replace(inside, target)
+            sync_folder(target.parent)
+    except OSError as error:
+        raise UserError(f"{target} can't be written ({reason(error)}): {remedy(error)}.") from error
+
+
 def make_inside(folder: Path) -> None:
     """Makes a folder in one that is there, and on disk, where there is none yet. UserError where it can't be made.
 
@@ -104,7 +156,7 @@ def require_same(path: Path, was: tuple[int, int] | None) -> None:
         raise UserError(f"{path} was replaced by another copy: close the session and open it again.")
 
 
-def add_to_zip(archive: zipfile.ZipFile, name: str, text: str) -> None:
+def add_to_zip(archive: zipfile.ZipFile, name: str, text: str | bytes | bytearray) -> None:
     """Without a time: zip knows no year before 1980, but clocks do."""
     member = zipfile.ZipInfo(name)
     member.external_attr = 0o600 << 16
@@ -154,8 +206,8 @@ def remedy(error: OSError) -> str:
 
 
 def read_small(path: Path, limit: int) -> bytes:
-    """The file's content; ValueError where it has more than `limit` bytes, before they are read."""
-    with open(path, "rb") as file:
+    """Content of a regular file. Raises ValueError, before reading, if it has more than `limit` bytes; OSError."""
+    with open(path, "rb", opener=open_regular) as file:
         size = os.fstat(file.fileno()).st_size
         content = file.read(min(size, limit) + 1)  # no more room than that is asked for
     if max(size, len(content)) > limit:

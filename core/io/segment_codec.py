@@ -1,25 +1,24 @@
-"""Segments of pictures kept small without losing a bit: in the pool, in the store of answers, and between processes.
+"""Lossless compression of segments of pictures: in the pool, in the store of answers, and between processes.
 
-Neighbouring stacks share all but one of their pictures, so each picture is kept once; and neighbouring pictures differ
-in few pixels, so what is kept is the difference to the one before, packed by zlib. 25 steps of a game are 3 to 15 kB
-instead of 706, and their colour pictures 13 to 40 kB instead of 2,520.
+Consecutive frame stacks share all but one picture, so each picture is stored once. Consecutive pictures differ in few
+pixels, so differences are stored, compressed by zlib. 25 steps of a game take 3 to 15 kB instead of 706 kB, and their
+colour pictures 13 to 40 kB instead of 2,520 kB.
 
-The arrays that a packed segment is written as (to_arrays): actions (k, a), true_rewards (k,) if there are any, and
-    stacks (k, n): which pictures, in order, each step's observation is made of
-    pictures, pictures_shape (F, h, w): packed
-    states_packed, states_shape (k, S): packed; or plain `states` (k, S) where those are no bytes, or none were kept
-An array of uint8 is packed so: each row but the first less the one before (modulo 256), then zlib's compressed stream.
+Arrays of a compressed segment (to_arrays): actions (k, a) float32, true_rewards (k,) float32 if there are any, and
+    stacks (k, n) int32: indices of the pictures that each step's observation consists of, in order
+    pictures (bytes,) uint8, pictures_shape (F, h, w) int64: compressed
+    states_packed (bytes,) uint8, states_shape (k, S) int64: compressed; or plain `states` (k, S) if they are not uint8
+Compression of a uint8 array: subtract from each row the row before (modulo 256), then zlib.compress.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,34 +28,33 @@ from core.types import Float32, Observations, Segment
 Bytes = npt.NDArray[np.uint8]
 S = TypeVar("S", bound=Segment)
 _LEVEL = 1
-"""Of zlib's effort: 9 takes ten times as long for a fifth less."""
+"""Level of zlib. Level 9 takes ten times as long and saves a fifth."""
 DEFERRED_BYTES = 1 << 18
-"""An array larger than this is packed at once; the pictures of a game's usual segment are 198 kB."""
+"""Larger arrays are compressed at once. The pictures of a usual segment of a game have 198 kB."""
 _LARGEST = 32 << 20
-"""Bytes of an unpacked array: a file from another person may claim anything. The stacks of a game's longest segment, a
-thousand steps, are 28 MB; those of the usual one are 0.7 MB."""
-_MAX_HEADER = 1 << 16
+"""Bytes of a decompressed array, as a limit for files from other people. The stacks of the longest segment of a game,
+1,000 steps, have 28 MB; those of a usual one 0.7 MB."""
 
 
 @dataclass(frozen=True, eq=False)
 class CompressedArray:
-    """An array of uint8, packed. payload (bytes,); shape: of the array."""
+    """Compressed uint8 array. payload: (bytes,) uint8; shape: of the decompressed array."""
 
     payload: Bytes
     shape: tuple[int, ...]
 
     def array(self) -> Bytes:
-        """The array, bit for bit; ValueError where the payload is not one of that shape."""
+        """Decompressed array of `shape`, uint8. Raises ValueError if the payload is damaged or has another size."""
         size = int(np.prod(self.shape, dtype=object))
         if min(self.shape, default=0) < 0 or size > _LARGEST:
             raise ValueError(f"an array of shape {self.shape} is not believable")
         unpacking = zlib.decompressobj()
         try:
-            raw = unpacking.decompress(self.payload.tobytes(), size + 1)  # no more, whatever it holds
+            raw = unpacking.decompress(self.payload.tobytes(), size + 1)  # bounds memory, whatever the payload holds
         except zlib.error as error:
-            raise ValueError(f"a packed array is damaged ({error})") from error
+            raise ValueError(f"a compressed array is damaged ({error})") from error
         if len(raw) != size:
-            raise ValueError("a packed array has not the size that it claims")
+            raise ValueError("a compressed array does not have the size that it claims")
         rows = np.frombuffer(raw, np.uint8).reshape(self.shape).copy()
         for before, row in zip(rows[:-1], rows[1:], strict=True):
             row += before
@@ -64,7 +62,7 @@ class CompressedArray:
 
 
 def compress(array: Bytes) -> CompressedArray:
-    """array (k, ...)"""
+    """Compress an array (k, ...) uint8."""
     return CompressedArray(_payload(array), array.shape)
 
 
@@ -75,10 +73,10 @@ def _payload(array: Bytes) -> Bytes:
 
 
 class Deferred(CompressedArray):
-    """An array that is packed when its payload is first asked for, which of most segments of a rollout nobody does."""
+    """Array that is compressed when its payload is first read. Most segments of a rollout are never stored."""
 
     def __init__(self, array: Bytes) -> None:
-        """array (k, ...), which must not change any more."""
+        """array: (k, ...) uint8; must not be modified afterwards."""
         object.__setattr__(self, "shape", array.shape)
         object.__setattr__(self, "_array", array)
 
@@ -96,20 +94,20 @@ class Deferred(CompressedArray):
 
 @dataclass(frozen=True, eq=False)
 class FrameSequence:
-    """Pictures, each kept once. stacks (k, n): which of them, in order, each step's observation is made of."""
+    """Pictures (F, h, w), each stored once. stacks: (k, n) int32, indices of the pictures of each observation."""
 
     pictures: CompressedArray
     stacks: npt.NDArray[np.int32]
 
     def observations(self) -> Bytes:
-        """(k, n * h * w)"""
+        """Observations (k, n * h * w) uint8."""
         return self.pictures.array()[self.stacks].reshape(len(self.stacks), -1)
 
 
 def frame_sequence(pictures: Bytes, depth: int) -> FrameSequence:
-    """pictures (k + depth - 1, h, w), in their order: each of k observations is `depth` of them, one further each.
+    """Frame sequence of consecutive pictures (k + depth - 1, h, w) uint8: observation i is pictures i to i + depth - 1.
 
-    If they are few they are packed only when they go somewhere.
+    Small arrays are compressed only when they are stored or sent.
     """
     steps = len(pictures) - depth + 1
     kept = Deferred(pictures) if pictures.nbytes <= DEFERRED_BYTES else compress(pictures)
@@ -117,7 +115,7 @@ def frame_sequence(pictures: Bytes, depth: int) -> FrameSequence:
 
 
 class CompressedSegment(Segment):
-    """A segment whose pictures are unpacked each time that they are asked for: some 1 ms. Read them once."""
+    """Segment whose pictures are decompressed at each access, which takes about 1 ms: read them once."""
 
     __slots__ = ("packed_states", "reel")
 
@@ -152,24 +150,27 @@ class CompressedSegment(Segment):
 
 
 def compress_segment(segment: Segment, reel: FrameSequence) -> CompressedSegment:
-    """reel: of its observations, which are not read."""
+    """Compressed copy of a segment. reel: its observations, so that `segment.observations` is not read."""
     states = segment.states
     kept = compress(states) if states.dtype == np.uint8 and states.size else states
     return CompressedSegment(segment.id, reel, segment.actions, kept, segment.true_rewards, segment.env_steps)
 
 
 def state_size(segment: Segment) -> int:
-    """Numbers in a row of its states; those of a packed one need not be unpacked for that."""
+    """Length of a row of the states; nothing is decompressed."""
     states = segment.packed_states if isinstance(segment, CompressedSegment) else segment.states
     return int(states.shape[1])
 
 
 LOOSE = ("pictures", "states_packed")
-"""Arrays of to_arrays whose lengths differ between the packed segments of one session."""
+"""Arrays of to_arrays whose lengths differ between compressed segments of one session."""
 
 
 def to_arrays(segment: Segment) -> dict[str, npt.NDArray[Any]]:
-    """What is to be written of a segment besides its id and env_steps."""
+    """Arrays to store of a segment, besides its id and env_steps; the module docstring lists them.
+
+    An uncompressed segment has observations (k, o), states (k, S), actions (k, a) and true_rewards (k,) if there are any.
+    """
     arrays: dict[str, npt.NDArray[Any]] = {"actions": segment.actions}
     if segment.true_rewards is not None:
         arrays["true_rewards"] = segment.true_rewards
@@ -186,7 +187,7 @@ def _written(name: str, kept: CompressedArray | npt.NDArray[Any], payload: str) 
 
 
 def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]]) -> Segment:
-    """The segment that `to_arrays` wrote; KeyError or ValueError where it is not whole."""
+    """Segment from the arrays of `to_arrays`. Raises KeyError or ValueError if they do not fit together."""
     actions, rewards = arrays["actions"], arrays.get("true_rewards")
     if "pictures" not in arrays:
         plain = Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
@@ -199,7 +200,7 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
 
 
 def _sound(segment: S, seen: npt.NDArray[Any], states: tuple[int, ...]) -> S:
-    """seen: its observations, or what they are made of. ValueError where its parts do not fit each other."""
+    """Return `segment` if its arrays fit together, else raise ValueError. seen: observations (k, o) or stacks (k, n)."""
     k, actions, rewards = len(seen), segment.actions, segment.true_rewards
     if not k or seen.ndim != 2 or actions.shape[:1] != (k,) or len(states) != 2 or states[0] != k:
         raise ValueError(f"segment {segment.id} is not whole: it has not as many actions or states as observations")
@@ -212,41 +213,26 @@ def _sound(segment: S, seen: npt.NDArray[Any], states: tuple[int, ...]) -> S:
     return segment
 
 
-class Readable(Protocol):
-    """What a segment's arrays can be read from without reading all of them."""
-
-    def read(self, length: int = ..., /) -> bytes: ...
-    def seek(self, offset: int, /) -> Any: ...
-
-
 @dataclass(frozen=True)
 class SegmentShape:
-    """How large a segment is. observation: (o,) numbers, or (n, h, w) pictures"""
+    """Size of a segment. observation: (o,) numbers, or (n, h, w) pixels of a stack of pictures."""
 
     steps: int
     observation: tuple[int, ...]
     action: int
 
 
-def shape_of(file: Readable) -> SegmentShape:
-    """Of a segment that was written as a safetensors file, from its header. ValueError where that makes no sense."""
-    length = int.from_bytes(file.read(8), "little")
-    try:
-        header = json.loads(file.read(min(length, _MAX_HEADER)))
-        steps, action = map(int, header["actions"]["shape"])
-        if "pictures" not in header:  # as from_arrays tells them apart
-            return SegmentShape(steps, tuple(map(int, header["observations"]["shape"][1:])), action)
-        if header["pictures_shape"]["dtype"] != "I64":
-            raise ValueError("a segment is not whole: the shape of its pictures is of another kind")
-        file.seek(8 + length + int(header["pictures_shape"]["data_offsets"][0]))
-        _, height, width = np.frombuffer(file.read(3 * 8), np.int64).tolist()
-        return SegmentShape(steps, (int(header["stacks"]["shape"][1]), height, width), action)
-    except (KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        raise ValueError(f"a segment is not whole ({error})") from error
+def shape_of(segment: Segment) -> SegmentShape:
+    """Size of a segment; a compressed one is not decompressed."""
+    if isinstance(segment, CompressedSegment):
+        observation = (segment.reel.stacks.shape[1], *segment.reel.pictures.shape[1:])
+    else:
+        observation = segment.observations.shape[1:]
+    return SegmentShape(segment.length, observation, segment.actions.shape[1])
 
 
 def _is_whole(reel: FrameSequence) -> bool:
-    """Whether its pictures, as they claim to be, can be stacked, and in a believable size."""
+    """Whether the stacks refer to pictures of the claimed shape, and decompress to at most _LARGEST bytes."""
     stacks, shape = reel.stacks, reel.pictures.shape
     if not np.issubdtype(stacks.dtype, np.integer) or stacks.ndim != 2 or len(shape) != 3:
         return False
@@ -255,7 +241,7 @@ def _is_whole(reel: FrameSequence) -> bool:
 
 
 def require_unpackable(segment: Segment) -> None:
-    """ValueError where what is packed in it is not what it claims to be."""
+    """Raise ValueError if compressed arrays of the segment are damaged."""
     if isinstance(segment, CompressedSegment):
         segment.reel.pictures.array()
         _ = segment.states
@@ -265,9 +251,9 @@ _SEEN = ("actions", "observations", "stacks", "pictures")
 
 
 def fingerprint(segment: Segment) -> str:
-    """What tells a segment from any other by what happens in it.
+    """Hexadecimal digest of a segment's observations and actions.
 
-    Its number doesn't: the store gives it one of its own, and after a kill the rollout gives lost ones' numbers anew.
+    Numbers do not identify a segment: the store gives its own, and after a kill the rollout reuses lost ones.
     """
     digest = hashlib.blake2b(str(segment.env_steps).encode(), digest_size=16)
     arrays = to_arrays(segment)
@@ -278,12 +264,12 @@ def fingerprint(segment: Segment) -> str:
 
 
 def pair_of(left: str, right: str) -> str:
-    """Of two fingerprints, whichever of them is on the left."""
+    """Identity of a pair from two fingerprints, in either order."""
     return min(left, right) + max(left, right)
 
 
 def _read(arrays: Mapping[str, npt.NDArray[Any]], name: str, payload: str) -> CompressedArray:
     shape = tuple(int(length) for length in arrays[f"{name}_shape"])
     if arrays[payload].dtype != np.uint8:
-        raise ValueError(f"the packed {name} are no bytes")
+        raise ValueError(f"the compressed {name} are not bytes")
     return CompressedArray(arrays[payload], shape)

@@ -1,6 +1,6 @@
-"""Arrays and JSON values as one safetensors file, with a digest of all of it: a flipped bit must not go unnoticed.
+"""Safetensors files with JSON values and a SHA-256 digest over everything in them.
 
-No pickle: a file may come from another person, and nothing in it may run.
+The digest detects flipped bits. Nothing is unpickled: a file from another person cannot run code.
 """
 
 from __future__ import annotations
@@ -13,84 +13,63 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-DAMAGE = (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What reading a damaged file, or making sense of its values, may raise."""
+from core.io import files
+
+DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+"""Exceptions raised when a damaged file is read or its values are used."""
 _TYPES: dict[str, np.dtype[Any]] = {
     "BOOL": np.dtype(np.bool_),
     **{f"{kind[0].upper()}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
     **{f"F{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
 }
-"""By what safetensors calls them."""
+"""NumPy types by their names in a safetensors header."""
 _MAX_HEADER = 16 << 20
-"""Bytes of names and JSON values. Real ones have some 100 kB; a liar's would fill the memory."""
+"""Bytes of the header: names, shapes and JSON values. Real headers have about 100 kB."""
 
 
 def as_file(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The file's content; `values` as JSON."""
+    """Serialize `values` (as JSON) and `arrays` (any shapes, contiguous or not)."""
     text = json.dumps(values)
-    whole = {name: _contiguous(array) for name, array in arrays.items()}
-    return save(whole, metadata={"somersault": text, "digest": _digest(text, whole)})
+    contiguous = {name: np.require(array, requirements="C") for name, array in arrays.items()}
+    return save(contiguous, metadata={"somersault": text, "digest": _digest(text, contiguous)})
 
 
 def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarray], bool]:
-    """Values, arrays, and whether the digest is theirs. One of DAMAGE where it can't be read at all."""
-    _check_sizes(path, max_size)
-    with safe_open(path, framework="numpy") as file:  # which checks that shapes and places fit each other and the file
-        metadata = file.metadata() or {}
+    """Values, arrays, and whether the digest matches them, of a file of up to `max_size` bytes; as `parse`."""
+    return parse(files.read_regular(path, max_size))
+
+
+def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndarray], bool]:
+    """Values, arrays, and whether the digest matches them, of a file's content.
+
+    The arrays are views of `content`, writable if it is a bytearray. Raises one of DAMAGE.
+    """
+    start = 8 + int.from_bytes(content[:8], "little")
+    if start > min(_MAX_HEADER, len(content)):
+        raise ValueError("its size is not believable")
+    header = json.loads(content[8:start])
+    metadata, size, arrays = header.pop("__metadata__"), 0, {}
+    for name, entry in header.items():
+        dtype, shape = _TYPES[entry["dtype"]], tuple(map(files.whole, entry["shape"]))
+        begin, end = map(files.whole, entry["data_offsets"])
+        if end - begin != math.prod(shape) * dtype.itemsize or start + end > len(content):
+            raise ValueError("an array's shape does not fit its size")
+        array = np.frombuffer(content, dtype, math.prod(shape), start + begin).reshape(shape)
+        arrays[name] = array if array.flags.aligned else array.copy()
+        size += end - begin
+    if start + size != len(content):
+        raise ValueError("its header does not fit its data")
     text = metadata["somersault"]
-    arrays = _arrays(path)
     return json.loads(text), arrays, metadata.get("digest") == _digest(text, arrays)
 
 
-def load(path: Path, max_size: int) -> dict[str, np.ndarray]:
-    """The arrays of any safetensors file. One of DAMAGE where it can't be read at all."""
-    _check_sizes(path, max_size)
-    with safe_open(path, framework="numpy"):
-        return _arrays(path)
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """Each read straight into its place: safe_open would map the file beside them, and hold all of it twice."""
-    arrays = {}
-    with open(path, "rb") as file:
-        start = 8 + int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(start - 8))
-        for name in header.keys() - {"__metadata__"}:
-            entry = header[name]
-            file.seek(start + entry["data_offsets"][0])
-            flat = np.fromfile(file, _TYPES[entry["dtype"]], math.prod(entry["shape"]))
-            arrays[name] = flat.reshape(entry["shape"])
-    return arrays
-
-
-def _contiguous(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array) if array.ndim else array.reshape(())
-
-
 def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
-    """Of the JSON and of each array with its name, type and shape."""
+    """SHA-256 over the JSON text and each array's name, type, shape and bytes, in the order of the names."""
     sha = hashlib.sha256(text.encode())
     for name in sorted(arrays):
         array = arrays[name]
         sha.update(f"\0{name}\0{array.dtype.str}\0{array.shape}\0".encode())
         sha.update(array.reshape(-1).view(np.uint8).data)
     return sha.hexdigest()
-
-
-def _check_sizes(path: Path, max_size: int) -> None:
-    """Before any memory is taken for what the file claims to hold."""
-    with open(path, "rb") as file:
-        require_believable(path.stat().st_size, file.read(8), max_size)
-
-
-def require_believable(size: int, start: bytes, max_size: int) -> None:
-    """ValueError where a file of so many bytes, that starts so, would not be read.
-
-    start: its first eight bytes, or more
-    """
-    header = int.from_bytes(start[:8], "little")
-    if size > max_size or header > min(_MAX_HEADER, size - 8):
-        raise ValueError("its size is not believable")

@@ -17,6 +17,7 @@ from pathlib import Path
 from core.errors import UserError
 from core.io import files as disk
 from core.io import session_log
+from core.preferences.store import FOLDER, LOG
 from core.session.checkpoint import kept
 from core.version import VERSION, library_versions
 
@@ -52,7 +53,11 @@ def _end(path: Path) -> str:
 
 
 def _about(folder: Path) -> dict[str, object]:
-    files = [path for path in (*kept(folder / "checkpoints"), *sorted(folder.iterdir())) if path.is_file()]
+    files = [
+        path
+        for path in (*kept(folder / "checkpoints"), folder / FOLDER / LOG, *sorted(folder.iterdir()))
+        if path.is_file()
+    ]
     return {
         "python": sys.version,
         "system": platform.platform(),

@@ -1,11 +1,9 @@
-"""The sessions in a folder: what there is to say of each without opening it, and a second copy of one."""
+"""List of the sessions in a folder, and copies of sessions."""
 
 from __future__ import annotations
 
 import logging
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,113 +13,105 @@ from core.errors import UserError
 from core.io import files as disk
 from core.preferences.store import PreferenceStore
 from core.session import summary
-from core.session.session import Session, learned, locked, read_config, require_answers
+from core.session.preference_export import write_store
+from core.session.session import CONFIG, Session, learned, locked, read_config, require_answers
 from core.session.summary import Summary
 
 log = logging.getLogger(__name__)
-_CONFIG, _STORE = "config.json", "preferences.sqlite"
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
 class SessionEntry:
-    """One session as it is listed. `problem`, where there is one, says in a sentence why it can't be opened."""
+    """Session in a list. `problem`, if any, is a sentence that says why it cannot be opened."""
 
     folder: Path
     summary: Summary | None
     changed_at: float
-    """Seconds since the epoch: when it was last opened, or where that is not known its folder was last changed."""
+    """Seconds since the epoch: last opened or, if that is unknown, last change of its folder."""
     problem: str = ""
 
 
 def sessions(root: Path, elsewhere: Iterable[Path] = ()) -> list[SessionEntry]:
-    """Every session in the folder, the last opened first; unreadable ones too. UserError where it can't be read.
+    """Sessions in the folder `root`, last opened first; unreadable ones too.
 
-    elsewhere: sessions in other folders, which are listed too as long as they are there
+    elsewhere: sessions in other folders, which are listed as long as they exist
+    Raises UserError if `root` cannot be read.
     """
     folders = [path for path in elsewhere if path.is_dir() and path.parent != root]
     try:
         folders += [path for path in root.iterdir() if path.is_dir() and not path.name.endswith(".part")]
     except FileNotFoundError:
-        pass  # the first session makes it
+        pass  # the first session makes the folder
     except OSError as error:
         raise UserError(f"{root} can't be read ({disk.reason(error)}): check that you may read it.") from error
     return sorted(map(entry, folders), key=lambda found: found.changed_at, reverse=True)
 
 
 def entry(folder: Path) -> SessionEntry:
-    """What its summary says; without one, as far as that is cheap, what its config and its store do."""
+    """Entry from the session's summary or, without one, from its config and the log of its answers."""
     try:
         changed = folder.stat().st_mtime
     except OSError as error:
         return SessionEntry(folder, None, 0.0, f"{folder.name} can't be read ({disk.reason(error)}).")
     try:
-        config = read_config(folder)  # a summary that is whole does not make a session whole
+        config = read_config(folder)  # a session with a summary may still be damaged
         store = require_answers(folder)
-        told = _told(folder)
-        if told is None:
-            labels = answers(store)
-            told = Summary(config.task, config.teacher, labels, config.labels, 0, "", None, changed)
+        found = _read_summary(folder)
+        if found is None:
+            found = Summary(config.task, config.teacher, answers(store), config.labels, 0, "", None, changed)
     except UserError as error:
         return SessionEntry(folder, None, changed, str(error))
-    return SessionEntry(folder, told, told.opened_at)
+    return SessionEntry(folder, found, found.opened_at)
 
 
-def _told(folder: Path) -> Summary | None:
+def _read_summary(folder: Path) -> Summary | None:
     try:
         return summary.read(folder)
-    except UserError as error:  # the session itself may be whole
+    except UserError as error:  # the session itself may be undamaged
         log.info("%s", error)
         return None
 
 
 def answers(store: Path) -> int:
-    """How many labels stand in it; 0 where there is no store yet. UserError where that can't be told."""
-    if not store.exists() or not store.stat().st_size:
-        return 0
+    """Number of labels in a store. Raises UserError if it is damaged."""
     with closing(PreferenceStore(store, read_only=True)) as read:
         return read.count()
 
 
 def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda share: None) -> None:
-    """Makes `target`, which must not exist, a session of its own with all that `source` has, or leaves no trace.
+    """Make `target`, which must not exist, a copy of the session `source`, or leave no trace.
 
-    tell: called with the share that is copied. UserError where another program has the session open, or it can't be.
+    tell: called with the share of the bytes that is copied. Raises UserError if another program has the session open,
+    or if it cannot be copied.
     """
     disk.require_new(target, "give the copy another name")
     session = Session.open(source)
     try:
-        with tempfile.TemporaryDirectory(prefix=f"{target.name}.", suffix=".part", dir=target.parent) as made:
-            inside = Path(made) / "session"
-            _copy(session, inside, tell)
-            disk.sync_tree(inside)
-            os.replace(inside, target)
-            disk.sync_folder(target.parent)
-    except OSError as error:
-        raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
+        with closing(session.store()) as store, disk.new_folder(target) as inside:
+            listed = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE)]
+            paths = [path for path in (*listed, *learned(source)) if path.is_file()]
+            stored = (path for path in require_answers(source).iterdir() if path.is_file())
+            whole, copied = sum(path.stat().st_size for path in (*paths, *stored)), 0
+
+            def count(size: int) -> None:
+                nonlocal copied
+                copied += size
+                tell(min(1.0, copied / max(1, whole)))
+
+            write_store(store.snapshot(), inside, count)
+            for path in paths:
+                there = inside / path.relative_to(source)
+                there.parent.mkdir(exist_ok=True)
+                with open(path, "rb") as read, open(there, "xb") as written:
+                    while chunk := read.read(_CHUNK):
+                        written.write(chunk)
+                        count(len(chunk))
+                shutil.copystat(path, there)
     finally:
         session.close()
 
 
-def _copy(session: Session, inside: Path, tell: Callable[[float], None]) -> None:
-    inside.mkdir()
-    with closing(session.store()) as store:
-        store.copy_to(inside / _STORE)
-    copied = (inside / _STORE).stat().st_size
-    listed = [session.folder / name for name in (_CONFIG, summary.NAME, summary.PICTURE)]
-    paths = [path for path in (*listed, *learned(session.folder)) if path.is_file()]
-    files = {path: inside / path.relative_to(session.folder) for path in paths}
-    whole = copied + sum(here.stat().st_size for here in files)
-    for here, there in files.items():
-        there.parent.mkdir(exist_ok=True)
-        with open(here, "rb") as read, open(there, "xb") as written:
-            while chunk := read.read(_CHUNK):
-                written.write(chunk)
-                copied += len(chunk)
-                tell(copied / max(1, whole))
-        shutil.copystat(here, there)
-
-
 def require_free(folder: Path) -> None:
-    """UserError where a program has this session open, damaged or not."""
+    """Raise UserError if a program has this session open."""
     locked(folder).release()

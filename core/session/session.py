@@ -11,6 +11,7 @@ import contextlib
 import json
 import logging
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,7 @@ from core.events import (
     JobState,
 )
 from core.io import files
-from core.preferences import mark
-from core.preferences.store import PreferenceStore
+from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
 from core.session.size_limits import require_bearable
@@ -32,6 +32,7 @@ from core.system import resources
 from core.tasks import get_task
 
 log = logging.getLogger(__name__)
+CONFIG = "config.json"
 _MAX_CONFIG = 1 << 20
 """Bytes; real ones have two thousand."""
 
@@ -48,7 +49,7 @@ class Session:
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
         """Makes the folder. UserError if it holds a session already, can't be made, or has no room."""
-        if os.path.exists(folder / "config.json"):
+        if os.path.exists(folder / CONFIG):
             raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
         files.require_empty(folder)
         require_bearable(config, get_task(config.task))
@@ -62,10 +63,12 @@ class Session:
             raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
         lock = locked(folder)
         try:
-            files.write_atomically(folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+            PreferenceStore(folder / FOLDER).close()
+            files.write_atomically(folder / CONFIG, json.dumps(config.to_dict(), indent=1).encode())
         except UserError:
             lock.release()
-            files.clear_away(folder / "lock")  # or the folder would not be empty when there is room again
+            files.clear_away(folder / "lock")  # the folder must be empty for the next attempt
+            shutil.rmtree(folder / FOLDER, ignore_errors=True)
             raise
         return Session(folder, config, lock)
 
@@ -77,23 +80,23 @@ class Session:
         return Session(folder, config, locked(folder))
 
     def store(self) -> PreferenceStore:
-        """The answers; make one in each thread that needs it. UserError where they are gone or can't be read."""
+        """Store of answers; open one in each thread that needs it. Raises UserError if it is missing or damaged."""
         return PreferenceStore(require_answers(self.folder), require_owner=self._require_owner)
 
     def labels(self) -> int:
-        """Answers that stand. UserError as for `store`."""
-        with contextlib.closing(self.store()) as store:
+        """Number of labels. Raises UserError as `reader` does."""
+        with contextlib.closing(self.reader()) as store:
             return store.count()
 
     def reader(self) -> PreferenceStore:
-        """The answers for a thread that only looks at them, while another one writes. UserError as for `store`."""
-        return PreferenceStore(self.folder / "preferences.sqlite", read_only=True)
+        """Store of answers for a thread that only reads, while another one writes. Raises UserError as `store` does."""
+        return PreferenceStore(require_answers(self.folder), read_only=True)
 
     def reconfigure(self, **changes: Any) -> None:
         """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
         config = replaced(self.config, **changes)
         self._require_own()
-        files.write_atomically(self.folder / "config.json", json.dumps(config.to_dict(), indent=1).encode())
+        files.write_atomically(self.folder / CONFIG, json.dumps(config.to_dict(), indent=1).encode())
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
@@ -134,18 +137,16 @@ def learned(folder: Path) -> list[Path]:
 
 
 def require_answers(folder: Path) -> Path:
-    """Where the answers of the session in `folder` are; UserError where there must be some and the file is gone."""
-    path = folder / "preferences.sqlite"
-    if (checkpoint.kept(folder / "checkpoints") or mark.read(path).answers) and not (
-        path.exists() and path.stat().st_size
-    ):
-        raise UserError(f"{path}, which held the answers, is gone: bring it back, or start a new session.")
+    """Store of answers of the session in `folder`. Raises UserError if it is missing."""
+    path = folder / FOLDER
+    if not os.path.lexists(path / LOG):
+        raise UserError(f"{path / LOG}, the list of answers, is gone: put a copy of {path} back.")
     return path
 
 
 def read_config(folder: Path) -> Config:
     """The config of the session in `folder`; UserError if there is none that can be read."""
-    path = folder / "config.json"
+    path = folder / CONFIG
     try:
         return Config.from_dict(json.loads(files.read_small(path, _MAX_CONFIG)))
     except (FileNotFoundError, NotADirectoryError) as error:

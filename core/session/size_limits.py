@@ -1,4 +1,4 @@
-"""What a session that sees pictures can't be given: numbers that suit a robot may be far too large for it."""
+"""Memory limits of sessions that see pictures: numbers that suit a robot may be far too large for a game."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from core.io.segment_codec import DEFERRED_BYTES
 from core.tasks.base import Task
 
 _MAX_CUT = 384 << 20
-"""Bytes of the segments under way, one an environment, which are in each checkpoint as they are."""
+"""Bytes of the unfinished segments, one for each environment, which checkpoints hold uncompressed."""
 _MAX_BATCH = 2 << 30
-"""Bytes of the pictures of one batch."""
-_COLOURED = 6144
-"""Bytes of a step's colour picture (core.io.image_codec.ROW), which is kept beside what the networks see."""
+"""Bytes of the pictures of a batch."""
+COLOUR_BYTES = 6144
+"""Bytes of a step's colour picture (core.io.image_codec.ROW), stored in addition to the network's input."""
 _GRAY_KEPT, _COLOUR_KEPT = 600, 1600
-"""Bytes of a step's pictures in the pool, packed: a game's larger ones (core.io.segment_codec)."""
+"""Bytes of a step's compressed pictures in the pool, for a game that compresses badly (core.io.segment_codec)."""
 _MAX_POOL = 1 << 30
-"""Bytes of the gray pictures of a pool's segments, which are not packed if they are short."""
+"""Bytes of the gray pictures of a pool, which are not compressed if segments are short."""
 _MAX_CHECKPOINT = 448 << 20
-"""Bytes of all segments; networks come to some 12 MB more, and core.session.checkpoint writes no file beyond 496."""
+"""Bytes of all segments in a checkpoint. Networks add about 12 MB; core.session.checkpoint limits files to 496 MB."""
 FILMED_POOL = 256
-"""Segments in the pool of a session in the window, at most: where they must be filmed, 1,024 would be 400,000 steps."""
+"""Largest pool of a session in the window, where segments must be filmed: 1,024 would take 400,000 steps."""
 
 
 def require_bearable(config: Config, task: Task) -> None:
-    """UserError where the pictures of this task would fill the memory, or are to be explored. Numbers are bounded by
-    the config alone."""
+    """Raise UserError if the pictures of the task would exceed the memory limits, or if exploration is on.
+
+    Tasks without pictures always pass: the config bounds them.
+    """
     if task.pictures is None:
         return
     require_explorable(config, task)
     pixels, length = math.prod(task.pictures), config.query.length(task.segment_steps)
     environments, depth = config.rollout.environments, task.pictures[0]
     gray = (length + depth - 1) * pixels // depth
-    cut = environments * (gray + length * _COLOURED)
+    cut = environments * (gray + length * COLOUR_BYTES)
     if cut > _MAX_CUT:
         raise UserError(
             f"{environments:,} environments with segments of {length} steps would not fit the memory, as {task.name}"
@@ -55,15 +57,15 @@ def require_bearable(config: Config, task: Task) -> None:
 
 
 def require_explorable(config: Config, task: Task) -> None:
-    """UserError where a session is to explore what nobody can tell apart."""
+    """Raise UserError if exploration is on for a task that is seen in pictures."""
     if config.rollout.exploration_steps and task.pictures:
         raise UserError(
-            f"{task.name} is seen in pictures, which don't tell what is new: set rollout.exploration_steps=0."
+            f"{task.name} is seen in pictures, in which novelty cannot be measured: set rollout.exploration_steps=0."
         )
 
 
 def _pooled(config: Config, length: int) -> int:
-    """Bytes of the full pool. Without `filmed` the session may still be taught in a window, which films."""
+    """Bytes of the full pool. A headless session may still be taught in a window, which films FILMED_POOL segments."""
     pool = config.query.pool
     filmed = pool if config.rollout.captured_envs else min(pool, FILMED_POOL)
     return max(pool * _GRAY_KEPT, filmed * (_GRAY_KEPT + _COLOUR_KEPT)) * length

@@ -20,7 +20,7 @@ from app.style import theme
 from core.config import Config, replaced
 from core.session.session import Session
 from tests.app.fakes import Face
-from tests.app.history_page_driver import Given, kept
+from tests.app.history_page_driver import Given, fill
 from tests.app.start_page_driver import Page
 
 
@@ -123,7 +123,7 @@ def opened(open_face: Callable[..., Face], tmp_path: Path) -> Callable[..., Face
         folder = tmp_path / "session"
         session = Session.create(folder, replaced(Config(), **{"teacher": "human", **changes}))
         with closing(session.store()) as store:
-            store.restore([kept(number, *answer) for number, answer in enumerate(given, 1)])
+            fill(store, given)
         session.close()
         face = open_face(folder)
         face.qtbot.waitUntil(lambda: face.controller.progress.labels == len(given))

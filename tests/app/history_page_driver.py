@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+import os
 import time
 from contextlib import closing
 
@@ -11,8 +11,9 @@ from PySide6.QtTest import QTest
 
 from app.history.preference_model import ROW
 from app.windows.history import HistoryPage
-from core.preferences.store import StoredPreference
-from core.types import Choice, Preference
+from core.preferences.records import StoredPreference
+from core.preferences.store import PreferenceStore
+from core.types import Choice
 from tests.app.fakes import Face, make_query
 
 Given = list[tuple[Choice, str]]
@@ -26,8 +27,10 @@ MIXED: Given = [
 _SECONDS = 30.0
 
 
-def kept(number: int, choice: Choice, labeller: str = "human", withdrawn: bool = False) -> StoredPreference:
-    return StoredPreference(Preference(number, make_query(), choice, labeller, 1.7e9 + 60 * number), withdrawn)
+def fill(store: PreferenceStore, given: Given) -> None:
+    """Add these answers, a minute apart."""
+    for number, (choice, labeller) in enumerate(given, 1):
+        store.add(make_query(), choice, labeller, answered_at=1.7e9 + 60 * number)
 
 
 def page_of(face: Face) -> HistoryPage:
@@ -68,7 +71,7 @@ def stored(face: Face, key: int) -> StoredPreference:
         return store.answers(key)[0]
 
 
-def vandalise(face: Face, statement: str) -> None:
-    with closing(sqlite3.connect(face.folder / "preferences.sqlite")) as vandal:
-        vandal.execute(statement)
-        vandal.commit()
+def damage(face: Face, *keys: int) -> None:
+    """Truncate the files of these answers."""
+    for key in keys:
+        os.truncate(face.folder / "preferences" / f"{key:08d}.safetensors", 50)

@@ -110,7 +110,8 @@ def make_session(root: Path, name: str, task: str = "reacher", labels: int = 0, 
     config = Config(task=task, teacher="human", labels=40)
     best = None if labels == 0 else labels / 8
     told = Summary(task, "human", labels, 40, 1000 * labels, get_task(task).measure_title, best, time.time() - ago)
-    (root / name).mkdir(parents=True)
+    (root / name / "preferences").mkdir(parents=True)
+    (root / name / "preferences" / "log.jsonl").touch()
     (root / name / "config.json").write_text(json.dumps(config.to_dict()))
     (root / name / summary.NAME).write_text(json.dumps(asdict(told)))
     return root / name

@@ -54,7 +54,7 @@ def test_a_config_of_another_program(tmp_path: Path) -> None:
 def test_a_damaged_store(tmp_path: Path) -> None:
     folder = tmp_path / "s"
     Session.create(folder, Config(teacher="human")).close()
-    (folder / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
+    (folder / "preferences" / "log.jsonl").write_bytes(b"not a log, by any means\n" * 100)
     assert_one_sentence(run_app("--session", folder, QT_QPA_PLATFORM="offscreen"), "damaged")
 
 

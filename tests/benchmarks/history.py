@@ -27,9 +27,8 @@ from PySide6.QtWidgets import QApplication
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config, replaced
-from core.preferences.store import StoredPreference
 from core.session.session import Session
-from core.types import Choice, Preference, Query
+from core.types import Choice, Query
 
 _DISTINCT = 64
 """Distinct segments; they are repeated as often as needed."""
@@ -61,16 +60,11 @@ def make_session(folder: Path, answers: int) -> None:
     *_, collected = collect([Collector(env, act, cutter)], 2 * task.segment_steps, 0)
     assert collected is not None
     numbers, found = itertools.count(1), itertools.cycle(collected.segments)
-    history = []
-    for key in range(1, answers + 1):
-        pair = Query(key, *(replace(next(found), id=next(numbers)) for _ in range(2)), 0.1)
-        choice = list(Choice)[key % len(Choice)]
-        history.append(
-            StoredPreference(Preference(key, pair, choice, "human", time.time() - 5 * (answers - key)), False)
-        )
     session = Session.create(folder, config)
     with closing(session.store()) as store:
-        store.restore(history)
+        for key in range(1, answers + 1):
+            pair = Query(key, *(replace(next(found), id=next(numbers)) for _ in range(2)), 0.1)
+            store.add(pair, list(Choice)[key % len(Choice)], "human", answered_at=time.time() - 5 * (answers - key))
     session.close()
     env.close()
 

@@ -29,11 +29,10 @@ from core.envs.base import CaptureSchedule
 from core.headless.run import HeadlessRun
 from core.io.segment_codec import from_arrays, to_arrays
 from core.preferences import oracle
-from core.preferences.store import StoredPreference
 from core.rollout.segments import SegmentBuilder
 from core.session.session import Session
 from core.tasks import get_task
-from core.types import Preference, Query, Segment
+from core.types import Query, Segment
 
 _AT_ONCE, _CLIPS = 16, 1000
 
@@ -52,7 +51,7 @@ def main() -> None:
         size = _fill(session, args.task, args.labels)
         command = [sys.executable, __file__, "--go-on", str(session)]
         peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
-        store = sum(path.stat().st_size for path in session.glob("preferences.sqlite*"))
+        store = sum(path.stat().st_size for path in (session / "preferences").iterdir())
         whole = sum(path.stat().st_size for path in session.rglob("*") if path.is_file())
     figures = {"store_mb": store / 1e6, "folder_mb": whole / 1e6, "peak_mb": peak / 1e3, "segment_kb": size / 1e3}
     print(json.dumps({"task": args.task, "labels": args.labels, **{n: round(v, 1) for n, v in figures.items()}}))
@@ -67,16 +66,12 @@ def _fill(folder: Path, name: str, labels: int) -> float:
     session = Session.create(folder, config)
     clips = list(itertools.islice(_random_play(config), min(_CLIPS, 2 * labels)))
     numbered = (from_arrays(n, 0, to_arrays(clip)) for n, clip in enumerate(itertools.cycle(clips), 1))
-    answers = (_answer(number, Query(number, next(numbered), next(numbered), 0.5), config) for number in range(labels))
     with closing(session.store()) as store:
-        while some := list(itertools.islice(answers, _AT_ONCE)):
-            store.restore(some)
+        for number in range(labels):
+            query = Query(number, next(numbered), next(numbered), 0.5)
+            store.add(query, oracle.answer(query, config).choice, "oracle")
     session.close()
     return float(np.mean([sum(array.nbytes for array in to_arrays(clip).values()) for clip in clips]))
-
-
-def _answer(number: int, query: Query, config: Config) -> StoredPreference:
-    return StoredPreference(Preference(number + 1, query, oracle.answer(query, config).choice, "oracle", 0.0), False)
 
 
 def _random_play(config: Config) -> Iterator[Segment]:

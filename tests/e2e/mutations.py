@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import sqlite3
 import stat
 import struct
-import tempfile
 import zipfile
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from core.events import JobState
-from core.preferences import wal_check
+from core.preferences.answer_log import decode, encode
 from core.session.checkpoint import kept, load_newest, save_checkpoint
 
 Rng = np.random.Generator
@@ -80,8 +78,8 @@ def foreign(path: Path, rng: Rng) -> None:
     path.unlink()
     kind = rng.integers(6)
     if kind == 0:
-        with closing(sqlite3.connect(path)) as db:
-            db.execute("CREATE TABLE bookmarks (url TEXT)")
+        if hasattr(os, "mkfifo"):
+            os.mkfifo(path)
     elif kind == 1:
         path.write_bytes(save({"x": np.zeros(3, np.float32)}))
     elif kind == 2:
@@ -187,39 +185,66 @@ def odd_state(path: Path, rng: Rng) -> None:
     save_checkpoint(path.parent, number, {**states, job: JobState(arrays, values)})
 
 
-def beside(path: Path, rng: Rng) -> None:
-    """A log of writes that is not the store's."""
-    path.with_name(path.name + str(rng.choice(["-wal", "-shm", "-journal"]))).write_bytes(rng.bytes(5000))
+def odd_line(path: Path, rng: Rng) -> None:
+    """A value of one line of the log becomes another, with a right checksum."""
+    lines = path.read_bytes().splitlines()
+    at = int(rng.integers(len(lines)))
+    body = decode(lines[at])
+    place = body["answer"] if "answer" in body and rng.random() < 0.8 else body
+    name = str(rng.choice(sorted(place)))
+    value = _ODD[rng.integers(len(_ODD))]
+    if name != "seq" and value == value:
+        place[name] = value
+    lines[at] = encode(at + 1, body)[:-1]
+    path.write_bytes(b"\n".join(lines) + b"\n")
 
 
-_ROWS = {
-    "seals": "seals SELECT x, 0 FROM n",
-    "changes": "changes SELECT x, x, 'left', 'human', 0, 0 FROM n",
-    "preferences": "preferences (id, left_segment, right_segment, query, choice, labeller, answered_at)"
-    " SELECT x, 1, 2, 0, 'left', 'human', 0 FROM n",
-    "segments": "segments SELECT x, 0, x'00' FROM n",
-}
-_COUNT = "WITH RECURSIVE n(x) AS (SELECT 1000 UNION ALL SELECT x + 1 FROM n LIMIT ?) INSERT INTO"
+def moved_line(path: Path, rng: Rng) -> None:
+    """A line is deleted, there twice, or in the place of another."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    one, other = (int(at) for at in rng.integers(0, len(lines), 2))
+    kind = rng.integers(3)
+    if kind == 0:
+        del lines[one]
+    elif kind == 1:
+        lines.insert(other, lines[one])
+    else:
+        lines[one], lines[other] = lines[other], lines[one]
+    path.write_bytes(b"".join(lines))
 
 
 def crowded(path: Path, rng: Rng) -> None:
-    """Rows of nothing in one of the store's tables: more than a session has, or more than it can have."""
-    with closing(sqlite3.connect(path)) as db:
-        rows = _ROWS[str(rng.choice(sorted(_ROWS)))]
-        db.execute(f"{_COUNT} {rows}", (int(rng.choice([20_000, 600_000])),))
-        db.commit()
+    """As many lines as fit into the log, or more, all with right checksums."""
+    lines = path.read_bytes().splitlines()
+    kind, most = rng.integers(3), int(rng.choice([15 << 20, 17 << 20]))
+    body, size, number = decode(lines[0]), 0, len(lines)
+    with open(path, "ab") as file:
+        while size < most:
+            number += 1
+            if kind == 0:
+                line = encode(number, {"do": "change", "id": 1, "choice": "tie", "labeller": "", "at": 0})
+            elif kind == 1:
+                line = encode(number, {"do": ("undo", "redo")[number % 2], "id": 1})
+            else:
+                line = encode(number, {"do": "add", "answer": {**body["answer"], "id": 10_000 + number}})
+            size += file.write(line)
 
 
-def crowded_inside(path: Path, rng: Rng) -> None:
-    """The store in the one file; so many alike are packed into a tenth."""
-    with tempfile.TemporaryDirectory() as made:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            archive.extractall(made)
-        crowded(Path(made) / "preferences.sqlite", rng)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for name in names:
-                archive.write(Path(made) / name, name)
+def other_file(path: Path, rng: Rng) -> None:
+    """Another answer's file."""
+    names = sorted(path.parent.glob("*.safetensors"))
+    path.write_bytes(names[rng.integers(len(names))].read_bytes())
+
+
+def stray(path: Path, rng: Rng) -> None:
+    """Files that no program of ours made, or that a crash left."""
+    names = ["00000999.part", "99999999.safetensors", "0.safetensors", "config.json", "log.jsonl.part", "\u202e"]
+    path.with_name(str(rng.choice(names))).write_bytes(rng.bytes(5000))
+
+
+def linked(path: Path, rng: Rng) -> None:
+    path.unlink()
+    path.symlink_to(str(rng.choice(["/dev/zero", "/etc/passwd", "/dev/random", str(path), "log.jsonl"])))
 
 
 def _smuggled(path: Path, name: str, data: bytes, mode: int = stat.S_IFREG, packing: int = zipfile.ZIP_STORED) -> None:
@@ -254,8 +279,19 @@ def liar(path: Path, rng: Rng) -> None:
 
 ANY: tuple[Mutation, ...] = (flipped, flipped_early, truncated, extended, zeroed, swapped, foreign, empty, oversized)
 OF_CHECKPOINT: tuple[Mutation, ...] = (*ANY, missing, long_header, sparse, odd_state, odd_state)
-OF_STORE: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse, beside, beside, crowded)
-OF_LOG: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse)
+OF_ANSWER: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse, long_header, other_file, stray, linked)
+OF_LOG: tuple[Mutation, ...] = (
+    *ANY,
+    flipped,
+    missing,
+    sparse,
+    odd_line,
+    odd_line,
+    odd_line,
+    moved_line,
+    crowded,
+    linked,
+)
 OF_CONFIG: tuple[Mutation, ...] = (*ANY, missing, nested, sparse, odd_value, odd_value, odd_value, odd_value)
 OF_FILE: tuple[Mutation, ...] = (
     *ANY,
@@ -267,7 +303,6 @@ OF_FILE: tuple[Mutation, ...] = (
     bomb,
     liar,
     liar,
-    crowded_inside,
 )
 
 
@@ -278,7 +313,7 @@ def _pick(mutations: tuple[Mutation, ...], rng: Rng) -> Mutation:
 def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) -> tuple[Path, str]:
     """A spoiled copy under `place` of the session's folder, or of it as one file; and what was done to what.
 
-    killed: its folder as a kill leaves it, with answers in the store's log that the store itself lacks
+    killed: its folder as a kill leaves it, with a torn line and an answer's file not yet renamed
     """
     if rng.random() < 0.3:
         copy = place / "shared.somersault"
@@ -288,14 +323,13 @@ def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) ->
         return copy, f"{mutation.__name__} file"
     copy = place / "session"
     kind = rng.integers(4)
-    shutil.copytree(killed if kind == 3 else session, copy)
-    store = copy / "preferences.sqlite"
-    newest = kept(copy / "checkpoints")[-1]
+    shutil.copytree(killed if rng.random() < 0.3 and kind < 3 else session, copy)
+    answers = sorted((copy / "preferences").glob("*.safetensors"))
     kinds = [
-        (newest, OF_CHECKPOINT),
-        (store, OF_STORE),
+        (kept(copy / "checkpoints")[-1], OF_CHECKPOINT),
+        (answers[rng.integers(len(answers))], OF_ANSWER),
         (copy / "config.json", OF_CONFIG),
-        (wal_check.beside(store), OF_LOG),
+        (copy / "preferences" / "log.jsonl", OF_LOG),
     ]
     path, mutations = kinds[kind]
     mutation = _pick(mutations, rng)

@@ -32,7 +32,8 @@ def opened(path: Path, train: bool) -> list[list[Any]]:
                 return [[p.id, p.query.id, str(p.choice)] for p in store.all()]
         run = HeadlessRun(session, lambda event: None, threads=1)
         try:
-            answers = [[p.id, p.query.id, str(p.choice)] for p in run._store.all()]
+            with closing(session.reader()) as store:
+                answers = [[p.id, p.query.id, str(p.choice)] for p in store.all()]
             run.cycle()
         finally:
             run.close()

@@ -53,7 +53,7 @@ def test_a_damaged_summary_is_told_of_in_the_log_alone(session: Session, caplog:
 
 
 def test_what_is_chosen_in_the_window_is_kept_and_goes_with_the_folder(face: Face, qtbot: QtBot) -> None:
-    qtbot.waitUntil((face.folder / "preferences.sqlite").exists)
+    qtbot.waitUntil((face.folder / "preferences").exists)
     keeper = SummaryWriter(face.controller)
     face.window.teacher_actions[ORACLE].trigger()
     keeper.close()

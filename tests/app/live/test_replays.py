@@ -21,7 +21,6 @@ from core.session.session import Session
 from core.types import Choice, Preference
 from tests.app.fakes import Face, make_query
 from tests.app.faulty import ERRORS, FULL, Error, numbers, press_restart
-from tests.app.history_page_driver import kept
 
 CLOSED = "No new answer is taken until the stages have been given every one; they are paused."
 
@@ -30,7 +29,7 @@ class Damage:
     """One bit of the second answer's left segment, flipped on disk and put back."""
 
     def __init__(self, folder: Path, states: bytes) -> None:
-        self._path = folder / "preferences.sqlite"
+        self._path = folder / "preferences" / "00000002.safetensors"
         self._at = self._path.read_bytes().index(states[:64])
 
     def flip(self) -> None:
@@ -43,10 +42,11 @@ class Damage:
 def damaged(qtbot: QtBot, tmp_path: Path) -> Iterator[tuple[Face, Damage]]:
     """A window over a session with three answers, of which the second is damaged; and what mends it."""
     session = Session.create(tmp_path / "session", replaced(Config(), teacher="human"))
-    given = [kept(number, Choice.LEFT) for number in (1, 2, 3)]
+    given = [make_query() for _ in range(3)]
     with closing(session.store()) as store:
-        store.restore(given)
-    damage = Damage(session.folder, given[1].preference.query.left.observations.tobytes())
+        for query in given:
+            store.add(query, Choice.LEFT, "human")
+    damage = Damage(session.folder, given[1].left.observations.tobytes())
     damage.flip()
     face = Face(qtbot, session.folder, session)
     face.window.show()
@@ -75,10 +75,8 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
             with qtbot.waitSignal(face.controller.job_failed):
                 press_restart(face)
             qtbot.waitUntil(lambda: face.controller.crew.running == ("clips",))
-        assert "(number 2 does not match its checksum)" in banner.text.text()
-        assert (
-            f"preferences export {face.folder} FOLDER saves the answers that are whole. {CLOSED}" in banner.text.text()
-        )
+        assert "00000002.safetensors is damaged (it does not match its checksum" in banner.text.text()
+        assert f"preferences export {face.folder} FOLDER saves the undamaged answers. {CLOSED}" in banner.text.text()
         assert banner.shows_failure and banner.restart.text() == "Restart" and banner.quit.isVisible()
         assert face.controller.state == State.FAILED and not face.labelling.open
         assert read_by(face, "reward") == [1] and not face.engine["reward"].got(AnswersReplayed)
@@ -100,7 +98,7 @@ def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage
     with qtbot.waitSignal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
     damage.flip()
-    with closing(PreferenceStore(face.folder / "preferences.sqlite")) as store:
+    with closing(PreferenceStore(face.folder / "preferences")) as store:
         assert [preference.id for preference in store.all()] == [1, 2, 3]
 
 

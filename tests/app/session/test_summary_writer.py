@@ -31,7 +31,7 @@ def keep() -> Iterator[Keep]:
     keepers: list[SummaryWriter] = []
 
     def made(face: Face) -> SummaryWriter:
-        face.qtbot.waitUntil((face.folder / "preferences.sqlite").exists)  # as after every opening by the program
+        face.qtbot.waitUntil((face.folder / "preferences").exists)  # as after every opening by the program
         keepers.append(SummaryWriter(face.controller))
         return keepers[-1]
 

@@ -108,26 +108,35 @@ def test_a_session_that_is_open_elsewhere_is_told_of_and_free_for_the_next_try(
     qtbot.waitUntil(lambda: len(page.opened) == 1)
 
 
-@pytest.mark.parametrize("damage", ["config.json", "preferences.sqlite"])
+@pytest.mark.parametrize("damage", ["config.json", "preferences/log.jsonl"])
 def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, damage: str, picture: Picture) -> None:
     make_session(page.root, "whole", ago=50)
     folder = make_session(page.root, "broken", ago=1)
     (folder / summary.NAME).unlink()
-    (folder / damage).write_bytes(b"not what it was, by any means" * 100)
+    (folder / damage).write_bytes(b"not what it was, by any means\n" * 100)
     page.show()
     assert page.entries == ["broken", "whole"]
     problem = page.rows.entries.entries[0].problem
     assert problem.count(".") >= 1 and "\n" not in problem
-    picture(page.window, f"start-damaged-{damage.split('.')[0]}")
+    picture(page.window, f"start-damaged-{Path(damage).stem}")
     page.press(Qt.Key.Key_Return)
     assert page.told == problem
     assert page.opened == []
 
 
+def test_damage_that_only_opening_finds_is_told_of(page: Page, qtbot: QtBot) -> None:
+    folder = make_session(page.root, "broken")
+    (folder / "preferences" / "log.jsonl").write_bytes(b"not a log, by any means\n" * 100)
+    page.show()
+    page.press(Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "damaged" in page.told)
+    Session.open(folder).close()  # it was let go
+
+
 @pytest.mark.parametrize("way", ["key", "button", "menu"])
 def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
     folder = make_session(page.root, "mine", labels=20)
-    with closing(PreferenceStore(folder / "preferences.sqlite")) as store:
+    with closing(PreferenceStore(folder / "preferences")) as store:
         store.add(make_query(), Choice.LEFT, "human")
     page.show()
     if way == "key":
@@ -139,7 +148,7 @@ def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
         action.trigger()
     qtbot.waitUntil(lambda: page.chosen == "mine-copy-1")
     assert page.told == "mine-copy-1 is a copy of mine."
-    with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences.sqlite")) as store:
+    with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences")) as store:
         assert store.count() == 1
 
 
@@ -147,8 +156,6 @@ def test_copying_tells_how_far_it_is(page: Page, qtbot: QtBot) -> None:
     folder = make_session(page.root, "mine")
     (folder / "checkpoints").mkdir()
     (folder / "checkpoints" / "00000001.safetensors").write_bytes(bytes(3 << 20))
-    with closing(PreferenceStore(folder / "preferences.sqlite")):
-        pass
     page.show()
     told: list[str] = []
     page.window.library.progressed.connect(told.append)

@@ -15,7 +15,7 @@ from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face
 from tests.app.history.test_disagreements import look, say
-from tests.app.history_page_driver import MIXED, page_of, playing, vandalise
+from tests.app.history_page_driver import MIXED, damage, page_of, playing
 
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = QSize(1280, 720)
@@ -30,7 +30,7 @@ def test_nothing_is_cut_off_on_a_small_screen(
 ) -> None:
     face = opened([] if state == "empty" else MIXED)
     if state == "unreadable":
-        vandalise(face, "UPDATE segments SET arrays = x'00'")
+        damage(face, *range(1, len(MIXED) + 1))
     page = page_of(face)
     page.resize(SMALL)
     if state in ("doubted", "no-predictor"):

@@ -161,7 +161,7 @@ def test_the_progress_counts_on_from_the_labels_of_a_resumed_session(capsys: pyt
 
 
 def answers(folder: Path) -> int:
-    store = PreferenceStore(folder / "preferences.sqlite")
+    store = PreferenceStore(folder / "preferences")
     try:
         return store.count()
     finally:
@@ -174,7 +174,7 @@ def killed_after(answered: int, *words: str) -> None:
     child = subprocess.Popen(command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and child.poll() is None:
-        if Path("s/preferences.sqlite").exists() and answers(Path("s")) >= answered:
+        if Path("s/preferences").exists() and answers(Path("s")) >= answered:
             break
         time.sleep(0.02)
     child.kill()

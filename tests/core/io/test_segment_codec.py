@@ -103,16 +103,15 @@ def test_a_store_of_answers_about_a_game_gives_back_its_segments(
 ) -> None:
     segment, pictures = game
     kept = compress_segment(segment, frame_sequence(pictures, STACK))
-    with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
+    with closing(PreferenceStore(tmp_path / "answers")) as store:
         for number in range(8):
             store.add(Query(number, kept, kept, 0.5), Choice.LEFT, "oracle")
         (found, *_) = store.all()
-        store.copy_to(tmp_path / "copy.sqlite")
     restored = found.query.left
     assert isinstance(restored, CompressedSegment)
     assert np.array_equal(restored.observations, segment.observations)
     assert np.array_equal(restored.states, segment.states)
-    assert LABELS / 8 * (tmp_path / "copy.sqlite").stat().st_size < STORE_BYTES / 4
+    assert LABELS / 8 * sum(path.stat().st_size for path in (tmp_path / "answers").iterdir()) < STORE_BYTES / 4
 
 
 def test_between_processes_a_segment_stays_packed() -> None:
@@ -212,17 +211,8 @@ def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> No
     export_session(session, tmp_path / "shared")
     export_preferences(session, tmp_path / "answers")
     session.close()
-    with pytest.raises(UserError, match="not imported: a packed array is damaged"):
+    with pytest.raises(UserError, match="not imported: Answer 1 is damaged .a compressed array is damaged"):
         import_session(tmp_path / "shared", tmp_path / "back")
-    with pytest.raises(UserError, match="a packed array is damaged"):
+    with pytest.raises(UserError, match="Answer 1 is damaged .a compressed array is damaged"):
         import_preferences(tmp_path / "answers", tmp_path / "back")
     assert not (tmp_path / "back").exists()
-
-
-def test_the_store_tells_of_a_damaged_segment_in_a_sentence(tmp_path: Path) -> None:
-    kept = from_arrays(1, 7, damaged("stacks", np.zeros((5, 4), np.int32)))
-    with closing(PreferenceStore(tmp_path / "answers.sqlite")) as store:
-        store.add(Query(1, kept, kept, 0.5), Choice.LEFT, "oracle")
-        store._db.execute("UPDATE segments SET arrays = zeroblob(100)")
-        with pytest.raises(UserError, match="can't be read"):
-            store.all()

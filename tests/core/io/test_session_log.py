@@ -164,7 +164,7 @@ def test_a_short_or_common_name_is_no_reason_to_spoil_the_text(tmp_path: Path, m
         ("https://download.pytorch.org/whl/cpu", "https://download.pytorch.org/whl/cpu"),
         ("gym:ALE/Pong-v5", "gym:ALE/Pong-v5"),
         ("al@box", "<person>@box"),
-        ("../../Jane Roe/flip/preferences.sqlite is gone", "<path>/preferences.sqlite is gone"),
+        ("../../Jane Roe/flip/log.jsonl is gone", "<path>/log.jsonl is gone"),
         ("./jane/x.npz, ..\\Jane Roe\\y.npz, both", "<path>/x.npz, <path>/y.npz, both"),
         ("see '../Jane Roe' and \"./jane's\"", "see '<path>' and \"<path>\""),
         ("$HOME/jane/x, ${HOME}/jane/x, ~jane/x", "<path>, <path>, <path>"),
@@ -201,7 +201,7 @@ def test_a_persons_name_ends_where_no_letter_follows(
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("eve/Eve Smith/flip/preferences.sqlite is gone", "<session>/preferences.sqlite is gone"),
+        ("eve/Eve Smith/flip/log.jsonl is gone", "<session>/log.jsonl is gone"),
         ("Eve Smith/flip is gone", "<session> is gone"),
         ("Eve Smith\\flip\\x", "<session>\\x"),
         ("flip/x and flip.txt", "<session>/x and flip.txt"),
@@ -221,14 +221,14 @@ def test_a_folder_that_is_given_from_where_one_stands_is_logged_without_its_name
     Session.create(given, tiny()).close()
     session = Session.open(given)
     with session_log(session.folder):
-        log.error("%s is gone", session.folder / "preferences.sqlite")
-        log.error("%s is gone", given / "preferences.sqlite")
+        log.error("%s is gone", session.folder / "log.jsonl")
+        log.error("%s is gone", given / "log.jsonl")
     monkeypatch.chdir(tmp_path)
     collect(session.folder, tmp_path / "out.zip")
     session.close()
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
         told = archive.read("log.txt").decode().replace("\\", "/")
-    assert "<session>/preferences.sqlite is gone" in told and "/preferences.sqlite is gone" in told
+    assert "<session>/log.jsonl is gone" in told and "/log.jsonl is gone" in told
     assert "Eve" not in told
 
 

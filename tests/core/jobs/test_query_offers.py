@@ -65,7 +65,7 @@ class Lent:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PreferenceStore]:
-    made = PreferenceStore(tmp_path / "preferences.sqlite")
+    made = PreferenceStore(tmp_path / "preferences")
     made.add(Query(1, segment(900), segment(901), 0.5), Choice.TIE, "human")  # else its numbers would be the pool's
     yield made
     made.close()

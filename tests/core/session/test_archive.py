@@ -1,4 +1,4 @@
-"""A session as one file: what goes out comes back, and what was prepared to do harm does none."""
+"""A session as one file: an export is imported without a loss, and a malicious file does no harm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ import pytest
 from core.errors import UserError
 from core.events import JobState
 from core.metrics import Metrics
-from core.preferences import copies
 from core.preferences.store import PreferenceStore
 from core.session import archive, metrics_file
 from core.session.archive import export_session, import_session
@@ -32,14 +31,15 @@ MEMBERS = [
     "checkpoints/00000001.safetensors",
     "checkpoints/00000002.safetensors",
     "config.json",
-    "preferences.sqlite",
+    *(f"preferences/{number:08d}.safetensors" for number in range(1, 5)),
+    "preferences/log.jsonl",
     "somersault.json",
 ]
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    """Four answers, the last taken back, and two checkpoints; open, and its answers still in the write-ahead log."""
+    """Four answers, the last taken back, and two checkpoints; open."""
     made = Session.create(tmp_path / "s", tiny(seed=3, query__segment_steps=5))
     store = made.store()
     for number in range(4):
@@ -96,13 +96,13 @@ def test_the_file_holds_what_its_documentation_says(packed: Path) -> None:
 def test_what_gives_way_to_newer_checkpoints_during_an_export_is_left_out(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = PreferenceStore.copy_to
+    snapshot = PreferenceStore.snapshot
 
-    def taught_meanwhile(store: PreferenceStore, target: Path, go_on: Callable[[], None]) -> None:
-        copy(store, target, go_on)
+    def taught_meanwhile(store: PreferenceStore) -> Iterator[tuple[str, bytes | bytearray]]:
+        yield from snapshot(store)
         session.save(3, {"policy": JobState({}, {"n": 3})})
 
-    monkeypatch.setattr(PreferenceStore, "copy_to", taught_meanwhile)
+    monkeypatch.setattr(PreferenceStore, "snapshot", taught_meanwhile)
     export_session(session, tmp_path / "shared.somersault")
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     assert [path.stem for path in sorted((tmp_path / "back" / "checkpoints").iterdir())] == ["00000002"]
@@ -171,8 +171,8 @@ def many(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
 
 
 def very_many(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
-    for number in range(30_000):
-        opened.writestr(f"{number:08d}", b"")
+    for number in range(100):
+        opened.writestr(f"{number:08d}" * 8000, b"")
 
 
 def rare_packing(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
@@ -188,7 +188,15 @@ def without_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
 
 
 def without_answers(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
-    content["preferences.sqlite"] = b""
+    del content["preferences/log.jsonl"]
+
+
+def long_log(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    content["preferences/log.jsonl"] += b"x" * (17 << 20)
+
+
+def damaged_answer(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
+    content["preferences/00000002.safetensors"] = content["preferences/00000003.safetensors"]
 
 
 def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
@@ -206,7 +214,8 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         also("C:\\escaped"),
         also("..\\escaped"),
         also("checkpoints/00000001.safetensors/"),
-        also("preferences.sqlite-journal"),
+        also("preferences/00000001.part"),
+        also("preferences/../../escaped"),
         also("checkpoints/00000001.safetensors", b"/etc/passwd", stat.S_IFLNK),
         also("checkpoints/00000001.safetensors", b"", stat.S_IFCHR),
         also("checkpoints/00000001.safetensors", b"", stat.S_IFIFO),
@@ -218,6 +227,8 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         newer,
         without_config,
         without_answers,
+        long_log,
+        damaged_answer,
         hungry_config,
     ],
 )
@@ -291,7 +302,7 @@ def test_what_was_imported_belongs_to_the_person_alone_as_any_file(packed: Path,
         import_session(packed, tmp_path / "back")
     finally:
         os.umask(mask)
-    assert stat.S_IMODE((tmp_path / "back" / "preferences.sqlite").stat().st_mode) == 0o644
+    assert stat.S_IMODE((tmp_path / "back" / "preferences" / "log.jsonl").stat().st_mode) == 0o644
 
 
 class Told(Exception):
@@ -305,7 +316,7 @@ def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_els
     export_session(session, packed, lambda: calls.append(1))
     assert len(calls) > 10
     before = packed.read_bytes()
-    for last in range(len(calls)):
+    for last in range(0, len(calls), 3):
         left = iter([None] * last)
 
         def go_on(left: Iterator[None] = left) -> None:
@@ -316,19 +327,17 @@ def test_wherever_an_export_is_given_up_the_file_before_it_stays_and_nothing_els
             export_session(session, packed, go_on)
         assert packed.read_bytes() == before
         assert sorted(p.name for p in tmp_path.iterdir()) == ["s", "shared.somersault"]
-    with closing(session.store()) as store:  # and no transaction is left open
+    with closing(session.store()) as store:
         store.add(query(9), Choice.LEFT, "human")
 
 
-def test_a_copy_has_the_answers_of_one_moment_however_many_are_given_meanwhile(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(copies, "_PAGES_AT_ONCE", 1)
-    with closing(session.store()) as store, closing(session.store()) as other:
-        store.copy_to(tmp_path / "copy", lambda: other.add(query(20), Choice.TIE, "human") and None)
-        assert len(other.all()) > 3
-    with closing(PreferenceStore(tmp_path / "copy")) as copied:
-        assert len(copied.all()) == 3
+def test_a_copy_has_the_answers_of_one_moment_however_many_are_given_meanwhile(session: Session) -> None:
+    with closing(session.reader()) as reader, closing(session.store()) as store:
+        names = []
+        for name, _ in reader.snapshot():
+            store.add(query(20), Choice.TIE, "human")
+            names.append(name)
+    assert names == ["log.jsonl", *(f"{number:08d}.safetensors" for number in range(1, 5))]
 
 
 def test_diagnostics_that_are_given_up_leave_nothing(session: Session, tmp_path: Path) -> None:

@@ -1,27 +1,25 @@
-"""A store of answers that is whole and yet not this session's is told of in a sentence, before anything is begun."""
+"""An undamaged store of another task is refused in a sentence before anything starts."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import save
 
 from core.config import Config, replaced
 from core.envs import make_envs
 from core.errors import UserError
 from core.headless.run import HeadlessRun
+from core.io import tensor_file
 from core.io.segment_codec import from_arrays, to_arrays
-from core.preferences import integrity
-from core.preferences.store import PreferenceStore
+from core.preferences.answer_log import encode
 from core.session.archive import export_session, import_session
 from core.session.compatibility import require_fitting
-from core.session.preference_export import export_preferences
 from core.session.session import Session
 from core.tasks import CATALOGUE, get_task
 from core.types import Choice, Query, Segment
@@ -104,103 +102,50 @@ def test_of_an_environment_that_the_catalogue_does_not_know_all_answers_must_be_
     session.close()
 
 
-def test_an_import_reads_one_answer_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = session_with(tmp_path / "s", *[segment(number) for number in range(5)])
-    with closing(session.store()) as store:
-        store.undo()
-        assert [kept.preference.id for kept in store.iter_records()] == [kept.preference.id for kept in store.history()]
-        assert [kept.withdrawn for kept in store.iter_records()] == [False] * 4 + [True]
-    monkeypatch.setattr(PreferenceStore, "history", None)
-    pass_on(session)
-    session.close()
+def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> None:
+    """Answer 1 with another content, and all checksums right."""
+    folder = session.folder / "preferences"
+    lines = (folder / "log.jsonl").read_bytes().splitlines()
+    record, arrays, _ = tensor_file.read(folder / "00000001.safetensors", 1 << 20)
+    spoil(record, arrays)
+    (folder / "00000001.safetensors").write_bytes(tensor_file.as_file(record, arrays))
+    head = encode(1, {"do": "add", "answer": record})
+    (folder / "log.jsonl").write_bytes(head + b"".join(line + b"\n" for line in lines[1:]))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "disagreement = 'much'",
-        "disagreement = 9e999",
-        "answered_at = 'yesterday'",
-        "answered_at = -9e999",
-        "labeller = x'00'",
-        "query = 'first'",
-        "left_return = 'all', right_return = 'none'",
-        "right_return = 9e999, left_return = 1.0",
-        "pool_mean = 'so-so', pool_worst = 0.5",
-        "repeats = 'one'",
-    ],
-)
-def test_a_row_that_makes_no_sense_is_one_that_cannot_be_read_whatever_its_seal(tmp_path: Path, change: str) -> None:
-    session = session_with(tmp_path / "s", segment(1), segment(2), segment(3))
-    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
-        vandal.execute(f"UPDATE preferences SET {change} WHERE id = 2")
-        integrity.seal(vandal, 2)
-    with pytest.raises(UserError, match=rf"not imported: .*can't be read .the {change.split()[0]} of number 2 [^:]*$"):
-        pass_on(session)
-    assert export_preferences(session, tmp_path / "out") == (2, 1)
-    session.close()
+def long_segment(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    record["left"]["steps"] = 9
 
 
-def test_a_segment_larger_than_any_is_not_read(tmp_path: Path) -> None:
-    session = session_with(tmp_path / "s", segment(1))
-    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
-        vandal.execute(f"UPDATE segments SET arrays = zeroblob({65 << 20})")
-    with closing(session.store()) as store, pytest.raises(UserError, match="too big"):
-        store.history()
-    session.close()
+def of_another_size(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    arrays["left.actions"] = np.zeros((5, 6), np.float32)
 
 
-def long_headed(made: Segment) -> bytes:
-    return save(to_arrays(made), metadata={"note": "x" * (1 << 16)})
+def without_states(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    del arrays["right.states"]
 
 
-def two_faced(made: Segment) -> bytes:
-    """It has stacks of pictures of the task's size, and yet is a plain one."""
-    shown = {name: array for name, array in to_arrays(pictures(84)).items() if name in ("stacks", "pictures_shape")}
-    return save({**to_arrays(made), **shown})
-
-
-def ambiguous(made: Segment) -> bytes:
-    """The shape of its pictures is another one when it is read as what it is."""
-    arrays = to_arrays(pictures(84))
-    shape = np.frombuffer(arrays["pictures_shape"].tobytes(), np.int32)
-    return save({**arrays, "pictures_shape": shape[:3].copy(), "pictures_shape_too": shape[3:].copy()})
+def infinite(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    arrays["right.actions"][0, 0] = np.inf
 
 
 @pytest.mark.parametrize("use", [run, pass_on])
 @pytest.mark.parametrize(
-    ("task", "spoil", "told"),
+    ("spoil", "told"),
     [
-        ("hopper-backflip", long_headed, "can't be read|damaged"),
-        ("pong", two_faced, "it shows 12 numbers a step and not 4 x 84 x 84"),
-        ("pong", ambiguous, "the shape of its pictures is of another kind"),
+        (long_segment, "Answer 1 .*9 steps and not 5"),
+        (of_another_size, "its segments are not of the size that the log says"),
+        (without_states, "damaged .'states'"),
+        (infinite, "infinite"),
     ],
 )
-def test_a_segment_that_claims_another_size_than_it_has_is_refused(
-    tmp_path: Path, task: str, spoil: Callable[[Segment], bytes], told: str, use: Callable[[Session], object]
+def test_an_answer_that_claims_what_it_is_not_is_refused(
+    tmp_path: Path, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], None], told: str, use: Callable[..., Any]
 ) -> None:
-    """Also of an answer that was taken back, which may be given again."""
-    session = session_with(tmp_path / "s", segment(1), config=replaced(tiny(query__segment_steps=5), task=task))
-    with closing(session.store()) as store:
-        store.undo()
-    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
-        vandal.execute("UPDATE segments SET arrays = ?", (spoil(sized(12, 6, steps=5)),))
-        integrity.seal(vandal, 1)
+    session = session_with(tmp_path / "s", segment(1), segment(2))
+    rewritten(session, spoil)
     with pytest.raises(UserError, match=told):
         use(session)
-    session.close()
-
-
-def test_a_table_of_segments_whose_sizes_cannot_be_looked_at_is_refused(tmp_path: Path) -> None:
-    session = session_with(tmp_path / "s", segment(1), config=tiny(query__segment_steps=40))
-    with closing(sqlite3.connect(tmp_path / "s" / "preferences.sqlite", isolation_level=None)) as vandal:
-        vandal.execute("ALTER TABLE segments RENAME TO old")
-        columns = "id INTEGER PRIMARY KEY, env_steps INTEGER, arrays BLOB"
-        vandal.execute(f"CREATE TABLE segments ({columns}) WITHOUT ROWID")
-        vandal.execute("INSERT INTO segments SELECT * FROM old")
-        vandal.execute("DROP TABLE old")
-    with pytest.raises(UserError, match="another program"):
-        run(session)
     session.close()
 
 

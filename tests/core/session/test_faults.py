@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from multiprocessing import shared_memory
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ import pytest
 from core.errors import Lack, NotFiniteError, UserError, lack, summary
 from core.events import Failed, JobState, RewardPublished
 from core.io import files
-from core.preferences.store import PreferenceStore
 from core.session import library
 from core.session.archive import export_session, import_session
 from core.session.checkpoint import load_newest, save_checkpoint
@@ -27,18 +24,9 @@ from core.session.session import Session
 from core.system import shared_memory as arrays_in_shared_memory
 from core.system.child_process import JobProcess, JobSpec
 from core.system.shared_memory import Envelope, encode
-from core.types import Choice
-from tests.core.builders import query, tiny
+from tests.core.builders import tiny
 
 REASONS = [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES, errno.ENOENT]
-SQLITE = [
-    "SQLITE_FULL",
-    "SQLITE_READONLY",
-    "SQLITE_IOERR_WRITE",
-    "SQLITE_IOERR_FSYNC",
-    "SQLITE_BUSY",
-    "SQLITE_CANTOPEN",
-]
 STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
 
 
@@ -169,58 +157,6 @@ def test_where_what_is_half_written_cannot_be_deleted_either_one_sentence_says_w
     session.close()
 
 
-class Failing:
-    """A connection whose nth statement fails, as SQLite says it."""
-
-    def __init__(self, db: sqlite3.Connection, statement: int, name: str) -> None:
-        self._db, self._left, self._name = db, statement, name
-
-    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-        self._left -= 1
-        if self._left == 0:
-            error = sqlite3.OperationalError("as injected")
-            error.sqlite_errorname = self._name
-            raise error
-        return self._db.execute(sql, *values)
-
-    @property
-    def in_transaction(self) -> bool:
-        return self._db.in_transaction
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db, name)
-
-
-def statements_of(store: PreferenceStore, act: Callable[[], object]) -> int:
-    said: list[str] = []
-    store._db.set_trace_callback(said.append)
-    act()
-    store._db.set_trace_callback(None)
-    return len(said)
-
-
-@pytest.mark.parametrize("name", SQLITE)
-@pytest.mark.parametrize("what", ["add", "withdraw"])
-def test_wherever_an_answer_fails_none_is_lost_and_none_is_half_there(tmp_path: Path, name: str, what: str) -> None:
-    with closing(PreferenceStore(tmp_path / "preferences.sqlite")) as store:
-        store.add(query(1), Choice.LEFT, "human")
-        count = statements_of(store, lambda: store.add(query(2), Choice.TIE, "human"))
-        assert count >= 7  # begin, two segments, the row, what its checksum is over, the checksum, commit
-        kept = [p.id for p in store.all()]
-        for statement in range(1, count + 1):
-            whole, store._db = store._db, Failing(store._db, statement, name)  # type: ignore[assignment]
-            try:
-                with pytest.raises(UserError) as told:
-                    store.add(query(3), Choice.RIGHT, "human") if what == "add" else store.undo()
-                    raise UserError("It needed fewer statements.")
-            finally:
-                store._db = whole
-            assert "damaged" not in one_sentence(told)
-            assert [p.id for p in store.all()] == kept or what == "withdraw" and "fewer" in str(told.value)
-            kept = [p.id for p in store.all()] or [store.add(query(4), Choice.LEFT, "human").id]
-        assert store.add(query(9), Choice.RIGHT, "human").query.id == 9
-
-
 def test_without_room_in_the_shared_memory_sending_fails_and_leaves_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
     names: list[str] = []
 
@@ -240,7 +176,7 @@ def test_more_shared_memory_than_there_is_is_refused_and_kills_nobody() -> None:
     block = shared_memory.SharedMemory(create=True, size=4096)
     try:
         with pytest.raises(OSError, match="No space left|File too large|Cannot allocate"):
-            shared_memory._reserve(block.name, 1 << 50)
+            arrays_in_shared_memory._reserve(block.name, 1 << 50)
     finally:
         block.close()
         block.unlink()

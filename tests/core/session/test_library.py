@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sqlite3
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -56,7 +56,7 @@ def test_the_last_opened_comes_first(make: Make, tmp_path: Path) -> None:
 
 def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> None:
     folder = make("plain", answers=3)
-    with closing(PreferenceStore(folder / "preferences.sqlite")) as store:
+    with closing(PreferenceStore(folder / "preferences")) as store:
         store.undo()
     os.utime(folder, (5000, 5000))
     found = library.entry(folder)
@@ -74,7 +74,7 @@ def test_a_damaged_summary_does_not_damage_the_session(make: Make) -> None:
 def test_what_cannot_be_opened_is_listed_with_the_reason(make: Make, tmp_path: Path) -> None:
     make("whole", opened_at=1.0)
     broken, foreign = make("broken", answers=1), tmp_path / "sessions" / "foreign"
-    (broken / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
+    (broken / "preferences" / "log.jsonl").write_bytes(b"not a log, by any means\n" * 100)
     foreign.mkdir()
     found = {entry.folder.name: entry.problem for entry in library.sessions(tmp_path / "sessions")}
     assert found["whole"] == ""
@@ -84,10 +84,7 @@ def test_what_cannot_be_opened_is_listed_with_the_reason(make: Make, tmp_path: P
 
 def test_answers_that_are_gone_are_noticed_even_with_a_summary(make: Make) -> None:
     folder = make("s", opened_at=1.0)
-    session = Session.open(folder)
-    session.save(1, {name: JobState({"x": np.ones(2)}, {}) for name in JOBS})
-    session.close()
-    (folder / "preferences.sqlite").unlink()
+    shutil.rmtree(folder / "preferences")
     assert "gone" in library.entry(folder).problem
 
 
@@ -101,19 +98,11 @@ def test_a_session_that_another_program_has_open_is_listed(make: Make) -> None:
     assert found.summary and found.summary.labels == 3
 
 
-def test_a_store_that_is_just_being_made_has_no_answers_yet(make: Make) -> None:
-    store = make("s") / "preferences.sqlite"
-    store.unlink()
-    with closing(sqlite3.connect(store)) as db:
-        db.execute("PRAGMA journal_mode=WAL")
-        assert library.answers(store) == 0
-
-
 def test_listing_writes_nothing(make: Make) -> None:
     folder = make("s", answers=1)
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     library.entry(folder)
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 def test_a_folder_that_is_not_there_yet_has_no_sessions(tmp_path: Path) -> None:
@@ -154,7 +143,7 @@ def test_a_copy_has_everything_and_goes_its_own_way(make: Make) -> None:
     loaded = again.load()
     assert loaded and loaded[0] == 4 and loaded[1]["policy"].arrays["x"].tolist() == [2.0] * 1000
     again.close()
-    assert library.answers(folder / "preferences.sqlite") == 2
+    assert library.answers(folder / "preferences") == 2
 
 
 def test_a_session_that_is_open_is_not_copied(make: Make) -> None:
@@ -184,7 +173,7 @@ def test_a_copy_replaces_nothing(make: Make) -> None:
     folder, other = make("s"), make("other", answers=1)
     with pytest.raises(UserError, match="there already"):
         library.duplicate(folder, other)
-    assert library.answers(other / "preferences.sqlite") == 1
+    assert library.answers(other / "preferences") == 1
 
 
 def test_a_session_opened_in_one_thread_can_be_closed_in_another(make: Make) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,12 @@ def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
 def test_what_was_made_can_be_opened_again_with_its_numbers_and_answers(tmp_path: Path) -> None:
     config = tiny(seed=5)
     session = Session.create(tmp_path / "deep" / "s", config)
-    session.store().add(query(1), Choice.TIE, "human")
-    session.close()
+    with closing(session), closing(session.store()) as store:
+        store.add(query(1), Choice.TIE, "human")
     again = Session.open(tmp_path / "deep" / "s")
     assert again.config == config
-    assert [p.choice for p in again.store().all()] == [Choice.TIE]
+    with closing(again.store()) as store:
+        assert [p.choice for p in store.all()] == [Choice.TIE]
     assert again.load() is None
     again.close()
 

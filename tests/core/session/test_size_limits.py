@@ -12,7 +12,7 @@ from core.config import Config, replaced
 from core.errors import UserError
 from core.io import image_codec
 from core.session.session import Session
-from core.session.size_limits import _COLOURED, FILMED_POOL, require_bearable
+from core.session.size_limits import COLOUR_BYTES, FILMED_POOL, require_bearable
 from core.tasks import get_task
 
 ABSURD = [
@@ -52,7 +52,7 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
 
 
 def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
-    assert _COLOURED == image_codec.ROW
+    assert COLOUR_BYTES == image_codec.ROW
 
 
 def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:
