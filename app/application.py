@@ -163,8 +163,8 @@ class Application(QObject):
             part.deleteLater()
         if self._returns and not self._quitting:
             self.show_start(ended.controller.session.folder)
-            if self.start and ended.controller.errands.unwritten:
-                self.start.tell_refusal(ended.controller.errands.unwritten)
+            if self.start and ended.controller.file_tasks.abandoned:
+                self.start.tell_refusal(ended.controller.file_tasks.abandoned)
         else:
             self.ended.emit()
 

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidge
 
 from app.history.preference_history import Judgement
 from app.history.preference_text import CHOICES, PreferenceFilter, at
-from app.labelling.labelling import HUMAN, ORACLE
 from app.style.labels import button, label
+from core.types import Teacher
 
 
 class FilterBar(QWidget):
@@ -33,7 +33,7 @@ class FilterBar(QWidget):
         for choice, words in CHOICES.items():
             self.choice.addItem(words, choice)
         self.labeller.setAccessibleName("Show whose answers")
-        for words, name in (("Everybody's", None), ("Human's", HUMAN), ("Oracle's", ORACLE)):
+        for words, name in (("Everybody's", None), ("Human's", Teacher.HUMAN), ("Oracle's", Teacher.ORACLE)):
             self.labeller.addItem(words, name)
         self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("&Taken back too")
         for switch in (self.changed_only, self.withdrawn_too):

@@ -65,8 +65,8 @@ class PreferenceHistory(QObject):
         self._reader = StoreReader(session.reader, self)
         self._reader.task_done.connect(self._on_read)
         self._reader.task_refused.connect(self._on_refused)
-        self.album = ClipCache(self._reader, tokens, self)
-        self.album.clips_requested.connect(self.clips_requested)
+        self.clip_cache = ClipCache(self._reader, tokens, self)
+        self.clip_cache.clips_requested.connect(self.clips_requested)
         added, gone = (labelling.answer_kept, labelling.answer_restored), (labelling.answer_withdrawn,)
         for news in (*added, *gone, labelling.answer_changed):
             news.connect(self._on_news)
@@ -81,7 +81,7 @@ class PreferenceHistory(QObject):
     def rest(self) -> None:
         """Nobody looks any more: nothing is kept for it."""
         self._looked_at = self._judging = False
-        self.album.forget()
+        self.clip_cache.forget()
 
     def change(self, key: int, choice: Choice) -> None:
         self._labelling.change(key, choice)
@@ -104,10 +104,10 @@ class PreferenceHistory(QObject):
 
     def take_clips(self, event: ClipsRendered) -> bool:
         """False where the clips are another's."""
-        return self.album.take_clips(event)
+        return self.clip_cache.take_clips(event)
 
     def redraw(self) -> None:
-        self.album.redraw()
+        self.clip_cache.redraw()
 
     def close(self) -> None:
         if self._reader.isRunning():

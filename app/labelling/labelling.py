@@ -19,9 +19,8 @@ from core.preferences import oracle
 from core.preferences.review import Repeats
 from core.preferences.store import PreferenceStore
 from core.session.routing import Port
-from core.types import Choice, Preference, Query
+from core.types import Choice, Preference, Query, Teacher
 
-HUMAN, ORACLE = "human", "oracle"
 _ORACLE_MS = 700
 """How long the oracle lets each pair stand, so that an audience can follow."""
 _REMEMBERED = 2
@@ -70,11 +69,11 @@ class Labelling(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self.teacher = HUMAN
+        self.teacher = Teacher.HUMAN
         self._config = config
         self.open, self._lacking = False, False
         self.pairs = PairQueue(tokens)
-        self.repeats = Repeats(config.query, HUMAN, np.random.default_rng())
+        self.repeats = Repeats(config.query, Teacher.HUMAN, np.random.default_rng())
         self._progress = progress
         self._busy = False
         self._asked: deque[Callable[[], None]] = deque()
@@ -106,7 +105,7 @@ class Labelling(QObject):
         self.open = on and not self._lacking
         self.wake_oracle()
 
-    def answer(self, choice: Choice, labeller: str = HUMAN) -> None:
+    def answer(self, choice: Choice, labeller: str = Teacher.HUMAN) -> None:
         """Ignored while there is no pair, or while the last answer is on its way to the disk."""
         pair = self.pairs.shown
         if pair is None or self._busy or not self.open:
@@ -136,7 +135,7 @@ class Labelling(QObject):
 
     def change(self, key: int, choice: Choice) -> None:
         """Gives an earlier answer another choice, the person's; what is on screen stays."""
-        self._answers.change(key, choice, HUMAN)
+        self._answers.change(key, choice, Teacher.HUMAN)
 
     def set_teacher(self, teacher: str) -> None:
         if teacher != self.teacher:
@@ -146,7 +145,7 @@ class Labelling(QObject):
 
     def wake_oracle(self) -> None:
         """Lets it answer what is due: all its labels spent before the policy moves would teach far less (3.3)."""
-        wanted = self.open and self.teacher == ORACLE and self.pairs.shown is not None and not self._busy
+        wanted = self.open and self.teacher == Teacher.ORACLE and self.pairs.shown is not None and not self._busy
         if not wanted or self._progress.labels >= self._progress.due:
             self._oracle.stop()
         elif not self._oracle.isActive():
@@ -155,7 +154,7 @@ class Labelling(QObject):
     def offer(self, query: Query) -> None:
         self._progress.offered()
         self.pairs.offer(query)
-        if self.teacher == HUMAN and self.repeats.due():
+        if self.teacher == Teacher.HUMAN and self.repeats.due():
             self._answers.find_repeat(self.repeats)
         self._ask_for_clips()
 
@@ -252,7 +251,7 @@ class Labelling(QObject):
         self._busy = False
         if preference.query.repeats is None:
             self._progress.withdrawn()
-        self.set_teacher(HUMAN)  # or the oracle would give the same answer again
+        self.set_teacher(Teacher.HUMAN)  # or the oracle would give the same answer again
         self.answer_withdrawn.emit(preference)
         self._bring_back(preference)
         self._go_on()
@@ -273,7 +272,7 @@ class Labelling(QObject):
             self.pair_awaited.emit()
 
     def _on_refused(self, sentence: str) -> None:
-        self.set_teacher(HUMAN)  # the oracle would run into the same wall again and again
+        self.set_teacher(Teacher.HUMAN)  # the oracle would run into the same wall again and again
         self._refuse(sentence)
 
     def _refuse(self, sentence: str) -> None:
@@ -301,6 +300,6 @@ class Labelling(QObject):
             self._advance()
             return
         try:
-            self.answer(oracle.answer(self.pairs.shown.query, self._config).choice, ORACLE)
+            self.answer(oracle.answer(self.pairs.shown.query, self._config).choice, Teacher.ORACLE)
         except UserError as error:
             self._on_refused(str(error))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from app import settings
-from app.labelling.labelling import HUMAN
 from core.tasks.base import Task
+from core.types import Teacher
 
 _SETTING = "plots/hide_true_reward"
 
@@ -27,7 +27,7 @@ class TrueRewardVisibility(QObject):
 
     def __init__(self, teacher: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.hidden = settings.flag(_SETTING, teacher == HUMAN)
+        self.hidden = settings.flag(_SETTING, teacher == Teacher.HUMAN)
 
     def hides(self, task: Task) -> bool:
         """Whether the task's own measure has to be hidden too, because it is the true return."""
@@ -40,7 +40,7 @@ class TrueRewardVisibility(QObject):
 
     def follow(self, teacher: str) -> None:
         """Another teacher answers; changes nothing once the person has chosen."""
-        self._set(settings.flag(_SETTING, teacher == HUMAN))
+        self._set(settings.flag(_SETTING, teacher == Teacher.HUMAN))
 
     def _set(self, on: bool) -> None:
         if on != self.hidden:

@@ -21,10 +21,10 @@ class LiveView(QWidget):
     """At its right end the slider is live; to the left of that it stands at a policy of the past.
 
     Signals:
-        moment_chosen(object): the policy of this Moment is wanted; None for the present one.
+        snapshot_chosen(object): the policy of this Moment is wanted; None for the present one.
     """
 
-    moment_chosen = Signal(object)
+    snapshot_chosen = Signal(object)
 
     def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,7 +87,7 @@ class LiveView(QWidget):
         if demonstration.moment is not None and demonstration.moment == self._wanted:
             self.policy.switch(demonstration)
 
-    def set_moments(self, moments: tuple[SnapshotInfo, ...]) -> None:
+    def set_snapshots(self, moments: tuple[SnapshotInfo, ...]) -> None:
         """The slider stays where it stands: live, or at the same policy as far as it is still kept."""
         at = self.moment
         self._moments = moments
@@ -140,7 +140,7 @@ class LiveView(QWidget):
         wanted = self._wanted
         if wanted != self._asked:
             self._asked = wanted
-            self.moment_chosen.emit(wanted)
+            self.snapshot_chosen.emit(wanted)
         if wanted is None and self.live:
             self.policy.switch(self.live)
         elif self.shown:

@@ -23,13 +23,13 @@ class PolicyHistory(QObject):
     """What the session keeps of how the policy learned. A port (core.session.routing.Port) for what the policy publishes.
 
     Signals:
-        moments_changed(object): the Moments there are now, in order; a tuple.
+        snapshots_changed(object): the Moments there are now, in order; a tuple.
         policy_loaded(object, object): what was asked for: its Moment, and the weights.
         policy_refused(str): it can't be brought back; one sentence.
         trouble_arose(str): something can't be kept or read; it stops nothing. One sentence.
     """
 
-    moments_changed = Signal(object)
+    snapshots_changed = Signal(object)
     policy_loaded = Signal(object, object)
     policy_refused = Signal(str)
     trouble_arose = Signal(str)
@@ -48,7 +48,7 @@ class PolicyHistory(QObject):
         self._damage_found.connect(self.trouble_arose)
 
     def list(self) -> None:
-        """Reads what there is; moments_changed answers."""
+        """Reads what there is; snapshots_changed answers."""
         self._disk.do(self._read, _LIST)
 
     def load(self, moment: SnapshotInfo) -> None:
@@ -88,7 +88,7 @@ class PolicyHistory(QObject):
         elif name in (_LIST, _KEEP) and isinstance(result, tuple):
             self._told = False
             self.moments = result
-            self.moments_changed.emit(result)
+            self.snapshots_changed.emit(result)
 
     def _on_refused(self, name: str, sentence: str) -> None:
         if name == _LOAD:

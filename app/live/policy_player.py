@@ -22,7 +22,7 @@ class PolicyPlayer(QWidget):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.player, self.ribbon = ClipPlayer(name, self), RewardTimeline(self)
+        self.player, self.reward_timeline = ClipPlayer(name, self), RewardTimeline(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None
         self._clock = FrameClock(self)
@@ -31,7 +31,7 @@ class PolicyPlayer(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addWidget(self.player, 1)
-        column.addWidget(self.ribbon)
+        column.addWidget(self.reward_timeline)
 
     @property
     def playing(self) -> bool:
@@ -60,7 +60,7 @@ class PolicyPlayer(QWidget):
         self.shown, self._next = self._next, None
         frames = self.shown.frames
         self.player.set_frames(frames)
-        self.ribbon.set_predicted(self.shown.predicted)
+        self.reward_timeline.set_predicted(self.shown.predicted)
         self.demonstration_started.emit(self.shown)
         self._clock.play(len(frames.pixels), frames.fps)
 
@@ -69,4 +69,4 @@ class PolicyPlayer(QWidget):
             self._swap()
         elif self.shown:
             self.player.show_frame(index)
-            self.ribbon.set_share(index / len(self.shown.frames.pixels))
+            self.reward_timeline.set_share(index / len(self.shown.frames.pixels))

@@ -65,10 +65,10 @@ def add_menus(window: QMainWindow, actions: Actions) -> None:
 def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
     """What the commands do that write a file."""
     name = controller.session.folder.name
-    films = controller.films
-    collect, diagnostics = controller.errands.collect_diagnostics, f"{name}-diagnostics.zip"
+    films = controller.film_export
+    collect, diagnostics = controller.file_tasks.collect_diagnostics, f"{name}-diagnostics.zip"
     return {
-        Command.EXPORT: lambda: ask_for_file(window, "Export", f"{name}.somersault", controller.errands.export),
+        Command.EXPORT: lambda: ask_for_file(window, "Export", f"{name}.somersault", controller.file_tasks.export),
         Command.FILM: lambda: ask_for_file(window, "Film", f"{name}.mp4", films.make),
         Command.BEFORE_AFTER: lambda: ask_for_file(window, "Film", f"{name}-before-after.mp4", films.make_before_after),
         Command.DIAGNOSTICS: lambda: ask_for_file(window, "Diagnostics", diagnostics, collect),

@@ -113,30 +113,30 @@ class Controller(QObject):
         """Of the checkpoint that stopping waits for."""
         self._refusal_told = False
         tokens = itertools.count(1)
-        self.crew = JobGroup(make_process, self._remedy.config.to_dict(), self)
-        self.checkpoints = Checkpointer(session, self.crew, self.metrics, self)
-        self.errands = FileTasks(session, self.checkpoints, self)
-        self.labelling = Labelling(session.store, self.crew.ports, self.progress, tokens, session.config, self)
+        self.job_group = JobGroup(make_process, self._remedy.config.to_dict(), self)
+        self.checkpointer = Checkpointer(session, self.job_group, self.metrics, self)
+        self.file_tasks = FileTasks(session, self.checkpointer, self)
+        self.labelling = Labelling(session.store, self.job_group.ports, self.progress, tokens, session.config, self)
         measure = self.task.measure_name
         self.true_reward = TrueRewardVisibility(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, tokens, self)
-        self.past = PolicyHistory(session, self.checkpoints.disk, self._known, self)
-        self.replays = Replays(self.past, measure, tokens, lambda: "clips" in self.crew.running, self)
-        self.films = FilmExport(session.folder, self._remedy.config, make_process, self)
-        self.crew.ports["snapshots"] = self.past
+        self.policy_history = PolicyHistory(session, self.checkpointer.disk, self._known, self)
+        self.replays = Replays(self.policy_history, measure, tokens, lambda: "clips" in self.job_group.running, self)
+        self.film_export = FilmExport(session.folder, self._remedy.config, make_process, self)
+        self.job_group.ports["snapshots"] = self.policy_history
         self.history = PreferenceHistory(session, self.labelling, tokens, self)
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()
 
     def _connect(self) -> None:
-        self.crew.event_arrived.connect(self._on_event)
-        self.crew.job_ended.connect(self._on_job_ended)
-        self.crew.dismissed.connect(self._on_dismissed)
-        self.checkpoints.loaded.connect(self._on_loaded)
-        self.checkpoints.saved.connect(self._on_saved)
-        self.checkpoints.refused.connect(self._on_checkpoint_refused)
-        self.checkpoints.damage_found.connect(self.trouble_arose)
-        self.checkpoints.errand_ended.connect(self._on_errand_ended)
+        self.job_group.event_arrived.connect(self._on_event)
+        self.job_group.job_ended.connect(self._on_job_ended)
+        self.job_group.dismissed.connect(self._on_dismissed)
+        self.checkpointer.loaded.connect(self._on_loaded)
+        self.checkpointer.saved.connect(self._on_saved)
+        self.checkpointer.refused.connect(self._on_checkpoint_refused)
+        self.checkpointer.damage_found.connect(self.trouble_arose)
+        self.checkpointer.file_task_ended.connect(self._on_errand_ended)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(self._on_labels_changed)
@@ -146,14 +146,14 @@ class Controller(QObject):
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
         self.history.clips_requested.connect(self._on_clips_requested)
-        self.history.judgement_requested.connect(lambda event: self.crew.send(event, ("reward",)))
+        self.history.judgement_requested.connect(lambda event: self.job_group.send(event, ("reward",)))
         self._last_checkpoint.timeout.connect(self._dismiss)
-        self.past.moments_changed.connect(self._on_moments_changed)
-        self.past.trouble_arose.connect(self.trouble_arose)
+        self.policy_history.snapshots_changed.connect(self._on_moments_changed)
+        self.policy_history.trouble_arose.connect(self.trouble_arose)
         self.replays.replay_requested.connect(self._on_clips_requested)
         self.replays.replay_refused.connect(self.trouble_arose)
-        self.films.film_ended.connect(self.trouble_arose)
-        self.films.film_refused.connect(self.trouble_arose)
+        self.film_export.film_ended.connect(self.trouble_arose)
+        self.film_export.film_refused.connect(self.trouble_arose)
 
     @property
     def waits(self) -> dict[str, str]:
@@ -166,31 +166,31 @@ class Controller(QObject):
         if self.state == State.STOPPED:
             self._to_start = set(JOB_NAMES)
             self._enter(State.STARTING)
-            self.past.list()
-            self.checkpoints.load()
+            self.policy_history.list()
+            self.checkpointer.load()
 
     def pause(self, on: bool) -> None:
         if self.state == (State.RUNNING if on else State.PAUSED):
-            self.crew.pause(on)
+            self.job_group.pause(on)
             self._enter(State.PAUSED if on else State.RUNNING)
 
     def restart(self) -> None:
         """Starts what failed again, from the last checkpoint and with what its remedy changes; the others go on."""
         if self.state == State.FAILED:
-            self.crew.configure(self._remedy.config.to_dict())
+            self.job_group.configure(self._remedy.config.to_dict())
             self._enter(State.RESTARTING)
-            self.crew.dismiss(self._to_start)
+            self.job_group.dismiss(self._to_start)
             self._load_when_ended()
 
     def stop(self) -> None:
         """Takes a last checkpoint and ends the children; `stopped` follows within 3 s, or when the last errand ends."""
         if self.state == State.STOPPING:
             return
-        if self.state == State.STOPPED and not self.checkpoints.runs_errands:
+        if self.state == State.STOPPED and not self.checkpointer.runs_file_tasks:
             self.stopped.emit()
             return
         self._enter(State.STOPPING)
-        self._last_number = self.checkpoints.request(self._to_start)
+        self._last_number = self.checkpointer.request(self._to_start)
         if self._last_number:
             self._last_checkpoint.start()
         else:
@@ -198,26 +198,26 @@ class Controller(QObject):
 
     def leave(self) -> None:
         """As `stop`, for good: a file that takes longer than two seconds is given up, so that the window closes."""
-        self.errands.hurry()
+        self.file_tasks.hurry()
         self.stop()
 
     def close(self) -> None:
         """After `stopped`: ends every thread and lets the session go."""
-        self.errands.patience.stop()
-        self.films.close()
+        self.file_tasks.patience.stop()
+        self.film_export.close()
         self.history.close()
         self.labelling.close()
-        self.crew.close()
-        self.checkpoints.close()
+        self.job_group.close()
+        self.checkpointer.close()
         self.session.close()
 
-    def show_pairs_again(self, on: bool) -> None:
+    def set_repeats(self, on: bool) -> None:
         """Whether some pairs are put to the person a second time, in this session from now on."""
         self.labelling.repeats.on = on
         value, told = (
             ("on", "Some pairs come again from now on.") if on else ("off", "No pair comes again from now on.")
         )
-        self.checkpoints.run(lambda: self.session.reconfigure(query__repeats=value), told)
+        self.checkpointer.run(lambda: self.session.reconfigure(query__repeats=value), told)
 
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
@@ -227,17 +227,17 @@ class Controller(QObject):
                 self.progress.first_pair.begin()
         elif state != State.RUNNING:
             self.progress.first_pair.drop()
-        self.checkpoints.keep_saving(state == State.RUNNING)
+        self.checkpointer.keep_saving(state == State.RUNNING)
         self.progress.run(state == State.RUNNING)
         self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
         self.state_changed.emit(state)
 
     def _on_loaded(self, states: dict[str, JobState]) -> None:
         names = self._to_start
-        if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.crew.running):
+        if self.state not in (State.STARTING, State.RESTARTING) or names & set(self.job_group.running):
             return  # with one more to wait for, it is loaded again when that has ended
         try:
-            self.crew.start([name for name in JOB_NAMES if name in names], states)
+            self.job_group.start([name for name in JOB_NAMES if name in names], states)
         except Exception as error:  # too many open files, above all
             log.exception("The stages can't be started.")
             told = f"The stages can't be started: {summary(error).rstrip('.')}."
@@ -248,13 +248,13 @@ class Controller(QObject):
         if "clips" in names:
             self.demonstrations.forget()
             if reward := kept_reward(states):
-                self.crew.send(reward, ("clips",))
+                self.job_group.send(reward, ("clips",))
             self.replays.forget()
             self.labelling.redraw()
             self.history.redraw()
         if "rollout" in names:
             self.labelling.forget_offered()
-        self.crew.pause(False)
+        self.job_group.pause(False)
         self._enter(State.RUNNING)
 
     def _on_event(self, event: Event) -> None:
@@ -275,7 +275,7 @@ class Controller(QObject):
             case ReplayRendered() | ReplayRefused():
                 self.replays.take(event)
             case StateSaved():
-                self.checkpoints.take(event)
+                self.checkpointer.take(event)
             case Failed():
                 self._failures[event.job] = event
                 log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
@@ -304,7 +304,7 @@ class Controller(QObject):
             self.progress.seconds_before = moments[-1].seconds
 
     def _on_clips_requested(self, event: ClipsRequested | ReplayRequested) -> None:
-        self.crew.send(event, ("clips",))
+        self.job_group.send(event, ("clips",))
 
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():
@@ -329,31 +329,31 @@ class Controller(QObject):
             self._to_start |= {job for name in names for job in TOGETHER[name]}
             more = "No new answer is taken until the stages have been given every one; they are paused."
             self._fail(f"{told} {more}", RecoveryAction("Restart", self._remedy.config))
-            self.crew.dismiss(self._to_start)
+            self.job_group.dismiss(self._to_start)
 
     def _start_again_too(self, names: tuple[str, ...]) -> None:
         """While others are on their way to being started again."""
         self._to_start |= {job for name in names for job in TOGETHER[name]}
-        self.crew.dismiss(self._to_start)
+        self.job_group.dismiss(self._to_start)
         self._load_when_ended()
 
     def _fail(self, told: str, found: RecoveryAction) -> None:
         """The stages that go on hold still, and what they have learned is kept, until the person decides."""
-        self.crew.pause(True)
-        self.checkpoints.request(self._to_start)
+        self.job_group.pause(True)
+        self.checkpointer.request(self._to_start)
         self._remedy = found
         self._enter(State.FAILED)
         self.job_failed.emit(told, found.name)
 
     def _load_when_ended(self) -> None:
-        if not self._to_start & set(self.crew.running):
-            self.checkpoints.load()
+        if not self._to_start & set(self.job_group.running):
+            self.checkpointer.load()
 
     def _kept(self) -> str:
         """What is safe, in plain words."""
         count = self.progress.labels
         answers = "Your answer is on disk" if count == 1 else f"All {count} answers are on disk"
-        saved = self.checkpoints.saved_at
+        saved = self.checkpointer.saved_at
         if saved is None:
             return f"{answers}; there is no checkpoint from this run yet."
         return f"{answers}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(saved))}."
@@ -371,7 +371,7 @@ class Controller(QObject):
         waited = number == 0 and self.state in (State.STARTING, State.RESTARTING)
         if waited:
             self._to_start = set(self._to_start or JOB_NAMES)
-            self._enter(State.FAILED if self.crew.running else State.STOPPED)
+            self._enter(State.FAILED if self.job_group.running else State.STOPPED)
         if waited and self.state == State.FAILED:
             self.job_failed.emit(sentence, self._remedy.name)
         elif number == 0 or self.state == State.STOPPING or not self._refusal_told:
@@ -381,13 +381,13 @@ class Controller(QObject):
 
     def _dismiss(self) -> None:
         self._last_checkpoint.stop()
-        self.crew.dismiss()
+        self.job_group.dismiss()
 
     def _on_errand_ended(self, told: str) -> None:
         self.trouble_arose.emit(told)
         self._on_dismissed()
 
     def _on_dismissed(self) -> None:
-        if self.state == State.STOPPING and not (self.crew.running or self.checkpoints.runs_errands):
+        if self.state == State.STOPPING and not (self.job_group.running or self.checkpointer.runs_file_tasks):
             self._enter(State.STOPPED)
             self.stopped.emit()

@@ -14,7 +14,6 @@ from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEven
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.keys.commands import Command, KeyAction, KeyMap, symbol
-from app.labelling.labelling import HUMAN, ORACLE
 from app.live.demonstrations import Demonstration
 from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
@@ -23,7 +22,7 @@ from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation
 from core.formatting import format_duration, format_number
-from core.types import Choice, Preference
+from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
 _WORDS = {
@@ -149,8 +148,8 @@ class DemoWindow(QWidget):
             Command.UNDO: self._controller.labelling.undo,
             Command.REDO: self._controller.labelling.redo,
             Command.PLAYBACK: self.clips.toggle_playback,
-            Command.HUMAN: partial(self._controller.labelling.set_teacher, HUMAN),
-            Command.ORACLE: partial(self._controller.labelling.set_teacher, ORACLE),
+            Command.HUMAN: partial(self._controller.labelling.set_teacher, Teacher.HUMAN),
+            Command.ORACLE: partial(self._controller.labelling.set_teacher, Teacher.ORACLE),
             Command.DEMO: self.close,
         }
         for meaning, slot in wanted.items():
@@ -179,11 +178,11 @@ class DemoWindow(QWidget):
         labelling.trouble_arose.connect(self._tell)
         controller.trouble_arose.connect(self._tell)
         controller.job_failed.connect(self._tell)
-        controller.demonstration_drawn.connect(self._on_demonstration_drawn)
+        controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
 
     def answer(self, choice: Choice) -> None:
         """A guest's answer also takes over from the oracle."""
-        self._controller.labelling.set_teacher(HUMAN)
+        self._controller.labelling.set_teacher(Teacher.HUMAN)
         self._controller.labelling.answer(choice)
 
     def refresh(self) -> None:
@@ -210,7 +209,7 @@ class DemoWindow(QWidget):
         self._grid.setHorizontalSpacing(round(28 * scale))
         self._grid.setVerticalSpacing(round(12 * scale))
         self._row.setSpacing(round(14 * scale))
-        self.policy.ribbon.setFixedHeight(round(44 * scale))
+        self.policy.reward_timeline.setFixedHeight(round(44 * scale))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
@@ -233,7 +232,7 @@ class DemoWindow(QWidget):
             tile.setEnabled(asks)
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == HUMAN:  # as in the main window: what was told stays until a person goes on
+        if preference.labeller == Teacher.HUMAN:  # as in the main window: what was told stays until a person goes on
             self._foot.setText(self._hints)
         self.clips.flash(preference.choice)
         self._light_none()
@@ -247,7 +246,7 @@ class DemoWindow(QWidget):
     def _ask(self) -> None:
         progress = self._controller.progress
         playing = _PLAYED if progress.target and progress.labels >= progress.target else _PLAYING
-        self.question.setText(playing if self._controller.labelling.teacher == ORACLE else _QUESTION)
+        self.question.setText(playing if self._controller.labelling.teacher == Teacher.ORACLE else _QUESTION)
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
         self.policy.take(demonstration)

@@ -8,11 +8,11 @@ from PySide6.QtCore import QObject
 
 from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command, KeyMap
-from app.labelling.labelling import ORACLE
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.session.controller import Controller
 from app.windows.demo import DemoWindow
+from core.types import Teacher
 
 
 class DemoCommands(QObject):
@@ -37,9 +37,9 @@ class DemoCommands(QObject):
             Command.DEMO: self.open_demo,
             Command.DEMO_ALONE: lambda: self.open_demo(alone=True),
         }
-        past, replays, films = controller.past, controller.replays, controller.films
-        past.moments_changed.connect(live.set_moments)
-        live.moment_chosen.connect(replays.show)
+        past, replays, films = controller.policy_history, controller.replays, controller.film_export
+        past.snapshots_changed.connect(live.set_snapshots)
+        live.snapshot_chosen.connect(replays.show)
         replays.replay_drawn.connect(live.take_replay)
         replays.replay_refused.connect(lambda _: live.give_up())
         films.film_progressed.connect(film_bar.set_share)
@@ -56,13 +56,13 @@ class DemoCommands(QObject):
         if acting := self._live.live or self._live.shown:
             self.demo.policy.take(acting)
         self._rest()
-        for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
+        for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.connect(self._rest)
         if screen := self._clips.screen():
             self.demo.setGeometry(screen.geometry())  # the one that the window is on, and where no manager enlarges it
         self.demo.showFullScreen()
         if alone:
-            self._controller.labelling.set_teacher(ORACLE)
+            self._controller.labelling.set_teacher(Teacher.ORACLE)
 
     def leave_demo(self) -> None:
         if self.demo is not None:
@@ -77,7 +77,7 @@ class DemoCommands(QObject):
         gone, self.demo = self.demo, None
         if gone is not None:
             gone.deleteLater()
-        for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
+        for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.disconnect(self._rest)
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()

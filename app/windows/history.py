@@ -34,12 +34,12 @@ class HistoryPage(QWidget):
 
     def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
-        self._controller, self._history, self.keys = controller, controller.history, keys
+        self._controller, self._history, self.keys = controller, controller.preference_history, keys
         self._judgement: Judgement | None = None
         self.setObjectName("history")
         self.setWindowTitle(f"Answer history – {controller.task.title} – Somersault")
         self.resize(1240, 700)
-        self.model = PreferenceModel(self._history.album, self)
+        self.model = PreferenceModel(self._history.clip_cache, self)
         self.list, self.pane = PreferenceList(self.model), PreferenceDetail(keys)
         self.filter, self.empty, self.count = FilterBar(), EmptyState(), label("caption")
         self.consistency = ConsistencyBox(controller.session.config.reward.error_rate)
@@ -82,8 +82,8 @@ class HistoryPage(QWidget):
         history.answer_changed.connect(self._on_changed)
         history.change_refused.connect(self.pane.say)
         history.judged.connect(self._on_judged)
-        history.album.pair_drawn.connect(self._on_pair_drawn)
-        history.album.trouble_found.connect(self._on_trouble_found)
+        history.clip_cache.pair_drawn.connect(self._on_pair_drawn)
+        history.clip_cache.trouble_found.connect(self._on_trouble_found)
         self.filter.changed.connect(self._on_filter_changed)
         self.filter.judgement_requested.connect(history.judge)
         self.list.selectionModel().currentChanged.connect(self._on_chosen)
@@ -134,7 +134,7 @@ class HistoryPage(QWidget):
         if self.filter.on_doubted:
             self.model.list_doubted(self._judgement.left if self._judgement else {})
         else:
-            self.model.list_all(self.filter.sieve)
+            self.model.list_all(self.filter.preference_filter)
         index = self.model.index_of(self.pane.row.id) if self.pane.row else QModelIndex()
         if index.isValid():
             self.list.setCurrentIndex(index)
@@ -187,7 +187,7 @@ class HistoryPage(QWidget):
     def _on_settled(self) -> None:
         if self.pane.row is None:
             return
-        self._history.album.play(self.pane.row.id)
+        self._history.clip_cache.play(self.pane.row.id)
         self._say_why_nothing_plays()
 
     def _on_state_changed(self, state: str) -> None:

@@ -21,7 +21,6 @@ from app.keys.actions import Actions
 from app.keys.commands import COMMANDS, Command, KeyAction, KeyMap, keep_keys, kept_keys
 from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
-from app.labelling.labelling import HUMAN, ORACLE
 from app.labelling.milestones import Milestone
 from app.live.demonstrations import Demonstration
 from app.live.film_progress import FilmProgress
@@ -44,7 +43,7 @@ from app.windows.pair_page import PairPage
 from app.windows.play import Playing, playable
 from app.windows.status_strip import StatusStrip
 from app.windows.waiting_message import explanation
-from core.types import Choice, Preference
+from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000
@@ -78,7 +77,7 @@ class MainWindow(QMainWindow):
         self.playback = PlaybackCommands(self.clips, self.commands, self)
         self.shows = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view = ViewCommands(self.plots, self.true_reward, self.commands, self)
-        self.playing = Playing(controller.session.config, controller.crew.make_process, self)
+        self.playing = Playing(controller.session.config, controller.job_group.make_process, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self.review = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
@@ -156,7 +155,7 @@ class MainWindow(QMainWindow):
         self.addToolBar(bar)
         of = self.commands
         self.pause_action, self.stop_action = of[Command.PAUSE], of[Command.STOP]
-        self.teacher_actions = {HUMAN: of[Command.HUMAN], ORACLE: of[Command.ORACLE]}
+        self.teacher_actions = {Teacher.HUMAN: of[Command.HUMAN], Teacher.ORACLE: of[Command.ORACLE]}
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))
@@ -176,8 +175,8 @@ class MainWindow(QMainWindow):
             Command.REDO: labelling.redo,
             Command.PAUSE: self._on_pause_requested,
             Command.STOP: self._controller.stop,
-            Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
-            Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.HUMAN: lambda: labelling.set_teacher(Teacher.HUMAN),
+            Command.ORACLE: lambda: labelling.set_teacher(Teacher.ORACLE),
             Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self._on_quit_requested,
             Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
@@ -196,7 +195,7 @@ class MainWindow(QMainWindow):
         controller.job_failed.connect(self.banner.tell_failure)
         controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("A stage has stopped", text))
         controller.trouble_arose.connect(self.banner.tell_notice)
-        controller.demonstration_drawn.connect(self._on_demonstration_drawn)
+        controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
         controller.stopped.connect(self._on_stopped)
         self.place.settled.connect(self._on_settled)
         labelling.answer_kept.connect(self._on_answer_kept)
@@ -251,7 +250,7 @@ class MainWindow(QMainWindow):
             self._closing = True
             self._close_others()
             save(self)
-            self._controller.leave()
+            self._controller.stop_for_exit()
             event.setAccepted(self._controller.state == State.STOPPED)  # nobody was left to wait for
 
     def _on_stopped(self) -> None:
@@ -276,7 +275,7 @@ class MainWindow(QMainWindow):
         self.empty.tell(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == HUMAN:  # nobody has read it while the oracle answers
+        if preference.labeller == Teacher.HUMAN:  # nobody has read it while the oracle answers
             self.banner.clear_notice()
         thoughts = preference.query.predicted if self.playback.tells_thoughts else ()
         self.clips.flash(preference.choice, thoughts)
@@ -316,7 +315,7 @@ class MainWindow(QMainWindow):
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
-        ask_for_file(self, "Save", name, lambda target: self._controller.errands.write(target, content))
+        ask_for_file(self, "Save", name, lambda target: self._controller.file_tasks.write(target, content))
 
     def _on_start_page_requested(self) -> None:
         self.start_page_requested.emit()

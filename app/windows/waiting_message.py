@@ -28,9 +28,9 @@ def explanation(controller: Controller) -> tuple[str, str]:
 
 
 def _being_written(controller: Controller) -> str:
-    if not controller.checkpoints.runs_errands:
+    if not controller.checkpointer.runs_file_tasks:
         return "The last checkpoint is being written."
-    late = " If that takes longer than two seconds, the file is given up." if controller.errands.hurries else ""
+    late = " If that takes longer than two seconds, the file is given up." if controller.file_tasks.deadline_set else ""
     return f"The last checkpoint and the file that you asked for are being written.{late}"
 
 

@@ -33,18 +33,18 @@ class Checkpointer(QObject):
         saved(int): the checkpoint of this number is on disk.
         refused(str, int): loading failed, or saving; one sentence, and the number that was to be saved or 0.
         damage_found(str): the newest checkpoint was damaged and gave way to the one before; one sentence.
-        errand_ended(str): what `run` was given is done, or could not be; one sentence.
+        file_task_ended(str): what `run` was given is done, or could not be; one sentence.
     """
 
     loaded = Signal(object)
     saved = Signal(int)
     refused = Signal(str, int)
     damage_found = Signal(str)
-    errand_ended = Signal(str)
+    file_task_ended = Signal(str)
 
     def __init__(self, session: Session, crew: JobGroup, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._crew, self._metrics = session, crew, metrics
+        self._session, self._job_group, self._metrics = session, crew, metrics
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
@@ -86,13 +86,13 @@ class Checkpointer(QObject):
 
         Its number; 0 where nobody is left to ask, or a job has failed before anything was saved.
         """
-        missing = set(JOBS) - set(self._crew.running) | set(JOBS) & set(lost)
+        missing = set(JOBS) - set(self._job_group.running) | set(JOBS) & set(lost)
         asked = set(JOBS) - {name for job in missing for name in TOGETHER[job]}
         if not asked or missing and not self._any_saved:
             return 0
         self._number += 1
         self._asked, self._states = asked, {}
-        self._crew.send(StateRequested(self._number), asked)
+        self._job_group.send(StateRequested(self._number), asked)
         return self._number
 
     def take(self, event: StateSaved) -> None:
@@ -113,7 +113,7 @@ class Checkpointer(QObject):
 
     def run(self, errand: Callable[[], None], done: str) -> None:
         """Does something else with the session's files, in a thread of its own: the last checkpoint must not wait for
-        an export. `errand_ended` then tells `done`.
+        an export. `file_task_ended` then tells `done`.
         """
 
         def carry_out() -> str:
@@ -124,12 +124,12 @@ class Checkpointer(QObject):
         self._errands.do(carry_out, _ERRAND)
 
     @property
-    def runs_errands(self) -> bool:
+    def runs_file_tasks(self) -> bool:
         return self._under_way > 0
 
     def _on_errand_ended(self, told: str) -> None:
         self._under_way -= 1
-        self.errand_ended.emit(told)
+        self.file_task_ended.emit(told)
 
     def _on_done(self, name: str, result: Any) -> None:
         if name == _LOAD:

@@ -22,7 +22,7 @@ _PATIENCE_MS = 2000
 
 
 class FileTasks(QObject):
-    """Each tells what has become of it by the checkpointer's `errand_ended`. One given up leaves nothing behind."""
+    """Each tells what has become of it by the checkpointer's `file_task_ended`. One given up leaves nothing behind."""
 
     def __init__(self, session: Session, checkpoints: Checkpointer, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class FileTasks(QObject):
         self._given_up = threading.Event()
         self.patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
         self.patience.timeout.connect(self._given_up.set)
-        self.unwritten = ""
+        self.abandoned = ""
         """What was given up, in one sentence."""
 
     def hurry(self) -> None:
@@ -74,7 +74,7 @@ class FileTasks(QObject):
     def _give_up(self, target: Path) -> str:
         """In the errands' thread."""
         told = f"{target.name} was not written, as the session was closed meanwhile: ask for it once more."
-        if told != self.unwritten:
+        if told != self.abandoned:
             log.warning("%s", told)
-        self.unwritten = told
+        self.abandoned = told
         return told

@@ -125,7 +125,7 @@ def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object
     painted = Painted(lambda: page.model.rowCount() == answers)
     page.list.viewport().installEventFilter(painted)
     page.show()
-    album = controller.history.album
+    album = controller.preference_history.clip_cache
     until(lambda: bool(painted.at))
     stills = until(lambda: bool(album._stills))
     plays = until(lambda: page.pane.clips.shown is not None)

@@ -85,7 +85,7 @@ def test_the_untrained_policy_is_kept_and_can_be_seen_to_act_again(
 ) -> None:
     controller, window = face
     live = window.live
-    qtbot.waitUntil(lambda: bool(controller.past.moments), timeout=_PATIENCE_MS)
+    qtbot.waitUntil(lambda: bool(controller.policy_history.snapshots), timeout=_PATIENCE_MS)
     live.slider.setValue(0)
     qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment is not None, timeout=_PATIENCE_MS)
     assert live.shown and live.shown.moment and live.shown.moment.env_steps == 0

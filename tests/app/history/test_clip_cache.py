@@ -53,7 +53,7 @@ def test_of_two_thousand_answers_only_those_on_screen_are_read(
     face = opened(few, labels=3000)
     counted = Counted(monkeypatch)
     page = page_of(face)
-    album = page._history.album
+    album = page._history.clip_cache
     assert page.model.rowCount() == 2000
     qtbot.waitUntil(lambda: bool(album._stills) and settled(album))
     qtbot.waitUntil(lambda: playing(page, 2000))
@@ -68,7 +68,7 @@ def test_of_two_thousand_answers_only_those_on_screen_are_read(
 def test_scrolling_through_thousands_keeps_memory_bounded(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened([(Choice.LEFT, "human")] * 2000, labels=3000)
     page = page_of(face)
-    album = page._history.album
+    album = page._history.clip_cache
     bar = page.list.verticalScrollBar()
     for step in range(101):
         bar.setValue(bar.maximum() * step // 100)
@@ -102,7 +102,7 @@ def test_closing_it_keeps_nothing_and_opening_it_again_shows_all(opened: Callabl
     qtbot.waitUntil(lambda: playing(page, 2))
     QTest.keyClick(page, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: not page.isVisible())
-    album = page._history.album
+    album = page._history.clip_cache
     assert not album._stills and not album._pairs and page.model.rowCount() == 0
     assert not page.pane.clips.clock.playing
     face.window.activateWindow()
@@ -116,11 +116,11 @@ def test_clips_under_way_are_drawn_after_a_restart_of_their_process(
 ) -> None:
     face = opened(MIXED)
     page = page_of(face)
-    qtbot.waitUntil(lambda: settled(page._history.album))
+    qtbot.waitUntil(lambda: settled(page._history.clip_cache))
     clips = face.engine["clips"]
     monkeypatch.setattr(clips, "send", lambda event: None)
     choose(page, 2)
-    qtbot.waitUntil(lambda: page._history.album._drawing is not None)
+    qtbot.waitUntil(lambda: page._history.clip_cache._drawing is not None)
     clips.die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)

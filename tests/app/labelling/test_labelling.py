@@ -10,14 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import HUMAN, ORACLE
 from app.session.controller import State
 from app.workers.preference_writer import PreferenceWriter
 from core.errors import UserError
 from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, PreferenceWithdrawn
 from core.io.segment_codec import fingerprint, pair_of
 from core.preferences.store import PreferenceStore
-from core.types import Choice, Preference, Query
+from core.types import Choice, Preference, Query, Teacher
 from tests.app.fakes import Face, make_query
 
 KEYS = [
@@ -51,7 +50,7 @@ def test_the_jobs_hear_of_the_answer(face: Face, qtbot: QtBot) -> None:
 def test_a_job_that_is_started_is_given_one_answer_after_the_other(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(face.controller.session.store()) as store:
         for _ in range(3):
-            store.add(make_query(), Choice.LEFT, HUMAN)
+            store.add(make_query(), Choice.LEFT, Teacher.HUMAN)
         read, told = list[int](), list[tuple[int, int]]()
         one = store._preference
         monkeypatch.setattr(store, "_preference", lambda row: (read.append(row[0]), one(row))[1])
@@ -206,7 +205,7 @@ def test_a_store_that_refuses_loses_nothing(face: Face, qtbot: QtBot, monkeypatc
 def test_the_oracle_labels_by_itself(face: Face, qtbot: QtBot) -> None:
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0), make_query(1.0, 1.0)]
     face.offer(*queries)
-    face.window.teacher_actions[ORACLE].trigger()
+    face.window.teacher_actions[Teacher.ORACLE].trigger()
     qtbot.waitUntil(lambda: face.window.clips.flashed == Choice.LEFT)
     qtbot.waitUntil(lambda: len(face.answers()) == 3)
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.RIGHT, Choice.TIE]
@@ -215,14 +214,14 @@ def test_the_oracle_labels_by_itself(face: Face, qtbot: QtBot) -> None:
 
 def test_the_oracle_errs_as_the_session_says(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face(oracle__mistakes=1.0)
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(1.0, 0.0))
     qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT])
 
 
 def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face(labels=1)
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query())
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
     assert not face.labelling._oracle.isActive()
@@ -230,7 +229,7 @@ def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: Q
 
 def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face(labels=10, query__first_labels=1, query__half_life=1e5, query__horizon=200_000)
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query(), make_query())
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
     assert not face.labelling._oracle.isActive()
@@ -241,7 +240,7 @@ def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot:
 
 
 def test_the_oracle_goes_on_where_there_was_no_answer_to_take_back(face: Face, qtbot: QtBot) -> None:
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(1.0, 0.0))
     with qtbot.waitSignal(face.labelling.trouble_arose):
         face.press(Qt.Key.Key_Backspace)
@@ -249,13 +248,13 @@ def test_the_oracle_goes_on_where_there_was_no_answer_to_take_back(face: Face, q
 
 
 def test_the_person_can_take_over_from_the_oracle(face: Face, qtbot: QtBot) -> None:
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(1.0, 0.0), make_query())
     with qtbot.waitSignal(face.labelling.answer_kept):
         pass
     face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: face.labelling.teacher == HUMAN)
-    assert face.window.teacher_actions[HUMAN].isChecked()
+    qtbot.waitUntil(lambda: face.labelling.teacher == Teacher.HUMAN)
+    assert face.window.teacher_actions[Teacher.HUMAN].isChecked()
     qtbot.waitUntil(lambda: face.answers() == [])
 
 

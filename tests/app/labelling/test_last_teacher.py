@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import ORACLE
 from app.labelling.last_teacher import kept_teacher
 from app.session.summary_writer import SummaryWriter
 from core.config import Config
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
+from core.types import Teacher
 from tests.app.fakes import Face
 
 TOLD = Summary("hopper-backflip", "oracle", 0, 100, 0, "", None, 0.0)
@@ -55,7 +55,7 @@ def test_a_damaged_summary_is_told_of_in_the_log_alone(session: Session, caplog:
 def test_what_is_chosen_in_the_window_is_kept_and_goes_with_the_folder(face: Face, qtbot: QtBot) -> None:
     qtbot.waitUntil((face.folder / "preferences.sqlite").exists)
     keeper = SummaryWriter(face.controller)
-    face.window.teacher_actions[ORACLE].trigger()
+    face.window.teacher_actions[Teacher.ORACLE].trigger()
     keeper.close()
     assert kept_teacher(face.controller.session) == "oracle"
     face.close()

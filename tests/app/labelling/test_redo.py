@@ -7,9 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import ORACLE
 from core.events import PreferenceAdded, PreferenceWithdrawn
-from core.types import Choice, Query
+from core.types import Choice, Query, Teacher
 from tests.app.fakes import Face, make_query
 
 KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Up)
@@ -151,5 +150,5 @@ def test_the_oracle_goes_on_after_a_redo(face: Face, qtbot: QtBot) -> None:
     answered(face, qtbot, 1)
     undo(face, qtbot)
     redo(face, qtbot)
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     qtbot.waitUntil(lambda: [a.labeller for a in face.answers()] == ["human", "oracle"])

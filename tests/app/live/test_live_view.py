@@ -108,7 +108,9 @@ def learned(face: Face, qtbot: QtBot, *steps: int) -> None:
     """The policy has learned, and these of its past are kept."""
     for number in steps:
         face.engine["policy"].play(published(number))
-        qtbot.waitUntil(lambda number=number: [m.env_steps for m in face.controller.past.moments][-1:] == [number])
+        qtbot.waitUntil(
+            lambda number=number: [m.env_steps for m in face.controller.policy_history.snapshots][-1:] == [number]
+        )
 
 
 def requests(face: Face) -> list[Any]:
@@ -148,7 +150,7 @@ def test_policies_that_are_not_due_are_let_go(face: Face, qtbot: QtBot) -> None:
 def test_taken_back_to_before_them_later_policies_go(face: Face, qtbot: QtBot) -> None:
     learned(face, qtbot, 0, 10**10, 3 * 10**10)
     face.engine["policy"].play(published(2 * 10**10))
-    qtbot.waitUntil(lambda: [m.env_steps for m in face.controller.past.moments] == [0, 10**10, 2 * 10**10])
+    qtbot.waitUntil(lambda: [m.env_steps for m in face.controller.policy_history.snapshots] == [0, 10**10, 2 * 10**10])
     assert PolicySnapshots(face.folder).kept() == [0, 10**10, 2 * 10**10]
 
 
@@ -159,7 +161,7 @@ def test_a_reopened_session_has_its_past_and_its_minutes(open_face: Callable[...
     )
     first.close()
     again = open_face()
-    qtbot.waitUntil(lambda: [m.env_steps for m in again.controller.past.moments] == [500])
+    qtbot.waitUntil(lambda: [m.env_steps for m in again.controller.policy_history.snapshots] == [500])
     assert 600 <= again.controller.progress.seconds < 660
     assert again.window.live.slider.maximum() == 1 and again.window.live.slider.isEnabled()
 
@@ -175,14 +177,14 @@ def test_a_damaged_policy_is_told_of_when_a_session_opens(
     kept.paths()[1].write_bytes(b"spoiled")
     again = open_face()
     qtbot.waitUntil(lambda: "One earlier policy is damaged" in again.window.banner.text.text())
-    assert [m.env_steps for m in again.controller.past.moments] == [0]
+    assert [m.env_steps for m in again.controller.policy_history.snapshots] == [0]
     assert "is damaged" in caplog.text
 
 
 def test_a_disk_that_takes_no_policy_is_told_of_once_and_stops_nothing(face: Face, qtbot: QtBot) -> None:
     (face.folder / "policies").write_text("in the way")
     told: list[str] = []
-    face.controller.past.trouble_arose.connect(told.append)
+    face.controller.policy_history.trouble_arose.connect(told.append)
     for steps in (0, 10**9, 2 * 10**9):
         face.engine["policy"].play(published(steps))
     qtbot.waitUntil(lambda: told != [])
@@ -201,8 +203,8 @@ def test_the_slider_asks_for_a_policy_and_shows_it(face: Face, qtbot: QtBot) -> 
     assert live.title.text() == "Untrained"
     rendered(face)
     qtbot.waitUntil(lambda: live.shown is not None)
-    assert live.shown and live.shown.moment == face.controller.past.moments[0] and live.shown.figure == 2.0
-    assert live.policy.ribbon.predicted.tolist() == [1, 2, 3]
+    assert live.shown and live.shown.moment == face.controller.policy_history.snapshots[0] and live.shown.figure == 2.0
+    assert live.policy.reward_timeline.predicted.tolist() == [1, 2, 3]
     assert live.figure.text() == "Backflips an episode (8 s): 2.0"
     assert live.slider.accessibleDescription() == "Untrained"
 
@@ -214,12 +216,12 @@ def test_a_policy_seen_before_is_shown_at_once_and_the_present_one_is_never_far(
         live.slider.setValue(value)
         qtbot.waitUntil(lambda value=value: len(requests(face)) == value + 1)
         rendered(face)
-        moment = face.controller.past.moments[value]
+        moment = face.controller.policy_history.snapshots[value]
         qtbot.waitUntil(lambda moment=moment: live.shown is not None and live.shown.moment == moment)
     live.take(demonstration())
     assert live.shown and live.shown.moment is not None  # what was asked for stays
     QTest.keyClick(face.window, Qt.Key.Key_BracketLeft)
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment == face.controller.past.moments[0])
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment == face.controller.policy_history.snapshots[0])
     face.press(Qt.Key.Key_Backslash)
     assert live.shown and live.shown.moment is None and live.moment is None
     assert len(requests(face)) == 2
@@ -227,7 +229,7 @@ def test_a_policy_seen_before_is_shown_at_once_and_the_present_one_is_never_far(
 
 def test_while_one_is_drawn_only_the_last_that_is_wanted_comes_next(face: Face, qtbot: QtBot) -> None:
     learned(face, qtbot, 0, 10**10, 2 * 10**10)
-    replays, past = face.controller.replays, face.controller.past.moments
+    replays, past = face.controller.replays, face.controller.policy_history.snapshots
     replays.show(past[0])
     qtbot.waitUntil(lambda: len(requests(face)) == 1)
     replays.show(past[1])
@@ -249,7 +251,7 @@ def test_only_so_many_bytes_of_pictures_are_remembered(
 ) -> None:
     monkeypatch.setattr("app.live.replays._REMEMBERED", 2 * make_frames().pixels.nbytes)
     learned(face, qtbot, 0, 10**10, 2 * 10**10)
-    replays, past = face.controller.replays, face.controller.past.moments
+    replays, past = face.controller.replays, face.controller.policy_history.snapshots
     for number in (0, 1, 2):
         replays.show(past[number])
         qtbot.waitUntil(lambda number=number: len(requests(face)) == number + 1)
@@ -301,7 +303,7 @@ def test_while_the_session_is_stopped_no_other_policy_is_asked_for(face: Face, q
     face.press(Qt.Key.Key_BracketLeft)
     qtbot.waitUntil(lambda: len(requests(face)) == 1)
     rendered(face)
-    moment = face.controller.past.moments[1]
+    moment = face.controller.policy_history.snapshots[1]
     qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment == moment)
 
 
@@ -325,7 +327,7 @@ def test_a_reopened_session_tells_the_clips_job_of_its_reward(
     first = open_face()
     states = {name: JobState({"reward_mean": rewards(1, 2), "x": rewards(3)}, {"n": 1}) for name in JOBS}
     first.controller.session.save(7, states)
-    monkeypatch.setattr(type(first.controller.checkpoints), "request", lambda self, lost=(): False)
+    monkeypatch.setattr(type(first.controller.checkpointer), "request", lambda self, lost=(): False)
     first.close()
     again = open_face()
     qtbot.waitUntil(lambda: len(again.engine["clips"].got(RewardPublished)) == 1)
@@ -344,21 +346,21 @@ def view(qtbot: QtBot) -> LiveView:
 
 def test_the_slider_stays_at_its_policy_while_others_come_and_go(view: LiveView) -> None:
     all_of = moments(5)
-    view.set_moments(all_of[:3])
+    view.set_snapshots(all_of[:3])
     assert view.slider.value() == 3 and view.moment is None
-    view.set_moments(all_of)
+    view.set_snapshots(all_of)
     assert view.slider.value() == 5 and view.moment is None
     view.slider.setValue(2)
-    view.set_moments((all_of[0], *all_of[2:]))
+    view.set_snapshots((all_of[0], *all_of[2:]))
     assert view.slider.value() == 1 and view.moment == all_of[2]
-    view.set_moments((all_of[0], all_of[4]))
+    view.set_snapshots((all_of[0], all_of[4]))
     assert view.moment is None  # it was thinned out
 
 
 def test_what_a_slider_passes_over_is_not_asked_for(view: LiveView, qtbot: QtBot) -> None:
     asked: list[SnapshotInfo | None] = []
-    view.moment_chosen.connect(asked.append)
-    view.set_moments(moments(8))
+    view.snapshot_chosen.connect(asked.append)
+    view.set_snapshots(moments(8))
     view.take(demonstration())
     for value in range(7, 1, -1):
         view.slider.setValue(value)
@@ -373,12 +375,12 @@ def test_the_live_view_has_its_pictures(view: LiveView, picture: Take, qapp: QAp
     def take(name: str) -> None:
         qapp.processEvents()  # the layout follows the texts
         view.policy.player.show_frame(20)
-        view.policy.ribbon.set_share(0.42)
+        view.policy.reward_timeline.set_share(0.42)
         picture(view, name)
 
     view.resize(390, 340)
     take("live-empty")
-    view.set_moments(moments(9))
+    view.set_snapshots(moments(9))
     view.take(demonstration(predicted=False))
     view.halt()
     take("live-no-reward")

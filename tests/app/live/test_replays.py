@@ -69,12 +69,12 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
 ) -> None:
     face, damage = damaged
     banner = face.window.banner
-    qtbot.waitUntil(lambda: face.controller.crew.running == ("clips",))
+    qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
     for again in (False, True):
         if again:
             with qtbot.waitSignal(face.controller.job_failed):
                 press_restart(face)
-            qtbot.waitUntil(lambda: face.controller.crew.running == ("clips",))
+            qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
         assert "(number 2 does not match its checksum)" in banner.text.text()
         assert (
             f"preferences export {face.folder} FOLDER saves the answers that are whole. {CLOSED}" in banner.text.text()
@@ -155,7 +155,7 @@ def test_another_stage_that_stops_meanwhile_opens_no_labelling(
     assert face.controller.state == State.FAILED and not face.labelling.open
     press_restart(face)
     qtbot.waitUntil(lambda: face.labelling.open)
-    assert set(face.controller.crew.running) == {"rollout", "reward", "policy", "clips"}
+    assert set(face.controller.job_group.running) == {"rollout", "reward", "policy", "clips"}
 
 
 def test_what_a_stage_learned_without_every_answer_is_not_saved(
@@ -164,7 +164,7 @@ def test_what_a_stage_learned_without_every_answer_is_not_saved(
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    checkpoints = face.controller.checkpoints
+    checkpoints = face.controller.checkpointer
     with qtbot.waitSignal(checkpoints.saved):
         checkpoints.request()
     with qtbot.waitSignal(checkpoints.saved):
@@ -184,7 +184,7 @@ def test_a_restart_waits_for_a_stage_that_fails_while_the_checkpoint_is_read(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loading, ending = threading.Event(), threading.Event()
-    crew, rollout = face.controller.crew, face.engine["rollout"]
+    crew, rollout = face.controller.job_group, face.engine["rollout"]
     monkeypatch.setattr(Session, "load", held(loading, Session.load))
     monkeypatch.setattr(rollout, "stop", held(ending, rollout.stop))
     with qtbot.waitSignal(face.controller.job_failed):
@@ -192,7 +192,7 @@ def test_a_restart_waits_for_a_stage_that_fails_while_the_checkpoint_is_read(
     press_restart(face)
     with qtbot.waitSignal(crew.job_ended):
         face.engine["policy"].die()
-    with qtbot.waitSignal(face.controller.checkpoints.loaded):
+    with qtbot.waitSignal(face.controller.checkpointer.loaded):
         loading.set()
     assert face.controller.state == State.RESTARTING and face.engine["rollout"] is rollout
     ending.set()

@@ -29,18 +29,18 @@ def test_a_checkpoint_that_fails_stops_nothing_and_the_next_is_tried(
 
     with monkeypatch.context() as patch:
         patch.setattr(Session, "save", failing)
-        face.controller.checkpoints.request()
+        face.controller.checkpointer.request()
         qtbot.waitUntil(lambda: face.window.banner.isVisible())
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     assert "checkpoint" in face.window.banner.text.text()
-    face.controller.checkpoints.request()
-    qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
+    face.controller.checkpointer.request()
+    qtbot.waitUntil(lambda: face.controller.checkpointer.saved_at is not None)
 
 
 def test_checkpoints_that_fail_one_after_the_other_are_told_of_once_until_one_is_saved(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoints, told = face.controller.checkpoints, list[str]()
+    checkpoints, told = face.controller.checkpointer, list[str]()
     face.controller.trouble_arose.connect(told.append)
 
     def failing(session: Session, number: int, states: Any) -> None:
@@ -86,11 +86,11 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     monkeypatch.setattr(Session, "save", slow)
     monkeypatch.setattr(policy, "play", hold_the_second)
     controller._last_checkpoint.setInterval(60_000)
-    controller.checkpoints.request()
+    controller.checkpointer.request()
     qtbot.waitUntil(begun.is_set)
     face.window.stop_action.trigger()
     qtbot.waitUntil(lambda: len(held) == 1)
-    with caplog.at_level("INFO"), qtbot.waitSignal(controller.checkpoints.saved) as saved:
+    with caplog.at_level("INFO"), qtbot.waitSignal(controller.checkpointer.saved) as saved:
         go_on.set()
     assert saved.args == [1] and caplog.messages == ["checkpoint 1"]
     with qtbot.waitSignal(controller.stopped):
@@ -100,8 +100,8 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
 
 def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbot: QtBot) -> None:
     face.engine["policy"].play(StateSaved("policy", 77, None))  # type: ignore[arg-type]
-    face.controller.checkpoints.request()
-    qtbot.waitUntil(lambda: face.controller.checkpoints.saved_at is not None)
+    face.controller.checkpointer.request()
+    qtbot.waitUntil(lambda: face.controller.checkpointer.saved_at is not None)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_state_that_comes_too_late_is_no_part_of_a_checkpoint(face: Face, qtbo
 def test_what_the_other_stages_have_learned_is_saved_when_one_fails(
     face: Face, qtbot: QtBot, failing: str, wanted: dict[str, int]
 ) -> None:
-    checkpoints = face.controller.checkpoints
+    checkpoints = face.controller.checkpointer
     with qtbot.waitSignal(checkpoints.saved):
         checkpoints.request()
     with qtbot.waitSignal(checkpoints.saved):

@@ -21,7 +21,7 @@ from tests.app.faulty import FullSystem, press_restart
 
 @pytest.mark.parametrize("left", [0, 1])
 def test_a_child_that_cannot_be_made_is_a_failure_like_another(face: Face, qtbot: QtBot, left: int) -> None:
-    crew = face.controller.crew
+    crew = face.controller.job_group
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     crew.make_process = FullSystem(face, left)
@@ -38,10 +38,10 @@ def test_a_child_that_cannot_be_made_is_a_failure_like_another(face: Face, qtbot
 def test_without_any_child_the_window_still_closes(face: Face, qtbot: QtBot) -> None:
     with qtbot.waitSignal(face.controller.stopped):
         face.controller.stop()
-    face.controller.crew.make_process = FullSystem(face, 2)
+    face.controller.job_group.make_process = FullSystem(face, 2)
     face.controller.start()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert face.controller.state == State.FAILED and not face.controller.crew.running
+    assert face.controller.state == State.FAILED and not face.controller.job_group.running
     with qtbot.waitSignal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
 
@@ -49,7 +49,7 @@ def test_without_any_child_the_window_still_closes(face: Face, qtbot: QtBot) -> 
 def test_a_film_for_which_no_child_can_be_made_is_refused_and_another_is_made(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    films, target = face.controller.films, face.folder.parent / "x.mp4"
+    films, target = face.controller.film_export, face.folder.parent / "x.mp4"
     with monkeypatch.context() as patch:
         patch.setattr(films, "_make_process", FullSystem(face, 0))
         with qtbot.waitSignal(films.film_refused) as refused:
@@ -61,8 +61,8 @@ def test_a_film_for_which_no_child_can_be_made_is_refused_and_another_is_made(
 
 
 def test_why_a_film_failed_is_in_the_log(face: Face, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
-    face.controller.films.make(face.folder.parent / "x.mp4")
-    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.films.film_ended) as told:
+    face.controller.film_export.make(face.folder.parent / "x.mp4")
+    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.film_export.film_ended) as told:
         face.engine["film"].play(Failed("film", "RuntimeError: boom", "the trace"))
     assert told.args == ["The film could not be made: RuntimeError: boom."] and "the trace" in caplog.text
 

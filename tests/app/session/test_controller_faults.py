@@ -8,7 +8,6 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import HUMAN, ORACLE
 from app.session.controller import State
 from core.events import (
     AnswersReplayed,
@@ -23,6 +22,7 @@ from core.events import (
     StateRequested,
 )
 from core.preferences.store import PreferenceStore
+from core.types import Teacher
 from tests.app.fakes import Face, FakeProcess, make_query
 from tests.app.faulty import ERRORS, FULL, Error, press_restart
 from tests.app.yielded import events
@@ -37,14 +37,14 @@ def test_a_worker_that_cannot_pass_on_an_event_is_told_of_and_started_again(
     face.offer(first, make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    relay = face.controller.crew._relay
+    relay = face.controller.job_group._relay
 
     def failing(passed: Event) -> bool:
         if passed is event:
             raise RuntimeError("as injected")
         return relay(passed)
 
-    monkeypatch.setattr(face.controller.crew._workers[name], "_relay", failing)
+    monkeypatch.setattr(face.controller.job_group._workers[name], "_relay", failing)
     face.engine[name].play(event)
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     text = face.window.banner.text.text()
@@ -79,7 +79,7 @@ def cause(face: Face, kind: type[Event]) -> None:
     elif kind is Paused:
         face.controller.pause(True)
     elif kind is StateRequested:
-        face.controller.checkpoints.request()
+        face.controller.checkpointer.request()
     else:
         name, event = next((n, e) for n, e in events() if isinstance(e, kind))
         face.engine[name].play(event)
@@ -144,11 +144,11 @@ def test_what_is_told_stays_while_the_oracle_answers_and_goes_with_the_persons_n
     face: Face, qtbot: QtBot
 ) -> None:
     face.controller.trouble_arose.emit("The film was not written.")
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query())
     qtbot.waitUntil(lambda: [answer.labeller for answer in face.answers()] == ["oracle"] * 2)
     assert face.window.banner.isVisible()
-    face.labelling.set_teacher(HUMAN)
+    face.labelling.set_teacher(Teacher.HUMAN)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: not face.window.banner.isVisible())

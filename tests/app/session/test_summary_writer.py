@@ -11,12 +11,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import ORACLE
 from app.live.demonstrations import Demonstration
 from app.session.summary_writer import SummaryWriter
 from core.events import RolloutReported
 from core.session import summary
 from core.session.summary import Summary
+from core.types import Teacher
 from tests.app.fakes import Face, make_frames, make_query
 
 Keep = Callable[[Face], SummaryWriter]
@@ -62,8 +62,8 @@ def test_answers_steps_and_the_best_figure_come_with_the_next_checkpoint(face: F
     for event in (report(1000, 1.5), report(2000, 4.5), report(3000, 3.0)):
         face.engine["rollout"].play(event)
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)
-    face.labelling.set_teacher(ORACLE)
-    face.controller.checkpoints.request()
+    face.labelling.set_teacher(Teacher.ORACLE)
+    face.controller.checkpointer.request()
     qtbot.waitUntil(lambda: told(face).best == 4.5)
     found = told(face)
     assert (found.labels, found.env_steps, found.teacher) == (1, 3000, "oracle")
@@ -95,14 +95,14 @@ def test_where_less_is_better(open_face: Callable[..., Face], keep: Keep, qtbot:
     for distance in (0.4, 0.1, 0.2):
         face.engine["rollout"].play(RolloutReported(1, 0.5, 1, 1, 0.0, 0.0, {"mean_distance": distance}, 0.0, 0))
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1)
-    face.controller.checkpoints.request()
+    face.controller.checkpointer.request()
     qtbot.waitUntil(lambda: told(face).best == 0.1)
 
 
 def test_the_last_picture_is_the_middle_of_the_last_demonstration(face: Face, keep: Keep, qtbot: QtBot) -> None:
     keeper = keep(face)
     frames = make_frames(size=64, count=8)
-    face.controller.demonstration_drawn.emit(Demonstration(frames, np.zeros(8, np.float32), 100))
+    face.controller.demonstrations.demonstration_drawn.emit(Demonstration(frames, np.zeros(8, np.float32), 100))
     keeper.write()
     path = face.folder / summary.PICTURE
     qtbot.waitUntil(path.exists)
@@ -138,16 +138,18 @@ def test_a_session_that_was_moved_away_gets_no_ghost(
     qtbot.waitUntil((face.folder / summary.NAME).exists)
     face.folder.rename(tmp_path / "away")
     with qtbot.waitSignal(face.controller.trouble_arose) as told:
-        face.controller.checkpoints.request()
+        face.controller.checkpointer.request()
     assert "bring the session's folder back" in told.args[0]
-    face.controller.demonstration_drawn.emit(Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100))
+    face.controller.demonstrations.demonstration_drawn.emit(
+        Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100)
+    )
     keeper.write()
     qtbot.waitUntil(lambda: "picture was not kept" in caplog.text)
     assert "summary was not kept" in caplog.text
     assert not face.folder.exists()
     (tmp_path / "away").rename(face.folder)
-    with qtbot.waitSignal(face.controller.checkpoints.saved):
-        face.controller.checkpoints.request()
+    with qtbot.waitSignal(face.controller.checkpointer.saved):
+        face.controller.checkpointer.request()
 
 
 def test_a_damaged_summary_is_written_anew(

@@ -101,7 +101,7 @@ def look(*_):
     print(picture.width(), picture.height(), picture.devicePixelRatio())
     picture.save(sys.argv[1])
     window.close()
-controller.history.album.pair_drawn.connect(look)
+controller.preference_history.clip_cache.pair_drawn.connect(look)
 application.exec()
 """
 

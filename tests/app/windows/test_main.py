@@ -68,7 +68,7 @@ def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -
 
 def test_large_events_go_from_child_to_child_past_the_window(face: Face, qtbot: QtBot) -> None:
     heard: list[object] = []
-    face.controller.crew.event_arrived.connect(heard.append)
+    face.controller.job_group.event_arrived.connect(heard.append)
     empty = np.zeros((0,), np.float32)
     batch = RolloutBatchReady(0, 0, *[empty] * 4, np.zeros(0, np.bool_), empty, empty)
     face.engine["rollout"].play(batch)
@@ -212,14 +212,14 @@ def test_a_checkpoint_that_cannot_be_written_is_told_of(
         raise UserError("The checkpoint can't be written: make room.")
 
     monkeypatch.setattr(Session, "save", full)
-    face.controller.checkpoints.request()
+    face.controller.checkpointer.request()
     qtbot.waitUntil(lambda: "can't be written" in face.window.banner.text.text())
     assert face.controller.state == State.RUNNING
 
 
 def test_checkpoints_ask_all_three_jobs(face: Face, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(face.controller.checkpoints.saved):
-        face.controller.checkpoints.request()
+    with qtbot.waitSignal(face.controller.checkpointer.saved):
+        face.controller.checkpointer.request()
     assert {name for name in JOBS if face.engine[name].got(StateRequested)} == set(JOBS)
     assert face.controller.session.load() is not None
 
@@ -297,8 +297,8 @@ def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(
     open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = open_face()
-    first.controller.checkpoints.request()
-    qtbot.waitUntil(lambda: first.controller.checkpoints.saved_at is not None)
+    first.controller.checkpointer.request()
+    qtbot.waitUntil(lambda: first.controller.checkpointer.saved_at is not None)
     first.close()
     newest = max((first.folder / "checkpoints").iterdir())
     newest.write_bytes(newest.read_bytes()[:-1])

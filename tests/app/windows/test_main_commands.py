@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 
 from app.keys.commands import COMMANDS, DEFAULTS, SPEEDS, Command, KeyAction, symbols
 from app.keys.key_dialog import KeyDialog
-from app.labelling.labelling import HUMAN, ORACLE
 from app.menus.key_list import KeyList
 from app.menus.menus import MENUS
 from app.session.controller import State
@@ -23,7 +22,7 @@ from app.style.palette import DARK, LIGHT
 from app.style.theme import Appearance
 from app.windows.history import HistoryPage
 from core.session.policy_snapshots import SnapshotInfo
-from core.types import Choice
+from core.types import Choice, Teacher
 from core.version import VERSION
 from tests.app.fakes import Face, make_query
 
@@ -67,8 +66,8 @@ EFFECTS: dict[KeyAction, Happened] = {
     Command.THOUGHTS: lambda face: face.window.playback.tells_thoughts,
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
     Command.STOP: lambda face: face.controller.state == State.STOPPED,
-    Command.HUMAN: lambda face: face.labelling.teacher == HUMAN,
-    Command.ORACLE: lambda face: face.labelling.teacher == ORACLE,
+    Command.HUMAN: lambda face: face.labelling.teacher == Teacher.HUMAN,
+    Command.ORACLE: lambda face: face.labelling.teacher == Teacher.ORACLE,
     Command.EXPORT: shows(QFileDialog),
     Command.QUIT: lambda face: not face.window.isVisible(),
     Command.PANEL: lambda face: face.window.dock.isHidden(),
@@ -90,7 +89,7 @@ EFFECTS: dict[KeyAction, Happened] = {
     Command.LATER: moment(2),
     Command.LIVE: moment(None),
     Command.DEMO: lambda face: face.window.shows.demo is not None,
-    Command.DEMO_ALONE: lambda face: face.window.shows.demo is not None and face.labelling.teacher == ORACLE,
+    Command.DEMO_ALONE: lambda face: face.window.shows.demo is not None and face.labelling.teacher == Teacher.ORACLE,
     Command.FILM: shows(QFileDialog),
     Command.BEFORE_AFTER: shows(QFileDialog),
     Command.LEARNING: in_front(0),
@@ -128,8 +127,8 @@ def prepare(face: Face, qtbot: QtBot, meaning: KeyAction) -> None:
     elif meaning == Command.SYSTEM_COLOURS:
         theme.choose(theme.Appearance.LIGHT)
     elif meaning == Command.HUMAN:
-        face.labelling.set_teacher(ORACLE)
-    face.window.live.set_moments(MOMENTS)
+        face.labelling.set_teacher(Teacher.ORACLE)
+    face.window.live.set_snapshots(MOMENTS)
     face.window.live.slider.setValue(1)
     face.window.clips.step(-face.window.clips.clock.frame)
     if meaning == Command.PLAYBACK:

@@ -37,8 +37,8 @@ def test_the_start_page_tells_of_a_file_that_was_given_up(
     assert opened.open is not None and opened.start is not None
     controller, window = opened.open.controller, opened.open.window
     qtbot.waitUntil(lambda: controller.state == State.RUNNING)
-    controller.errands.patience.setInterval(1)
-    controller.errands.export(tmp_path / "mine.somersault")
+    controller.file_tasks.patience.setInterval(1)
+    controller.file_tasks.export(tmp_path / "mine.somersault")
     with qtbot.waitSignal(window.closed):
         window.carry_out(Command.START_PAGE)
     told = "mine.somersault was not written, as the session was closed meanwhile: ask for it once more."

@@ -65,7 +65,7 @@ def names(event: Event) -> str:
 def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, event: Event
 ) -> None:
-    films = face.controller.films
+    films = face.controller.film_export
     films.make(tmp_path / "x.mp4")
     fail_at(event, films._worker, monkeypatch)
     (tmp_path / "x.mp4.part").write_bytes(b"half")
