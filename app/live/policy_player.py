@@ -1,4 +1,4 @@
-"""A policy acting, in a loop, with its predicted reward running underneath."""
+"""Looping playback of a demonstration, with its predicted reward below."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from app.live.reward_timeline import RewardTimeline
 
 
 class PolicyPlayer(QWidget):
-    """What comes next starts when the one on screen has ended, so that no motion is cut.
+    """Plays a demonstration to its end before it takes the next, so that no motion is cut.
 
     Signals:
-        demonstration_started(object): this Demonstration is on screen now.
+        demonstration_started(object): this Demonstration is now on screen.
     """
 
     demonstration_started = Signal(object)
@@ -37,16 +37,15 @@ class PolicyPlayer(QWidget):
     def playing(self) -> bool:
         return self._clock.playing
 
-    def take(self, demonstration: Demonstration) -> None:
-        """Shows it next; at once where there is none."""
+    def play_next(self, demonstration: Demonstration) -> None:
+        """Show a demonstration when the present loop ends; at once if there is none."""
         self._next = demonstration
         if self.shown is None:
-            self._swap()
+            self._start_next()
 
-    def switch(self, demonstration: Demonstration) -> None:
-        """Shows it now: somebody asked for it."""
+    def play_now(self, demonstration: Demonstration) -> None:
         self._next = demonstration
-        self._swap()
+        self._start_next()
 
     def halt(self) -> None:
         self._clock.halt()
@@ -54,7 +53,7 @@ class PolicyPlayer(QWidget):
     def resume(self) -> None:
         self._clock.resume()
 
-    def _swap(self) -> None:
+    def _start_next(self) -> None:
         if self._next is None:
             return
         self.shown, self._next = self._next, None
@@ -66,7 +65,7 @@ class PolicyPlayer(QWidget):
 
     def _on_frame_due(self, index: int) -> None:
         if index == 0 and self._next:
-            self._swap()
+            self._start_next()
         elif self.shown:
             self.player.show_frame(index)
             self.reward_timeline.set_share(index / len(self.shown.frames.pixels))

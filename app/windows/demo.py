@@ -249,7 +249,7 @@ class DemoWindow(QWidget):
         self.question.setText(playing if self._controller.labelling.teacher == Teacher.ORACLE else _QUESTION)
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
-        self.policy.take(demonstration)
+        self.policy.play_next(demonstration)
 
 
 def _letters(name: str, scale: float) -> str:

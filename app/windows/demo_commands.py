@@ -40,8 +40,8 @@ class DemoCommands(QObject):
         past, replays, films = controller.policy_history, controller.replays, controller.film_export
         past.snapshots_changed.connect(live.set_snapshots)
         live.snapshot_chosen.connect(replays.show)
-        replays.replay_drawn.connect(live.take_replay)
-        replays.replay_refused.connect(lambda _: live.give_up())
+        replays.replay_drawn.connect(live.set_replay)
+        replays.replay_refused.connect(lambda _: live.cancel_replay())
         films.film_progressed.connect(film_bar.set_share)
         films.film_ended.connect(lambda _: film_bar.hide())
         film_bar.cancel_requested.connect(films.cancel)
@@ -54,7 +54,7 @@ class DemoCommands(QObject):
         self.demo = DemoWindow(self._controller, self._keys())
         self.demo.left.connect(self._on_left)
         if acting := self._live.live or self._live.shown:
-            self.demo.policy.take(acting)
+            self.demo.policy.play_next(acting)
         self._rest()
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.connect(self._rest)

@@ -79,8 +79,8 @@ class HistoryPage(QWidget):
         history.rows_read.connect(self._on_rows_read)
         history.row_read.connect(self._on_row_read)
         history.refused.connect(self._on_refused)
-        history.answer_changed.connect(self._on_changed)
-        history.change_refused.connect(self.pane.say)
+        history.preference_writer.answer_changed.connect(self._on_changed)
+        history.preference_writer.change_refused.connect(self.pane.show_message)
         history.judged.connect(self._on_judged)
         history.clip_cache.pair_drawn.connect(self._on_pair_drawn)
         history.clip_cache.trouble_found.connect(self._on_trouble_found)
@@ -102,7 +102,7 @@ class HistoryPage(QWidget):
         self._play.stop()
         self.pane.show_nothing()
         self.model.set_rows([])
-        self._history.rest()
+        self._history.close_page()
 
     def _on_rows_read(self, rows: list[PreferenceSummary]) -> None:
         if not self.isVisible():
@@ -115,24 +115,24 @@ class HistoryPage(QWidget):
             self.list.setCurrentIndex(self.model.index(0))
 
     def _on_row_read(self, row: PreferenceSummary) -> None:
-        self.model.take(row)
+        self.model.set_row(row)
         if self.pane.row and self.pane.row.id == row.id:
             self.pane.show_answer(row)
         self._settle()
         self._weigh()
 
     def _weigh(self) -> None:
-        self.consistency.tell(self.model.rows, self._controller.labelling.repeats.on)
+        self.consistency.show_consistency(self.model.rows, self._controller.labelling.repeats.on)
 
     def _on_filter_changed(self) -> None:
-        if self.filter.on_doubted:
+        if self.filter.on_disagreements:
             self._history.judge()
         self._list()
 
     def _list(self) -> None:
         """Anew, by the tab and the sieve; the chosen answer stays chosen where it is still there."""
-        if self.filter.on_doubted:
-            self.model.list_doubted(self._judgement.left if self._judgement else {})
+        if self.filter.on_disagreements:
+            self.model.list_disagreements(self._judgement.left if self._judgement else {})
         else:
             self.model.list_all(self.filter.preference_filter)
         index = self.model.index_of(self.pane.row.id) if self.pane.row else QModelIndex()
@@ -148,10 +148,10 @@ class HistoryPage(QWidget):
         self.place.setCurrentWidget(self.list if count else self.empty)
         self.empty.tell(*self._why_empty())
         self.count.setText(f"{count:,} answer{'s' * (count != 1)} shown")
-        self.filter.tell_judgement(self._judgement, count)
+        self.filter.show_judgement(self._judgement, count)
 
     def _why_empty(self) -> tuple[str, str]:
-        if not self.filter.on_doubted:
+        if not self.filter.on_disagreements:
             if any(True for _ in self.model.rows):
                 return "No such answer", "Another filter lets more of them through."
             return "No answer yet", "Each answer appears here with its two clips as soon as it is given."
@@ -164,7 +164,7 @@ class HistoryPage(QWidget):
 
     def _on_judged(self, judgement: Judgement) -> None:
         self._judgement = judgement
-        if self.filter.on_doubted:
+        if self.filter.on_disagreements:
             self._list()
 
     def _on_refused(self, sentence: str) -> None:
@@ -180,7 +180,7 @@ class HistoryPage(QWidget):
         self.pane.show_answer(row)
         if trouble := index.data(TROUBLE):
             self._play.stop()
-            self.pane.tell_unreadable(trouble)
+            self.pane.show_unreadable(trouble)
         else:
             self._play.start()
 
@@ -191,16 +191,14 @@ class HistoryPage(QWidget):
         self._say_why_nothing_plays()
 
     def _on_state_changed(self, state: str) -> None:
-        if state == State.RUNNING:
-            self._history.judge_again()
-        if self._judgement is None and self.filter.on_doubted:
+        if self._judgement is None and self.filter.on_disagreements:
             self._settle()
         self._say_why_nothing_plays()
 
     def _say_why_nothing_plays(self) -> None:
         shown, ended = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
         if shown and not shown.trouble and self.pane.clips.shown is None and ended:
-            self.pane.tell_why_not(*_NOT_RUNNING)
+            self.pane.show_reason(*_NOT_RUNNING)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:
         if self.pane.row and self.pane.row.id == key:
@@ -208,7 +206,7 @@ class HistoryPage(QWidget):
 
     def _on_trouble_found(self, key: int, sentence: str) -> None:
         if self.pane.row and self.pane.row.id == key:
-            self.pane.tell_unreadable(sentence)
+            self.pane.show_unreadable(sentence)
 
     def _on_choice_requested(self, choice: Choice) -> None:
         assert self.pane.row is not None
@@ -219,4 +217,4 @@ class HistoryPage(QWidget):
             self.pane.clips.flash(preference.choice)
             before = self.pane.row.choice
             if before:
-                self.pane.say(f"Kept: {CHOICES[preference.choice]}. It was: {CHOICES[before]}.")
+                self.pane.show_message(f"Kept: {CHOICES[preference.choice]}. It was: {CHOICES[before]}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QIcon
+from PySide6.QtGui import QAction, QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -155,7 +155,7 @@ class MainWindow(QMainWindow):
         self.addToolBar(bar)
         of = self.commands
         self.pause_action, self.stop_action = of[Command.PAUSE], of[Command.STOP]
-        self.teacher_actions = {Teacher.HUMAN: of[Command.HUMAN], Teacher.ORACLE: of[Command.ORACLE]}
+        self.teacher_actions: dict[str, QAction] = {Teacher.HUMAN: of[Command.HUMAN], Teacher.ORACLE: of[Command.ORACLE]}
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))
@@ -295,7 +295,7 @@ class MainWindow(QMainWindow):
         self.playback_words.setText(self.playback.words)
 
     def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
-        self.live.take(demonstration)
+        self.live.set_live(demonstration)
 
     def _on_teacher_changed(self, teacher: str) -> None:
         self.teacher_actions[teacher].setChecked(True)

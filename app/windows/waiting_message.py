@@ -36,10 +36,10 @@ def _being_written(controller: Controller) -> str:
 
 def _while_running(controller: Controller) -> tuple[str, str]:
     pairs, progress = controller.labelling.pairs, controller.progress
-    if pairs.waits_for_taken_back:
-        behind = (pairs.drawing - 1) * (progress.drawing.expected or 0.0)
+    if pairs.waits_for_undone:
+        behind = (pairs.rendering - 1) * (progress.drawing.expected or 0.0)
         return _counted("Bringing the pair back", _sum(progress.drawing.left, behind)), "Its clips are drawn again."
-    if pairs.drawing:
+    if pairs.rendering:
         seconds = progress.first_pair.left if progress.drawing.left is None else progress.drawing.left
         return _counted("Drawing the next pair", seconds), "It comes as soon as both clips are drawn."
     if controller.state == State.PAUSED:

@@ -155,7 +155,7 @@ class Face:
         return shown.query if shown and self.window.place.currentWidget() is self.window.clips else None
 
     def answers(self) -> list[Preference]:
-        self.qtbot.waitUntil(lambda: not self.labelling._busy)  # none is on its way to the disk
+        self.qtbot.waitUntil(lambda: self.labelling.idle)  # none is on its way to the disk
         store = self.controller.session.store()
         try:
             return store.all()

@@ -87,8 +87,8 @@ def test_the_untrained_policy_is_kept_and_can_be_seen_to_act_again(
     live = window.live
     qtbot.waitUntil(lambda: bool(controller.policy_history.snapshots), timeout=_PATIENCE_MS)
     live.slider.setValue(0)
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment is not None, timeout=_PATIENCE_MS)
-    assert live.shown and live.shown.moment and live.shown.moment.env_steps == 0
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is not None, timeout=_PATIENCE_MS)
+    assert live.shown and live.shown.snapshot and live.shown.snapshot.env_steps == 0
     assert live.shown.frames.pixels.shape == (240, 288, 288, 3) and live.shown.frames.pixels.std() > 10
     assert live.title.text() == "Untrained" and live.policy.playing
 

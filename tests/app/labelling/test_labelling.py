@@ -135,7 +135,7 @@ def test_undo_goes_back_further_than_the_clips_in_memory(face: Face, qtbot: QtBo
 def test_undo_with_no_answer_says_so(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: "no answer to take back" in face.window.banner.text.text())
+    qtbot.waitUntil(lambda: "no answer to undo" in face.window.banner.text.text())
 
 
 def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -224,7 +224,7 @@ def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: Q
     face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query())
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    assert not face.labelling._oracle.isActive()
+    assert not face.labelling.oracle_timer.isActive()
 
 
 def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -232,11 +232,11 @@ def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot:
     face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query(), make_query())
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    assert not face.labelling._oracle.isActive()
+    assert not face.labelling.oracle_timer.isActive()
     face.labelling._progress.reported(20_000)
     face.labelling.wake_oracle()
     qtbot.waitUntil(lambda: len(face.answers()) == 2)
-    assert not face.labelling._oracle.isActive()
+    assert not face.labelling.oracle_timer.isActive()
 
 
 def test_the_oracle_goes_on_where_there_was_no_answer_to_take_back(face: Face, qtbot: QtBot) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.labelling.last_teacher import kept_teacher
+from app.labelling.last_teacher import last_teacher
 from app.session.summary_writer import SummaryWriter
 from core.config import Config
 from core.session import summary
@@ -31,25 +31,25 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 def test_it_is_the_one_that_taught_last(session: Session) -> None:
     summary.write(session.folder, TOLD)
-    assert kept_teacher(session) == "oracle"
+    assert last_teacher(session) == "oracle"
 
 
 @pytest.mark.parametrize(("teacher", "expected"), [("oracle", "oracle"), ("human", "human"), ("none", "human")])
 def test_at_first_it_is_the_one_of_the_config(tmp_path: Path, teacher: str, expected: str) -> None:
     session = Session.create(tmp_path / teacher, Config(teacher=teacher))
-    assert kept_teacher(session) == expected
+    assert last_teacher(session) == expected
     session.close()
 
 
 def test_what_nobody_is_does_not_count(session: Session) -> None:
     summary.write(session.folder, replace(TOLD, teacher="the cat"))
-    assert kept_teacher(session) == "human"
+    assert last_teacher(session) == "human"
 
 
 def test_a_damaged_summary_is_told_of_in_the_log_alone(session: Session, caplog: pytest.LogCaptureFixture) -> None:
     (session.folder / summary.NAME).write_text("{")
     with caplog.at_level("CRITICAL"):
-        assert kept_teacher(session) == "human"
+        assert last_teacher(session) == "human"
 
 
 def test_what_is_chosen_in_the_window_is_kept_and_goes_with_the_folder(face: Face, qtbot: QtBot) -> None:
@@ -57,9 +57,9 @@ def test_what_is_chosen_in_the_window_is_kept_and_goes_with_the_folder(face: Fac
     keeper = SummaryWriter(face.controller)
     face.window.teacher_actions[Teacher.ORACLE].trigger()
     keeper.close()
-    assert kept_teacher(face.controller.session) == "oracle"
+    assert last_teacher(face.controller.session) == "oracle"
     face.close()
     shutil.rmtree(face.folder)  # as to the trash
     again = Session.create(face.folder, Config(teacher="human"))
-    assert kept_teacher(again) == "human"
+    assert last_teacher(again) == "human"
     again.close()

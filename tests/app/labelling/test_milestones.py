@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.labelling.milestones import Milestone, Tracker, milestones
+from app.labelling.milestones import Milestone, MilestoneTracker, milestones
 from app.labelling.progress import Progress
 from app.notifications import Notifier, system_tray
 from app.windows.status_strip import StatusStrip
@@ -41,14 +41,14 @@ def test_the_last_is_the_whole() -> None:
 
 
 def test_each_is_reached_once_whatever_is_taken_back() -> None:
-    tracker = Tracker(8)
+    tracker = MilestoneTracker(8)
     counts = (1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 7, 8)
     reached = [(labels, found.percent) for labels in counts if (found := tracker.reached(labels))]
     assert reached == [(2, 25), (4, 50), (6, 75), (8, 100)]
 
 
 def test_a_session_that_goes_on_has_reached_them_before() -> None:
-    tracker = Tracker(8)
+    tracker = MilestoneTracker(8)
     tracker.start(5)
     assert tracker.reached(5) is None and tracker.reached(4) is None
     assert tracker.reached(6) == Milestone(75, 6)
@@ -115,7 +115,7 @@ def answer(face: Face, qtbot: QtBot, count: int) -> None:
 @pytest.fixture
 def tray(face: Face, monkeypatch: pytest.MonkeyPatch) -> FakeTray:
     made = FakeTray()
-    monkeypatch.setattr(face.window.notifier, "_find_tray", lambda window: made)
+    monkeypatch.setattr(face.window.notifier, "find_tray", lambda window: made)
     return made
 
 
@@ -156,7 +156,7 @@ def test_and_by_the_system_where_it_is_not(
 def test_without_a_tray_the_window_tells_it_and_keeps_it(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, picture: Any
 ) -> None:
-    monkeypatch.setattr(face.window.notifier, "_find_tray", lambda window: None)
+    monkeypatch.setattr(face.window.notifier, "find_tray", lambda window: None)
     face.controller.progress.counted(49)
     behind(face, monkeypatch)
     face.offer(make_query(), make_query())

@@ -13,7 +13,7 @@ def filled(count: int) -> tuple[PairQueue, list[Query]]:
     pairs, queries = PairQueue(itertools.count(1)), [make_query() for _ in range(count)]
     for query in queries:
         pairs.offer(query)
-    for token, _ in pairs.to_draw():
+    for token, _ in pairs.next_renderings():
         pairs.drawn(token, CLIPS)
     return pairs, queries
 
@@ -28,8 +28,8 @@ def test_only_three_are_drawn_ahead() -> None:
     pairs = PairQueue(itertools.count(1))
     for _ in range(9):
         pairs.offer(make_query())
-    assert len(pairs.to_draw()) == 3
-    assert pairs.to_draw() == []
+    assert len(pairs.next_renderings()) == 3
+    assert pairs.next_renderings() == []
 
 
 def test_clips_that_nobody_waits_for_are_not_taken() -> None:
@@ -75,7 +75,7 @@ def test_what_a_new_rollout_does_not_know_is_forgotten() -> None:
     assert shown is not None and pairs.kept == (shown.query,)
     pairs.forget_offered()
     assert pairs.shown is shown
-    assert pairs.advance() is None and pairs.to_draw() == [] and pairs.kept == ()
+    assert pairs.advance() is None and pairs.next_renderings() == [] and pairs.kept == ()
 
 
 def test_a_pair_that_was_taken_back_is_kept_while_it_is_drawn() -> None:
@@ -84,13 +84,13 @@ def test_a_pair_that_was_taken_back_is_kept_while_it_is_drawn() -> None:
     _, query = pairs.draw_first(make_query())
     assert pairs.kept == (query,)
     pairs.forget_offered()
-    assert pairs.kept == (query,) and pairs.waits_for_taken_back
+    assert pairs.kept == (query,) and pairs.waits_for_undone
 
 
 def test_what_was_being_drawn_can_be_asked_for_again() -> None:
     pairs = PairQueue(itertools.count(1))
     pairs.offer(make_query())
-    asked = pairs.to_draw()
+    asked = pairs.next_renderings()
     assert pairs.redraw() == asked
 
 
@@ -98,11 +98,11 @@ def test_answers_taken_back_in_a_row_do_not_fill_the_memory() -> None:
     pairs, _ = filled(1)
     queries = [make_query() for _ in range(50)]
     asked = [pairs.draw_first(query) for query in queries]
-    assert pairs.drawing == 1 and pairs.waits_for_taken_back
+    assert pairs.rendering == 1 and pairs.waits_for_undone
     assert [pairs.drawn(token, CLIPS) for token, _ in asked] == [False] * 49 + [True]
     shown = pairs.advance()
     assert shown is not None and shown.query is queries[-1]
-    again = [query for _, query in pairs.to_draw()]
+    again = [query for _, query in pairs.next_renderings()]
     assert [query is wanted for query, wanted in zip(again, queries[-2::-1], strict=False)] == [True] * len(again)
 
 
@@ -113,6 +113,6 @@ def test_what_was_answered_otherwise_is_dropped_wherever_it_waits() -> None:
     pairs.draw_first(fourth)
     for query in (fourth, third, first):
         pairs.drop(query)
-    assert not pairs.waits_for_taken_back and pairs.drawing == 0 and pairs.to_draw() == []
+    assert not pairs.waits_for_undone and pairs.rendering == 0 and pairs.next_renderings() == []
     shown = pairs.advance()
     assert shown is not None and shown.query is second and pairs.advance() is None

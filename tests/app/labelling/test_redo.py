@@ -78,7 +78,7 @@ def test_keys_pressed_while_the_disk_is_busy_all_count(face: Face, qtbot: QtBot)
     queries = answered(face, qtbot, 3)
     for key in (Qt.Key.Key_Z, Qt.Key.Key_Z, Qt.Key.Key_Y, Qt.Key.Key_Z, Qt.Key.Key_Z, Qt.Key.Key_Y):
         face.press(key, CTRL)
-    qtbot.waitUntil(lambda: not face.labelling._busy and not face.labelling._asked)
+    qtbot.waitUntil(lambda: face.labelling.idle)
     assert [a.choice for a in face.answers()] == CHOICES[:1]
     qtbot.waitUntil(lambda: face.query is not None and face.query.id == queries[1].id)
 
@@ -89,14 +89,14 @@ def test_a_new_answer_ends_what_could_be_given_again(face: Face, qtbot: QtBot) -
     face.press(Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: face.query is queries[2])
     face.press(Qt.Key.Key_Y, CTRL)
-    qtbot.waitUntil(lambda: "no answer to give again" in face.window.banner.text.text())
+    qtbot.waitUntil(lambda: "no answer to redo" in face.window.banner.text.text())
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
 
 
 def test_nothing_taken_back_nothing_given_again(face: Face, qtbot: QtBot) -> None:
     answered(face, qtbot, 1)
     face.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
-    qtbot.waitUntil(lambda: "no answer to give again" in face.window.banner.text.text())
+    qtbot.waitUntil(lambda: "no answer to redo" in face.window.banner.text.text())
     assert len(face.answers()) == 1
 
 
@@ -140,9 +140,9 @@ def test_redo_before_the_pair_is_drawn_again_drops_it(open_face: Callable[..., F
     qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
     again.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
     undo(again, qtbot)
-    assert again.labelling.pairs.waits_for_taken_back
+    assert again.labelling.pairs.waits_for_undone
     redo(again, qtbot)
-    assert not again.labelling.pairs.waits_for_taken_back and again.labelling.pairs.drawing == 0
+    assert not again.labelling.pairs.waits_for_undone and again.labelling.pairs.rendering == 0
     assert again.query is None and len(again.answers()) == 1
 
 

@@ -183,7 +183,7 @@ def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
     monkeypatch.setattr(PreferenceStore, "add", slow)
     first, second = make_query(), make_query()
     face.offer(first, second)
-    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
     face.press(Qt.Key.Key_Left)
     looking.set()
     qtbot.waitUntil(reached.is_set)
@@ -250,7 +250,7 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(
             again = Query(pair.id, pair.right, pair.left, 0.1, None, key)  # swapped, so right is the same
             store.add(again, Choice.RIGHT if key < 8 else Choice.TIE if key < 9 else Choice.CANT_TELL, Teacher.HUMAN)
     page = page_of(face)
-    qtbot.waitUntil(lambda: page.consistency.figure.text() == "88% alike (7 of 8)")
+    qtbot.waitUntil(lambda: page.consistency.figure.text() == "88% the same (7 of 8)")
     told = page.consistency.comment.text()
     assert "assumes 10% random answers" in told and "that fits" in told
     assert "1 more with can't tell are left out" in told

@@ -203,7 +203,9 @@ def test_the_slider_asks_for_a_policy_and_shows_it(face: Face, qtbot: QtBot) -> 
     assert live.title.text() == "Untrained"
     rendered(face)
     qtbot.waitUntil(lambda: live.shown is not None)
-    assert live.shown and live.shown.moment == face.controller.policy_history.snapshots[0] and live.shown.figure == 2.0
+    assert (
+        live.shown and live.shown.snapshot == face.controller.policy_history.snapshots[0] and live.shown.figure == 2.0
+    )
     assert live.policy.reward_timeline.predicted.tolist() == [1, 2, 3]
     assert live.figure.text() == "Backflips an episode (8 s): 2.0"
     assert live.slider.accessibleDescription() == "Untrained"
@@ -217,13 +219,15 @@ def test_a_policy_seen_before_is_shown_at_once_and_the_present_one_is_never_far(
         qtbot.waitUntil(lambda value=value: len(requests(face)) == value + 1)
         rendered(face)
         moment = face.controller.policy_history.snapshots[value]
-        qtbot.waitUntil(lambda moment=moment: live.shown is not None and live.shown.moment == moment)
-    live.take(demonstration())
-    assert live.shown and live.shown.moment is not None  # what was asked for stays
+        qtbot.waitUntil(lambda moment=moment: live.shown is not None and live.shown.snapshot == moment)
+    live.set_live(demonstration())
+    assert live.shown and live.shown.snapshot is not None  # what was asked for stays
     QTest.keyClick(face.window, Qt.Key.Key_BracketLeft)
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment == face.controller.policy_history.snapshots[0])
+    qtbot.waitUntil(
+        lambda: live.shown is not None and live.shown.snapshot == face.controller.policy_history.snapshots[0]
+    )
     face.press(Qt.Key.Key_Backslash)
-    assert live.shown and live.shown.moment is None and live.moment is None
+    assert live.shown and live.shown.snapshot is None and live.snapshot is None
     assert len(requests(face)) == 2
 
 
@@ -241,9 +245,9 @@ def test_while_one_is_drawn_only_the_last_that_is_wanted_comes_next(face: Face, 
     assert requests(face)[1].weights["weights"].tolist() == [2e10] * 4
     assert drawn == []  # nobody wants the first any more
     rendered(face)
-    qtbot.waitUntil(lambda: [d.moment for d in drawn] == [past[2]])
+    qtbot.waitUntil(lambda: [d.snapshot for d in drawn] == [past[2]])
     replays.show(past[0])
-    assert [d.moment for d in drawn] == [past[2], past[0]]  # but it is remembered
+    assert [d.snapshot for d in drawn] == [past[2], past[0]]  # but it is remembered
 
 
 def test_only_so_many_bytes_of_pictures_are_remembered(
@@ -267,11 +271,11 @@ def test_a_policy_that_cannot_be_shown_is_told_of_and_the_slider_goes_live(face:
     qtbot.waitUntil(lambda: len(requests(face)) == 1)
     face.engine["clips"].play(ReplayRefused(requests(face)[0].token, "It can't be shown: choose another one."))
     qtbot.waitUntil(lambda: "can't be shown" in face.window.banner.text.text())
-    assert live.moment is None
+    assert live.snapshot is None
     PolicySnapshots(face.folder).paths()[1].unlink()
     live.slider.setValue(1)
     qtbot.waitUntil(lambda: "can't be read" in face.window.banner.text.text())
-    assert live.moment is None and len(requests(face)) == 1
+    assert live.snapshot is None and len(requests(face)) == 1
 
 
 def test_a_clips_job_started_anew_is_asked_again(face: Face, qtbot: QtBot) -> None:
@@ -289,14 +293,14 @@ def test_a_clips_job_started_anew_is_asked_again(face: Face, qtbot: QtBot) -> No
 def test_while_the_session_is_stopped_no_other_policy_is_asked_for(face: Face, qtbot: QtBot) -> None:
     learned(face, qtbot, 0, 10**10)
     live = face.window.live
-    live.take(demonstration())
+    live.set_live(demonstration())
     live.go_live()
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
     with qtbot.waitSignal(face.controller.replays.replay_refused):
         face.press(Qt.Key.Key_BracketLeft)
     assert "start the session" in face.window.banner.text.text()
-    assert live.moment is None and live.shown and live.shown.moment is None
+    assert live.snapshot is None and live.shown and live.shown.snapshot is None
     assert live.title.text() == "The policy now, after 120,000 steps"
     face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
@@ -304,7 +308,7 @@ def test_while_the_session_is_stopped_no_other_policy_is_asked_for(face: Face, q
     qtbot.waitUntil(lambda: len(requests(face)) == 1)
     rendered(face)
     moment = face.controller.policy_history.snapshots[1]
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment == moment)
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot == moment)
 
 
 def test_before_the_present_policy_was_seen_the_newest_that_is_kept_stands_in(face: Face, qtbot: QtBot) -> None:
@@ -315,9 +319,9 @@ def test_before_the_present_policy_was_seen_the_newest_that_is_kept_stands_in(fa
     assert requests(face)[0].weights["weights"].tolist() == [1e10] * 4
     rendered(face)
     qtbot.waitUntil(lambda: live.shown is not None)
-    live.take(demonstration())
+    live.set_live(demonstration())
     live.policy._swap()  # the loop has ended
-    assert live.shown and live.shown.moment is None
+    assert live.shown and live.shown.snapshot is None
     assert live.title.text() == "The policy now, after 120,000 steps"
 
 
@@ -347,14 +351,14 @@ def view(qtbot: QtBot) -> LiveView:
 def test_the_slider_stays_at_its_policy_while_others_come_and_go(view: LiveView) -> None:
     all_of = moments(5)
     view.set_snapshots(all_of[:3])
-    assert view.slider.value() == 3 and view.moment is None
+    assert view.slider.value() == 3 and view.snapshot is None
     view.set_snapshots(all_of)
-    assert view.slider.value() == 5 and view.moment is None
+    assert view.slider.value() == 5 and view.snapshot is None
     view.slider.setValue(2)
     view.set_snapshots((all_of[0], *all_of[2:]))
-    assert view.slider.value() == 1 and view.moment == all_of[2]
+    assert view.slider.value() == 1 and view.snapshot == all_of[2]
     view.set_snapshots((all_of[0], all_of[4]))
-    assert view.moment is None  # it was thinned out
+    assert view.snapshot is None  # it was thinned out
 
 
 def test_what_a_slider_passes_over_is_not_asked_for(view: LiveView, qtbot: QtBot) -> None:
@@ -384,7 +388,7 @@ def test_the_live_view_has_its_pictures(view: LiveView, picture: Take, qapp: QAp
     view.take(demonstration(predicted=False))
     view.halt()
     take("live-no-reward")
-    view.policy.switch(demonstration())
+    view.policy.play_now(demonstration())
     view.halt()
     take("live-now")
     view.slider.setValue(4)

@@ -165,7 +165,7 @@ def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Ca
 def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable[..., Face]) -> None:
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
-    face.window.live.take(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
+    face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
     face.window.shows.open_demo()
     demo = face.window.shows.demo
     assert demo

@@ -53,9 +53,9 @@ def test_a_fresh_draft_of_every_task_can_be_made_as_it_is(task: str) -> None:
 def test_what_suits_the_task_is_applied_and_marked() -> None:
     draft = ConfigDraft("reacher")
     assert get_task("reacher").presets["policy.discount"] == 0.9
-    assert draft.value("policy.discount") == 0.9 and draft.suits("policy.discount") == "task"
-    assert draft.value("policy.clip") == 0.2 and draft.suits("policy.clip") == ""
-    assert draft.value("query.first_labels") == 30 and draft.suits("query.first_labels") == "window"
+    assert draft.value("policy.discount") == 0.9 and draft.default_source("policy.discount") == "task"
+    assert draft.value("policy.clip") == 0.2 and draft.default_source("policy.clip") == ""
+    assert draft.value("query.first_labels") == 30 and draft.default_source("query.first_labels") == "window"
     assert draft.config and draft.config.policy.discount == 0.9
 
 
@@ -63,9 +63,9 @@ def test_what_is_set_counts_and_goes_back() -> None:
     draft = ConfigDraft("reacher")
     draft.set("policy.discount", 0.5)
     assert draft.config and draft.config.policy.discount == 0.5
-    assert draft.suits("policy.discount") == ""
+    assert draft.default_source("policy.discount") == ""
     draft.reset("policy.discount")
-    assert draft.value("policy.discount") == 0.9 and draft.suits("policy.discount") == "task"
+    assert draft.value("policy.discount") == 0.9 and draft.default_source("policy.discount") == "task"
 
 
 def test_another_optimizer_brings_its_own_numbers() -> None:

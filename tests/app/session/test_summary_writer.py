@@ -118,10 +118,10 @@ def test_a_summary_that_cannot_be_written_stops_nothing(
     face.controller.trouble_arose.connect(told_of.append)
     (face.folder / f"{summary.NAME}.part").mkdir()
     keeper = keep(face)
-    qtbot.waitUntil(lambda: "was not kept" in caplog.text)
+    qtbot.waitUntil(lambda: "was not saved" in caplog.text)
     keeper.write()
-    qtbot.waitUntil(lambda: caplog.text.count("was not kept") == 2)
-    assert len(told_of) == 1 and "The session's summary was not kept" in face.window.banner.text.text()
+    qtbot.waitUntil(lambda: caplog.text.count("was not saved") == 2)
+    assert len(told_of) == 1 and "The session's summary was not saved" in face.window.banner.text.text()
     assert not (face.folder / summary.NAME).exists()
     (face.folder / f"{summary.NAME}.part").rmdir()
     keeper.write()
@@ -144,8 +144,8 @@ def test_a_session_that_was_moved_away_gets_no_ghost(
         Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100)
     )
     keeper.write()
-    qtbot.waitUntil(lambda: "picture was not kept" in caplog.text)
-    assert "summary was not kept" in caplog.text
+    qtbot.waitUntil(lambda: "picture was not saved" in caplog.text)
+    assert "summary was not saved" in caplog.text
     assert not face.folder.exists()
     (tmp_path / "away").rename(face.folder)
     with qtbot.waitSignal(face.controller.checkpointer.saved):
@@ -159,4 +159,4 @@ def test_a_damaged_summary_is_written_anew(
     keep(face)
     qtbot.waitUntil(lambda: (face.folder / summary.NAME).stat().st_size > 50)
     assert told(face).planned == 100
-    assert "written anew" in caplog.text
+    assert "A new one is written" in caplog.text

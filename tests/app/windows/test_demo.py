@@ -113,8 +113,8 @@ def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWi
 
 
 def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(face.labelling._oracle, "interval", 0)
-    face.labelling._oracle.setInterval(0)
+    monkeypatch.setattr(face.labelling.oracle_timer, "interval", 0)
+    face.labelling.oracle_timer.setInterval(0)
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
     assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The oracle answers by itself"
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0)]
@@ -145,7 +145,7 @@ def test_left_after_a_stop_too_the_oracle_teaches_no_longer(face: Face, qtbot: Q
 
 def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
-    face.labelling._oracle.setInterval(60_000)
+    face.labelling.oracle_timer.setInterval(60_000)
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
@@ -262,14 +262,14 @@ def test_every_state_has_its_picture(
     take("waiting")
     face.controller.progress.labels, face.controller.progress.seconds_before = 12, 180.0
     face.engine["rollout"].play(report(3000))
-    demo.policy.take(demonstration())
+    demo.policy.play_next(demonstration())
     face.offer(make_query(), make_query(), make_query())
     qtbot.waitUntil(lambda: demo.measure.text() == "2.5")
     take("asking")
     QTest.keyClick(demo, Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: demo.clips.flashed is not None)
     take("answered")
-    face.labelling._oracle.setInterval(60_000)
+    face.labelling.oracle_timer.setInterval(60_000)
     face.labelling.set_teacher(Teacher.ORACLE)
     take("oracle")
     assert demo.palette().window().color() == QColor(theme.scheme().background)

@@ -113,7 +113,7 @@ def test_keys_do_nothing_once_stopped(face: Face, qtbot: QtBot) -> None:
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
     face.press(Qt.Key.Key_Left)
-    assert not face.labelling._busy and face.answers() == []
+    assert face.labelling.idle and face.answers() == []
 
 
 def test_a_reopened_session_goes_on_from_the_last_checkpoint(open_face: Callable[..., Face]) -> None:
@@ -191,7 +191,7 @@ def test_clips_that_were_being_drawn_are_drawn_after_a_restart(
     monkeypatch.setattr(clips, "send", lambda event: None)
     query = make_query()
     face.engine.offer(query)
-    qtbot.waitUntil(lambda: face.labelling.pairs.drawing == 1)
+    qtbot.waitUntil(lambda: face.labelling.pairs.rendering == 1)
     clips.die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
@@ -273,7 +273,7 @@ def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None
 
 def test_the_live_view_shows_the_newest_demonstration(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321))
     qtbot.waitUntil(lambda: face.window.live.shown is not None)
     shown = face.window.live.shown

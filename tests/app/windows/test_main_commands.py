@@ -51,7 +51,7 @@ def looks(appearance: theme.Appearance) -> Happened:
 
 def moment(number: int | None) -> Happened:
     """The live view stands at this policy of the past; None: live."""
-    return lambda face: face.window.live.moment == (None if number is None else MOMENTS[number])
+    return lambda face: face.window.live.snapshot == (None if number is None else MOMENTS[number])
 
 
 MOMENTS = tuple(SnapshotInfo(1000 * steps, steps, 10.0 * steps, 0.0) for steps in range(3))
