@@ -1,4 +1,4 @@
-"""Quarters of the planned labels: predicted in the strip, told once when reached, by the system where it can."""
+"""Milestones: expected in the status strip, announced once, through the desktop if the window is not in front."""
 
 from __future__ import annotations
 
@@ -29,15 +29,10 @@ class Clock:
 
 @pytest.mark.parametrize(
     ("target", "labels"),
-    [(100, (25, 50, 75, 100)), (30, (8, 15, 23, 30)), (700, (175, 350, 525, 700)), (2, (1, 2)), (1, (1,)), (0, ())],
+    [(100, (25, 50, 75, 100)), (30, (8, 15, 23, 30)), (2, (1, 2)), (0, ())],
 )
 def test_they_are_quarters_rounded_up(target: int, labels: tuple[int, ...]) -> None:
     assert tuple(milestone.labels for milestone in milestones(target)) == labels
-
-
-def test_the_last_is_the_whole() -> None:
-    assert milestones(1) == (Milestone(100, 1),)
-    assert milestones(2) == (Milestone(50, 1), Milestone(100, 2))
 
 
 def test_each_is_reached_once_whatever_is_taken_back() -> None:
@@ -45,9 +40,6 @@ def test_each_is_reached_once_whatever_is_taken_back() -> None:
     counts = (1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 7, 8)
     reached = [(labels, found.percent) for labels in counts if (found := tracker.reached(labels))]
     assert reached == [(2, 25), (4, 50), (6, 75), (8, 100)]
-
-
-def test_a_session_that_goes_on_has_reached_them_before() -> None:
     tracker = MilestoneTracker(8)
     tracker.start(5)
     assert tracker.reached(5) is None and tracker.reached(4) is None
@@ -67,28 +59,6 @@ def test_minutes_to_the_next_one_follow_the_persons_own_pace() -> None:
     assert progress.minutes_to_milestone == pytest.approx(1 / 12)
     progress.answered()
     assert progress.next_milestone is None and progress.minutes_to_milestone is None
-
-
-def test_the_strip_tells_them_in_words(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    progress = face.controller.progress
-    monkeypatch.setattr(progress, "_clock", clock)
-    assert milestone_cell(face.window.strip) == ("–", "to 25 labels (25 %)")
-    for _ in range(10):
-        progress.answered()
-        clock.now += 12.0
-    assert milestone_cell(face.window.strip) == ("3 min", "to 25 labels (25 %)")  # 15 at 5 a minute
-    progress.counted(73)
-    assert milestone_cell(face.window.strip) == ("< 1 min", "to 75 labels (75 %)")
-    progress.counted(100)
-    assert milestone_cell(face.window.strip) == ("✓", "all labels given")
-
-
-def milestone_cell(strip: StatusStrip) -> tuple[str, str]:
-    strip.refresh()
-    texts = [cell.text() for cell in strip.findChildren(QLabel)]
-    (caption,) = [text for text in texts if text.startswith("to ") or text == "all labels given"]
-    return texts[texts.index(caption) - 1], caption
 
 
 class FakeTray:
@@ -172,21 +142,16 @@ def test_a_stage_that_stops_is_told_of_outside_too(
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     (told,) = tray.told
-    assert told == ("A stage has stopped", face.window.banner.text.text())
+    assert told == ("Training has stopped", face.window.banner.text.text())
 
 
-def test_the_system_is_asked_whether_it_can(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    window = QWidget()
+def test_the_desktop_is_asked_before_each_message(qtbot: QtBot) -> None:
+    window, inside, tray = QWidget(), list[str](), FakeTray()
     qtbot.addWidget(window)
-    monkeypatch.setattr("app.notifications.QSystemTrayIcon.isSystemTrayAvailable", lambda: False)
-    assert system_tray(window) is None
-    monkeypatch.setattr("app.notifications.QSystemTrayIcon.isSystemTrayAvailable", lambda: True)
-    monkeypatch.setattr("app.notifications.QSystemTrayIcon.supportsMessages", lambda: True)
-    shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(
-        "app.notifications.QSystemTrayIcon.showMessage", lambda icon, title, text, *_: shown.append((title, text))
-    )
-    notifier = Notifier(window, shown.append)  # type: ignore[arg-type]
-    notifier.tell("Half way", "50 of 100")
+    trays = iter([None, tray])
+    notifier = Notifier(window, inside.append, lambda _: next(trays))
+    for title in ("Half way", "All done"):
+        notifier.tell(title, "50 of 100")
+    assert inside == ["Half way: 50 of 100", "All done: 50 of 100"] and tray.told == [("All done", "50 of 100")]
     notifier.close()
-    assert shown == ["Half way: 50 of 100", ("Half way", "50 of 100")]
+    assert tray.closed

@@ -1,11 +1,7 @@
-"""A stage that can't be given every answer: nothing is learned from a part of them, and none is taken meanwhile."""
+"""Replays of earlier policies: one at a time, cached, refused, and requested again after a restart."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,188 +9,145 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.live.demonstrations import Demonstration
 from app.session.controller import State
-from core.config import Config, replaced
-from core.events import AnswersReplayed, PreferenceAdded
-from core.preferences.store import PreferenceStore
-from core.session.session import Session
-from core.types import Choice, Preference
-from tests.app.fakes import Face, make_query
-from tests.app.faulty import ERRORS, FULL, Error, numbers, press_restart
-from tests.app.history_page_driver import kept
+from core.events import ReplayRefused, ReplayRendered, ReplayRequested
+from core.session.policy_snapshots import PolicySnapshots
+from tests.app.fakes import Face, make_frames
+from tests.app.live.test_policy_history import learned, rewards
+from tests.app.windows.test_demo import demonstration
 
-CLOSED = "No new answer is taken until the stages have been given every one; they are paused."
+STEPS = (0, 10**10, 2 * 10**10)
 
 
-class Damage:
-    """One bit of the second answer's left segment, flipped on disk and put back."""
-
-    def __init__(self, folder: Path, states: bytes) -> None:
-        self._path = folder / "preferences.sqlite"
-        self._at = self._path.read_bytes().index(states[:64])
-
-    def flip(self) -> None:
-        content = bytearray(self._path.read_bytes())
-        content[self._at] ^= 1
-        self._path.write_bytes(content)
+def requests(face: Face) -> list[Any]:
+    return face.engine["clips"].got(ReplayRequested)
 
 
-@pytest.fixture
-def damaged(qtbot: QtBot, tmp_path: Path) -> Iterator[tuple[Face, Damage]]:
-    """A window over a session with three answers, of which the second is damaged; and what mends it."""
-    session = Session.create(tmp_path / "session", replaced(Config(), teacher="human"))
-    given = [kept(number, Choice.LEFT) for number in (1, 2, 3)]
-    with closing(session.store()) as store:
-        store.restore(given)
-    damage = Damage(session.folder, given[1].preference.query.left.observations.tobytes())
-    damage.flip()
-    face = Face(qtbot, session.folder, session)
-    face.window.show()
-    face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.controller.start()
-    yield face, damage
-    face.close()
-    face.window.deleteLater()
-    face.controller.deleteLater()
+def request(face: Face, qtbot: QtBot, number: int) -> Any:
+    """The request with this number, once it has come."""
+    qtbot.waitUntil(lambda: len(requests(face)) >= number)
+    return requests(face)[number - 1]
 
 
-def read_by(face: Face, name: str) -> list[int]:
-    return [event.preference.id for event in face.engine[name].got(PreferenceAdded)]
+def render(face: Face) -> None:
+    """Answer the last request."""
+    event = ReplayRendered(requests(face)[-1].token, make_frames(), rewards(1, 2, 3), {"backflips_per_episode": 2.0})
+    face.engine["clips"].play(event)
 
 
-def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
-    damaged: tuple[Face, Damage], qtbot: QtBot, picture: Any
-) -> None:
-    face, damage = damaged
-    banner = face.window.banner
-    qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
-    for again in (False, True):
-        if again:
-            with qtbot.waitSignal(face.controller.job_failed):
-                press_restart(face)
-            qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
-        assert "(number 2 does not match its checksum)" in banner.text.text()
-        assert (
-            f"preferences export {face.folder} FOLDER saves the answers that are whole. {CLOSED}" in banner.text.text()
-        )
-        assert banner.shows_failure and banner.restart.text() == "Restart" and banner.quit.isVisible()
-        assert face.controller.state == State.FAILED and not face.labelling.open
-        assert read_by(face, "reward") == [1] and not face.engine["reward"].got(AnswersReplayed)
-        assert face.controller.session.load() is None and face.controller.progress.labels == 3
-    picture(face.window, "replay_refused")
-    damage.flip()
-    press_restart(face)
-    for name in ("reward", "rollout"):
-        qtbot.waitUntil(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
-        assert read_by(face, name) == [1, 2, 3]
-    assert face.controller.state == State.RUNNING and not banner.isVisible()
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 4)
+def test_the_slider_shows_the_policy_at_which_it_stands(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, *STEPS[:2])
+    live = face.window.live
+    live.slider.setValue(0)
+    assert request(face, qtbot, 1).weights["weights"].tolist() == [0] * 4
+    assert live.title.text() == live.slider.accessibleDescription() == "Untrained"
+    render(face)
+    qtbot.waitUntil(lambda: live.shown is not None)
+    assert live.shown and live.shown.snapshot == face.controller.policy_history.snapshots[0]
+    assert live.policy.reward_timeline.predicted.tolist() == [1, 2, 3]
+    assert live.figure.text() == "Backflips an episode (8 s): 2.0"
+    live.set_live(demonstration())
+    assert live.shown.snapshot is not None  # the requested policy stays
+    QTest.keyClick(face.window, Qt.Key.Key_Backslash)
+    assert live.shown.snapshot is None and live.snapshot is None
+    live.slider.setValue(0)
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is not None)
+    assert len(requests(face)) == 1  # it was cached
 
 
-def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage], qtbot: QtBot) -> None:
-    face, damage = damaged
-    with qtbot.waitSignal(face.window.closed):
-        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
-    damage.flip()
-    with closing(PreferenceStore(face.folder / "preferences.sqlite")) as store:
-        assert [preference.id for preference in store.all()] == [1, 2, 3]
+def test_while_one_is_rendered_only_the_last_one_wanted_comes_next(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, *STEPS)
+    replays, snapshots = face.controller.replays, face.controller.policy_history.snapshots
+    drawn: list[Demonstration] = []
+    replays.replay_drawn.connect(drawn.append)
+    replays.show(snapshots[0])
+    request(face, qtbot, 1)
+    replays.show(snapshots[1])
+    replays.show(snapshots[2])
+    render(face)
+    assert request(face, qtbot, 2).weights["weights"].tolist() == [2e10] * 4
+    assert drawn == []  # the first is no longer wanted
+    render(face)
+    qtbot.waitUntil(lambda: [d.snapshot for d in drawn] == [snapshots[2]])
+    replays.show(snapshots[0])
+    assert [d.snapshot for d in drawn] == [snapshots[2], snapshots[0]]
 
 
-def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Error) -> None:
-    """Lets the answers be read no further than the first, once for the reward."""
-    each = PreferenceStore.each
-
-    def failing(store: PreferenceStore) -> Iterator[Preference]:
-        yield next(each(store))
-        raise error[0](*error[1])
-
-    with monkeypatch.context() as patch, face.qtbot.waitSignal(face.controller.job_failed):
-        patch.setattr(PreferenceStore, "each", failing)
-        face.labelling.replay(("reward",))
-
-
-@pytest.mark.parametrize("error", [*ERRORS, FULL])
-def test_whatever_keeps_answers_from_a_stage_labelling_waits_until_it_has_them(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Error
-) -> None:
-    first, second, third = [make_query() for _ in range(3)]
-    face.offer(first, second, third)
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
-    before = face.engine["reward"]
-    refuse(face, monkeypatch, error)
-    text = face.window.banner.text.text()
-    assert face.window.banner.shows_failure and text.endswith(CLOSED) and "\n" not in text
-    assert face.query is None and not face.window.hints.buttons[Choice.LEFT].isEnabled()
-    for key in (Qt.Key.Key_Left, Qt.Key.Key_Backspace):
-        face.press(key)
-    assert [answer.query.id for answer in face.answers()] == [first.id]
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.query is second)
-    reward = face.engine["reward"]
-    qtbot.waitUntil(lambda: len(reward.got(AnswersReplayed)) == 1)
-    assert reward is not before and before.stopped and read_by(face, "reward") == [1]
-    face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.query is third)
-    assert [answer.query.id for answer in face.answers()] == [first.id, second.id]
+def test_the_cache_is_bounded(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, *STEPS)
+    replays, snapshots = face.controller.replays, face.controller.policy_history.snapshots
+    replays.cache_bytes = 2 * make_frames().pixels.nbytes
+    for number in (0, 1, 2):
+        replays.show(snapshots[number])
+        request(face, qtbot, number + 1)
+        with qtbot.waitSignal(replays.replay_drawn):
+            render(face)
+    for number in (1, 2):
+        with qtbot.waitSignal(replays.replay_drawn):
+            replays.show(snapshots[number])
+    replays.show(snapshots[0])
+    request(face, qtbot, 4)
 
 
-def test_another_stage_that_stops_meanwhile_opens_no_labelling(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    face.offer(make_query(), make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    refuse(face, monkeypatch, FULL)
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.engine["clips"].die()
-    assert face.controller.state == State.FAILED and not face.labelling.open
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.labelling.open)
-    assert set(face.controller.job_group.running) == {"rollout", "reward", "policy", "clips"}
+def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_live(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, *STEPS[:2])
+    live = face.window.live
+    live.slider.setValue(0)
+    refusal = ReplayRefused(request(face, qtbot, 1).token, "It can't be shown: choose another one.")
+    face.engine["clips"].play(refusal)
+    qtbot.waitUntil(lambda: "can't be shown" in face.window.banner.text.text())
+    assert live.snapshot is None
+    PolicySnapshots(face.folder).paths()[1].unlink()
+    live.slider.setValue(1)
+    qtbot.waitUntil(lambda: "can't be read" in face.window.banner.text.text())
+    assert live.snapshot is None and len(requests(face)) == 1
 
 
-def test_what_a_stage_learned_without_every_answer_is_not_saved(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    checkpoints = face.controller.checkpointer
-    with qtbot.waitSignal(checkpoints.saved):
-        checkpoints.request()
-    with qtbot.waitSignal(checkpoints.saved):
-        refuse(face, monkeypatch, FULL)
-    assert numbers(face) == {"rollout": 2, "reward": 1, "policy": 2}
+def test_a_restarted_clips_job_gets_the_request_again(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, *STEPS[:2])
+    face.window.live.slider.setValue(0)
+    request(face, qtbot, 1)
+    face.engine["clips"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.controller.restart()
+    qtbot.waitUntil(lambda: len(requests(face)) == 1 and not face.window.banner.shows_failure)
+    render(face)
+    qtbot.waitUntil(lambda: face.window.live.shown is not None)
 
 
-def held(gate: threading.Event, act: Callable[..., Any]) -> Callable[..., Any]:
-    def wait(*arguments: Any) -> Any:
-        assert gate.wait(20)
-        return act(*arguments)
-
-    return wait
-
-
-def test_a_restart_waits_for_a_stage_that_fails_while_the_checkpoint_is_read(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loading, ending = threading.Event(), threading.Event()
-    crew, rollout = face.controller.job_group, face.engine["rollout"]
-    monkeypatch.setattr(Session, "load", held(loading, Session.load))
-    monkeypatch.setattr(rollout, "stop", held(ending, rollout.stop))
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.engine["reward"].die()
-    press_restart(face)
-    with qtbot.waitSignal(crew.job_ended):
-        face.engine["policy"].die()
-    with qtbot.waitSignal(face.controller.checkpointer.loaded):
-        loading.set()
-    assert face.controller.state == State.RESTARTING and face.engine["rollout"] is rollout
-    ending.set()
+@pytest.mark.parametrize("rendering", [False, True])
+def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, qtbot: QtBot, rendering: bool) -> None:
+    learned(face, qtbot, *STEPS[:2])
+    live = face.window.live
+    live.set_live(demonstration())
+    live.go_live()
+    if rendering:
+        live.slider.setValue(0)
+        request(face, qtbot, 1)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    with qtbot.waitSignal(face.controller.replays.replay_refused):
+        live.slider.setValue(1)
+    assert "press Start" in face.window.banner.text.text()
+    assert live.snapshot is None and live.title.text() == "The policy now, after 120,000 steps"
+    face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    assert set(crew.running) == {"rollout", "reward", "policy", "clips"} and face.engine["rollout"] is not rollout
+    assert requests(face) == []
+    face.press(Qt.Key.Key_BracketLeft)
+    request(face, qtbot, 1)
+    render(face)
+    newest = face.controller.policy_history.snapshots[1]
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot == newest)
+
+
+def test_before_the_first_demonstration_the_newest_snapshot_stands_in(face: Face, qtbot: QtBot) -> None:
+    learned(face, qtbot, *STEPS[:2])
+    live = face.window.live
+    live.go_live()
+    assert request(face, qtbot, 1).weights["weights"].tolist() == [1e10] * 4
+    render(face)
+    qtbot.waitUntil(lambda: live.shown is not None)
+    live.set_live(demonstration())
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is None)  # when the loop has ended
+    assert live.title.text() == "The policy now, after 120,000 steps"

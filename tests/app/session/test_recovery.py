@@ -52,7 +52,9 @@ def test_batches_shrink_to_a_useful_size_only(job: str, smallest: int) -> None:
 
 
 def test_messages_name_the_part_that_stopped() -> None:
-    assert failure_sentence(Failed("clips", "its process ended.", "")) == "The clip renderer stopped: its process ended."
+    assert (
+        failure_sentence(Failed("clips", "its process ended.", "")) == "The clip renderer stopped: its process ended."
+    )
 
 
 def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face, qtbot: QtBot) -> None:

@@ -1,0 +1,200 @@
+"""Jobs that can't get every answer: they learn from all or none, and labelling waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from app.session.controller import State
+from core.config import Config, replaced
+from core.events import AnswersReplayed, PreferenceAdded
+from core.preferences.store import PreferenceStore
+from core.session.session import Session
+from core.types import Choice, Preference
+from tests.app.fakes import Face, make_query
+from tests.app.faulty import ERRORS, FULL, Error, numbers, press_restart
+from tests.app.history_page_driver import kept
+
+CLOSED = "Labelling and training are paused until every answer can be read."
+
+
+class Damage:
+    """One bit of the second answer's left segment, flipped on disk and put back."""
+
+    def __init__(self, folder: Path, states: bytes) -> None:
+        self._path = folder / "preferences.sqlite"
+        self._at = self._path.read_bytes().index(states[:64])
+
+    def flip(self) -> None:
+        content = bytearray(self._path.read_bytes())
+        content[self._at] ^= 1
+        self._path.write_bytes(content)
+
+
+@pytest.fixture
+def damaged(qtbot: QtBot, tmp_path: Path) -> Iterator[tuple[Face, Damage]]:
+    """A window over a session with three answers, of which the second is damaged; and what mends it."""
+    session = Session.create(tmp_path / "session", replaced(Config(), teacher="human"))
+    given = [kept(number, Choice.LEFT) for number in (1, 2, 3)]
+    with closing(session.store()) as store:
+        store.restore(given)
+    damage = Damage(session.folder, given[1].preference.query.left.observations.tobytes())
+    damage.flip()
+    face = Face(qtbot, session.folder, session)
+    face.window.show()
+    face.window.activateWindow()
+    qtbot.waitUntil(face.window.isActiveWindow)
+    with qtbot.waitSignal(face.controller.job_failed):
+        face.controller.start()
+    yield face, damage
+    face.close()
+    face.window.deleteLater()
+    face.controller.deleteLater()
+
+
+def read_by(face: Face, name: str) -> list[int]:
+    return [event.preference.id for event in face.engine[name].got(PreferenceAdded)]
+
+
+def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
+    damaged: tuple[Face, Damage], qtbot: QtBot, picture: Any
+) -> None:
+    face, damage = damaged
+    banner = face.window.banner
+    qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
+    for again in (False, True):
+        if again:
+            with qtbot.waitSignal(face.controller.job_failed):
+                press_restart(face)
+            qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
+        assert "(number 2 does not match its checksum)" in banner.text.text()
+        assert (
+            f"preferences export {face.folder} FOLDER saves the answers that are whole. {CLOSED}" in banner.text.text()
+        )
+        assert banner.shows_failure and banner.restart.text() == "Restart" and banner.quit.isVisible()
+        assert face.controller.state == State.FAILED and not face.labelling.open
+        assert read_by(face, "reward") == [1] and not face.engine["reward"].got(AnswersReplayed)
+        assert face.controller.session.load() is None and face.controller.progress.labels == 3
+    picture(face.window, "replay_refused")
+    damage.flip()
+    press_restart(face)
+    for name in ("reward", "rollout"):
+        qtbot.waitUntil(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
+        assert read_by(face, name) == [1, 2, 3]
+    assert face.controller.state == State.RUNNING and not banner.isVisible()
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 4)
+
+
+def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage], qtbot: QtBot) -> None:
+    face, damage = damaged
+    with qtbot.waitSignal(face.window.closed):
+        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
+    damage.flip()
+    with closing(PreferenceStore(face.folder / "preferences.sqlite")) as store:
+        assert [preference.id for preference in store.all()] == [1, 2, 3]
+
+
+def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Error) -> None:
+    """Lets the answers be read no further than the first, once for the reward."""
+    each = PreferenceStore.each
+
+    def failing(store: PreferenceStore) -> Iterator[Preference]:
+        yield next(each(store))
+        raise error[0](*error[1])
+
+    with monkeypatch.context() as patch, face.qtbot.waitSignal(face.controller.job_failed):
+        patch.setattr(PreferenceStore, "each", failing)
+        face.labelling.replay(("reward",))
+
+
+@pytest.mark.parametrize("error", [ERRORS[0], FULL])
+def test_labelling_waits_until_every_job_has_all_answers(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Error
+) -> None:
+    first, second, third = [make_query() for _ in range(3)]
+    face.offer(first, second, third)
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: face.query is second)
+    before = face.engine["reward"]
+    refuse(face, monkeypatch, error)
+    text = face.window.banner.text.text()
+    assert face.window.banner.shows_failure and text.endswith(CLOSED) and "\n" not in text
+    assert face.query is None and not face.window.hints.buttons[Choice.LEFT].isEnabled()
+    for key in (Qt.Key.Key_Left, Qt.Key.Key_Backspace):
+        face.press(key)
+    assert [answer.query.id for answer in face.answers()] == [first.id]
+    press_restart(face)
+    qtbot.waitUntil(lambda: face.query is second)
+    reward = face.engine["reward"]
+    qtbot.waitUntil(lambda: len(reward.got(AnswersReplayed)) == 1)
+    assert reward is not before and before.stopped and read_by(face, "reward") == [1]
+    face.press(Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: face.query is third)
+    assert [answer.query.id for answer in face.answers()] == [first.id, second.id]
+
+
+def test_another_job_that_stops_meanwhile_opens_no_labelling(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face.offer(make_query(), make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    refuse(face, monkeypatch, FULL)
+    with qtbot.waitSignal(face.controller.job_failed):
+        face.engine["clips"].die()
+    assert face.controller.state == State.FAILED and not face.labelling.open
+    press_restart(face)
+    qtbot.waitUntil(lambda: face.labelling.open)
+    assert set(face.controller.job_group.running) == {"rollout", "reward", "policy", "clips"}
+
+
+def test_what_a_job_learned_without_every_answer_is_not_saved(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    checkpointer = face.controller.checkpointer
+    with qtbot.waitSignal(checkpointer.saved):
+        checkpointer.request()
+    with qtbot.waitSignal(checkpointer.saved):
+        refuse(face, monkeypatch, FULL)
+    assert numbers(face) == {"rollout": 2, "reward": 1, "policy": 2}
+
+
+def held(gate: threading.Event, act: Callable[..., Any]) -> Callable[..., Any]:
+    def wait(*arguments: Any) -> Any:
+        assert gate.wait(20)
+        return act(*arguments)
+
+    return wait
+
+
+def test_a_restart_waits_for_a_job_that_fails_while_the_checkpoint_is_read(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, ending = threading.Event(), threading.Event()
+    job_group, rollout = face.controller.job_group, face.engine["rollout"]
+    monkeypatch.setattr(Session, "load", held(loading, Session.load))
+    monkeypatch.setattr(rollout, "stop", held(ending, rollout.stop))
+    with qtbot.waitSignal(face.controller.job_failed):
+        face.engine["reward"].die()
+    press_restart(face)
+    with qtbot.waitSignal(job_group.job_ended):
+        face.engine["policy"].die()
+    with qtbot.waitSignal(face.controller.checkpointer.loaded):
+        loading.set()
+    assert face.controller.state == State.RESTARTING and face.engine["rollout"] is rollout
+    ending.set()
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert set(job_group.running) == {"rollout", "reward", "policy", "clips"} and face.engine["rollout"] is not rollout
