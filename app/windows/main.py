@@ -155,7 +155,10 @@ class MainWindow(QMainWindow):
         self.addToolBar(bar)
         of = self.commands
         self.pause_action, self.stop_action = of[Command.PAUSE], of[Command.STOP]
-        self.teacher_actions: dict[str, QAction] = {Teacher.HUMAN: of[Command.HUMAN], Teacher.ORACLE: of[Command.ORACLE]}
+        self.teacher_actions: dict[str, QAction] = {
+            Teacher.HUMAN: of[Command.HUMAN],
+            Teacher.ORACLE: of[Command.ORACLE],
+        }
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))

@@ -98,14 +98,14 @@ import sys, pathlib
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from app import theme
-from app.controller import Controller
+from app.session.controller import Controller
+from app.style import theme
 from app.windows.main import MainWindow
 from core.config import Config, replaced
-from core.processes import JobProcess
-from core.session import Session
+from core.session.session import Session
+from core.system.child_process import JobProcess
 
-def told(preference):
+def report(preference):
     window.repaint()  # the flash is on screen now, and the next thing to happen is SIGKILL
     print(window.clips.flashed, preference.query.id, flush=True)
 
@@ -116,7 +116,7 @@ if __name__ == '__main__':
     controller = Controller(Session.create(pathlib.Path(sys.argv[1]), replaced(Config(), **changes)), JobProcess)
     window = MainWindow(controller)
     controller.labelling.pair_shown.connect(lambda pair: QTest.keyClick(window, Qt.Key.Key_Right))
-    controller.labelling.answer_kept.connect(told)
+    controller.labelling.answer_kept.connect(report)
     window.show()
     window.activateWindow()
     controller.start()

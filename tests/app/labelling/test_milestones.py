@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.labelling.milestones import Milestone, MilestoneTracker, milestones
 from app.labelling.progress import Progress
-from app.notifications import Notifier, system_tray
-from app.windows.status_strip import StatusStrip
+from app.notifications import Notifier
 from core.config import Config, replaced
 from core.types import Choice
 from tests.app.fakes import Face, make_query

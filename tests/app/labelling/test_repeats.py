@@ -228,7 +228,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(
     assert not switch.isChecked() and not face.labelling.repeats.on
     switch.trigger()
     assert face.labelling.repeats.on
-    qtbot.waitUntil(lambda: "come again" in face.window.banner.text.text())
+    qtbot.waitUntil(lambda: "shown again" in face.window.banner.text.text())
     assert read_config(face.folder).query.repeats == "on"
     face.close()
     again = open_face(face.folder)
