@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.labelling.countdown import DEFAULT_START_SECONDS, Countdown
 from app.labelling.milestones import Milestone, MilestoneTracker
 from core.config import Config
 from core.preferences.schedule import scheduled
+from core.session.policy_snapshots import SnapshotInfo
 
 _LABEL_WINDOW = 60.0
 """Seconds over which the pace of labelling is measured."""
@@ -52,6 +53,11 @@ class Progress:
         """Note an event from the jobs: they are at work, and the computer is awake."""
         self._ran += self._under_way
         self._since = None if self._since is None else self._clock()
+
+    def take_time_from(self, snapshots: Sequence[SnapshotInfo]) -> None:
+        """Set the seconds of earlier runs from the newest snapshot, unless this run has begun."""
+        if not self.seconds and snapshots:
+            self.seconds_before = snapshots[-1].seconds
 
     @property
     def _under_way(self) -> float:

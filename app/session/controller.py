@@ -37,7 +37,6 @@ from core.events import (
     Waited,
 )
 from core.metrics import Metrics
-from core.session.policy_snapshots import SnapshotInfo
 from core.session.routing import kept_reward
 from core.session.session import Session
 from core.tasks import get_task
@@ -117,7 +116,7 @@ class Controller(QObject):
         for changed in (self.labelling.answer_kept, self.labelling.answer_restored, self.labelling.answer_withdrawn):
             changed.connect(lambda: record_labels(self.metrics, self.progress))
         self.last_checkpoint_timer.timeout.connect(self._dismiss_jobs)
-        self.policy_history.snapshots_changed.connect(self._on_snapshots_changed)
+        self.policy_history.snapshots_changed.connect(self.progress.take_time_from)
         for trouble in (
             *(self.checkpointer.damage_found, self.policy_history.trouble_arose, self.replays.replay_refused),
             *(self.film_export.film_ended, self.film_export.film_refused),
@@ -127,8 +126,8 @@ class Controller(QObject):
     @property
     def waits(self) -> dict[str, str]:
         """Reasons for waiting, by job name; a job that is at work has none."""
-        now = time.monotonic()
-        return {job: reason for job, (reason, since) in self._waits.items() if now - since < _WAIT_SECONDS}
+        oldest = time.monotonic() - _WAIT_SECONDS
+        return {job: reason for job, (reason, since) in self._waits.items() if since > oldest}
 
     def start(self) -> None:
         """Start all jobs from the newest checkpoint and replay every answer."""
@@ -256,10 +255,6 @@ class Controller(QObject):
         """Labels, seconds of training and the newest measure, for a policy snapshot. Called in a worker's thread."""
         _, figures = self.metrics.snapshot(self.task.measure_name)
         return self.progress.labels, self.progress.seconds, float(figures[-1]) if len(figures) else float("nan")
-
-    def _on_snapshots_changed(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
-        if not self.progress.seconds and snapshots:
-            self.progress.seconds_before = snapshots[-1].seconds
 
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():

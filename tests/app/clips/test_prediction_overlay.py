@@ -41,12 +41,12 @@ def test_it_is_told_after_the_answer_and_gone_with_the_flash(face: Face, qtbot: 
     face.offer(first, second)
     wanted(face)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.told == SURE)
+    qtbot.waitUntil(lambda: face.window.clips.predicted == SURE)
     assert face.query is second
     assert "left 82 %, right 18 %" in everything_said(face.window)
     picture(face.window, "thoughts")
     qtbot.waitUntil(lambda: face.window.clips.flashed is None)
-    assert face.window.clips.told == ()
+    assert face.window.clips.predicted == ()
 
 
 def test_nothing_of_it_is_there_before_the_answer(face: Face) -> None:
@@ -60,7 +60,7 @@ def test_nothing_of_it_is_there_before_the_answer(face: Face) -> None:
         face.labelling.pair_shown.emit(replace(pair, query=replace(pair.query, predicted=predicted)))
         face.window.clips.step(-face.window.clips.clock.frame)
         face.window.refresh()
-        assert face.window.clips.told == ()
+        assert face.window.clips.predicted == ()
         looks.append((pixels(face.window).tobytes(), everything_said(face.window)))
     assert looks[0] == looks[1] == looks[2]
     assert "82 %" not in looks[0][1]
@@ -75,11 +75,11 @@ def test_the_second_pairs_prediction_waits_for_its_own_answer(face: Face, qtbot:
     face.offer(expected(SURE), expected(OTHER), make_query())
     wanted(face)
     told = []
-    face.labelling.pair_shown.connect(lambda pair: told.append(face.window.clips.told))
+    face.labelling.pair_shown.connect(lambda pair: told.append(face.window.clips.predicted))
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.told == SURE)
+    qtbot.waitUntil(lambda: face.window.clips.predicted == SURE)
     face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.window.clips.told == OTHER)
+    qtbot.waitUntil(lambda: face.window.clips.predicted == OTHER)
     assert OTHER not in told[:1]
 
 
@@ -88,18 +88,18 @@ def test_taking_the_answer_back_takes_it_away_at_once(face: Face, qtbot: QtBot) 
     face.offer(first, expected(OTHER))
     wanted(face)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.told == SURE)
+    qtbot.waitUntil(lambda: face.window.clips.predicted == SURE)
     face.press(Qt.Key.Key_Backspace)
     with qtbot.waitSignal(face.labelling.answer_withdrawn):
         pass
-    assert face.query is first and face.window.clips.told == () and face.window.clips.flashed is None
+    assert face.query is first and face.window.clips.predicted == () and face.window.clips.flashed is None
 
 
 def test_who_did_not_ask_is_not_told(face: Face, qtbot: QtBot) -> None:
     face.offer(expected(SURE), expected(OTHER))
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
-    assert face.window.clips.told == ()
+    assert face.window.clips.predicted == ()
 
 
 def test_before_the_first_fit_there_is_nothing_to_tell(face: Face, qtbot: QtBot) -> None:
@@ -107,7 +107,7 @@ def test_before_the_first_fit_there_is_nothing_to_tell(face: Face, qtbot: QtBot)
     wanted(face)
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
-    assert face.window.clips.told == ()
+    assert face.window.clips.predicted == ()
 
 
 @pytest.mark.parametrize("times", [1, 2])
