@@ -72,8 +72,13 @@ def test_a_session_that_can_not_be_opened_is_refused(refusal: Callable[..., str]
     assert "--labels 100" in refusal("--session", tmp_path / "s", "--labels", 50)
     (tmp_path / "s" / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
     assert "damaged" in refusal("--session", tmp_path / "s")
-    Session.create(tmp_path / "returns", replaced(Config(), reward__target="returns")).close()
-    assert "Only the oracle can tell true returns" in refusal("--session", tmp_path / "returns")
+
+
+def test_a_session_that_fits_to_true_returns_is_refused(tmp_path: Path) -> None:
+    Session.create(tmp_path / "s", replaced(Config(), reward__target="returns")).close()
+    done = run_python("-m", "app", "--session", tmp_path / "s")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "Only the oracle can tell true returns" in done.stderr
 
 
 _WINDOW = f"""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -62,23 +61,14 @@ def test_minutes_to_the_next_one_follow_the_persons_own_pace() -> None:
 
 class FakeTray:
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.messages: list[tuple[str, str]] = []
         self.closed = False
 
     def tell(self, title: str, text: str) -> None:
-        self.told.append((title, text))
+        self.messages.append((title, text))
 
     def close(self) -> None:
         self.closed = True
-
-
-def answer(face: Face, qtbot: QtBot, count: int) -> None:
-    for _ in range(count):
-        before = face.controller.progress.labels
-        face.offer(make_query())
-        face.press(Qt.Key.Key_Left)
-        qtbot.waitUntil(lambda before=before: face.controller.progress.labels == before + 1)
-        qtbot.waitUntil(lambda: face.labelling.pairs.shown is None)
 
 
 @pytest.fixture
@@ -102,46 +92,32 @@ def behind(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(face.window, "isActiveWindow", lambda: False)
 
 
-def test_a_milestone_is_told_in_the_window_that_is_in_front(face: Face, qtbot: QtBot, tray: FakeTray) -> None:
-    face.controller.progress.counted(24)
-    answer(face, qtbot, 1)
-    assert face.window.statusBar().currentMessage() == "25 labels given: 25 % of this session, 75 to go"
-    assert tray.told == []
-
-
-def test_and_by_the_system_where_it_is_not(
-    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
+def test_a_milestone_is_announced_in_the_window_and_outside_only_if_it_is_behind(
+    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch, picture: Any
 ) -> None:
-    face.controller.progress.counted(99)
-    behind(face, monkeypatch)
-    face.offer(make_query())
+    face.offer(*[make_query() for _ in range(3)])
+    face.controller.progress.counted(24)
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: tray.told == [("100 labels given", "100 % of this session, all given")])
-    assert "100 labels given" in face.window.statusBar().currentMessage()
+    qtbot.waitUntil(lambda: "25 % of this session" in face.window.statusBar().currentMessage())
+    assert tray.messages == []
+    behind(face, monkeypatch)
+    picture(face.window, "milestone")
+    qtbot.waitUntil(lambda: face.labelling.idle and face.labelling.pairs.shown is not None)
+    face.controller.progress.counted(99)
+    face.labelling.answer(Choice.LEFT)
+    qtbot.waitUntil(lambda: len(tray.messages) == 1)
+    assert "100 %" in tray.messages[0][1] and "100 %" in face.window.statusBar().currentMessage()
     face.close()
     assert tray.closed
 
 
-def test_without_a_tray_the_window_tells_it_and_keeps_it(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, picture: Any
-) -> None:
-    monkeypatch.setattr(face.window.notifier, "find_tray", lambda window: None)
-    face.controller.progress.counted(49)
-    behind(face, monkeypatch)
-    face.offer(make_query(), make_query())
-    face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: "50 labels given" in face.window.statusBar().currentMessage())
-    picture(face.window, "milestone")
-
-
-def test_a_stage_that_stops_is_told_of_outside_too(
+def test_a_failure_is_announced_outside_too(
     face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     behind(face, monkeypatch)
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    (told,) = tray.told
-    assert told == ("Training has stopped", face.window.banner.text.text())
+    assert [text for _, text in tray.messages] == [face.window.banner.text.text()]
 
 
 def test_the_desktop_is_asked_before_each_message(qtbot: QtBot) -> None:
@@ -151,6 +127,6 @@ def test_the_desktop_is_asked_before_each_message(qtbot: QtBot) -> None:
     notifier = Notifier(window, inside.append, lambda _: next(trays))
     for title in ("Half way", "All done"):
         notifier.tell(title, "50 of 100")
-    assert inside == ["Half way: 50 of 100", "All done: 50 of 100"] and tray.told == [("All done", "50 of 100")]
+    assert inside == ["Half way: 50 of 100", "All done: 50 of 100"] and tray.messages == [("All done", "50 of 100")]
     notifier.close()
     assert tray.closed

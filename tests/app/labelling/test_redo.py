@@ -1,4 +1,4 @@
-"""Answers taken back and given again: without limit, in order, and across a restart of the program."""
+"""Undo and redo: without limit, in order, and across a restart of the program."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def redo(face: Face, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: face.controller.progress.labels == before + 1)
 
 
-def test_all_that_was_taken_back_is_given_again_with_the_same_choices(face: Face, qtbot: QtBot) -> None:
+def test_every_undone_answer_can_be_redone_with_its_choice_and_the_jobs_get_both(face: Face, qtbot: QtBot) -> None:
+    face.press(Qt.Key.Key_Z, CTRL)
+    qtbot.waitUntil(lambda: "no answer to undo" in face.window.banner.text.text())
+    face.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    qtbot.waitUntil(lambda: "no answer to redo" in face.window.banner.text.text())
     queries = answered(face, qtbot, 6)
     given = face.answers()
     for query in reversed(queries[:6]):
@@ -48,30 +52,17 @@ def test_all_that_was_taken_back_is_given_again_with_the_same_choices(face: Face
     for following in queries[1:]:
         redo(face, qtbot)
         qtbot.waitUntil(lambda following=following: face.query is not None and face.query.id == following.id)
+    assert face.window.clips.flashed == CHOICES[-1]
     again = face.answers()
     assert [(a.id, a.query.id, a.choice, a.answered_at) for a in again] == [
         (g.id, g.query.id, g.choice, g.answered_at) for g in given
     ]
     assert [a.choice for a in again] == CHOICES
-
-
-def test_the_jobs_hear_of_both(face: Face, qtbot: QtBot) -> None:
-    answered(face, qtbot, 1)
-    undo(face, qtbot)
-    redo(face, qtbot)
     for name in ("reward", "rollout"):
-        process = face.engine[name]
-        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 2)
-        (withdrawn,) = process.got(PreferenceWithdrawn)
-        assert [event.preference.id for event in process.got(PreferenceAdded)] == [withdrawn.preference_id] * 2
-
-
-def test_the_redone_answer_is_confirmed_as_it_was_given(face: Face, qtbot: QtBot) -> None:
-    answered(face, qtbot, 2)
-    undo(face, qtbot)
-    qtbot.waitUntil(lambda: face.window.clips.flashed is None)
-    redo(face, qtbot)
-    assert face.window.clips.flashed == Choice.RIGHT
+        process, ids = face.engine[name], [a.id for a in given]
+        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 12)
+        assert [event.preference_id for event in process.got(PreferenceWithdrawn)] == ids[::-1]
+        assert [event.preference.id for event in process.got(PreferenceAdded)] == ids * 2
 
 
 def test_keys_pressed_while_the_disk_is_busy_all_count(face: Face, qtbot: QtBot) -> None:
@@ -91,13 +82,6 @@ def test_a_new_answer_ends_what_could_be_given_again(face: Face, qtbot: QtBot) -
     face.press(Qt.Key.Key_Y, CTRL)
     qtbot.waitUntil(lambda: "no answer to redo" in face.window.banner.text.text())
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
-
-
-def test_nothing_taken_back_nothing_given_again(face: Face, qtbot: QtBot) -> None:
-    answered(face, qtbot, 1)
-    face.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
-    qtbot.waitUntil(lambda: "no answer to redo" in face.window.banner.text.text())
-    assert len(face.answers()) == 1
 
 
 def test_undo_goes_on_where_it_was_after_a_restart(open_face: Callable[..., Face], qtbot: QtBot) -> None:
