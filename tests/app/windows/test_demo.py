@@ -189,7 +189,7 @@ def test_when_the_oracle_has_given_all_its_answers_it_says_so(open_face: Callabl
 
 def test_trouble_is_told_at_the_foot(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
     face.engine["reward"].die()
-    qtbot.waitUntil(lambda: "The reward stage stopped" in foot(demo))
+    qtbot.waitUntil(lambda: "Reward training stopped" in foot(demo))
 
 
 def foot(demo: DemoWindow) -> str:

@@ -147,7 +147,7 @@ def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(fac
     finally:
         logger.removeFilter(failing)
     text = face.window.banner.text.text()
-    assert "as injected" in text and "The reward stage stopped" in text
+    assert "as injected" in text and "Reward training stopped" in text
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
     assert [a.query.id for a in face.answers()] == [first.id]
