@@ -22,32 +22,21 @@ import urllib.request
 from datetime import datetime
 from pathlib import Path
 
+from app import system_libraries
+
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 CONSTRAINTS = ROOT / "packaging" / "constraints.txt"
 STAMP = VENV / "installed.txt"
 PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
-# Library to Debian package. Qt blames xcb-cursor whichever of the xcb libraries is missing, hence the whole list.
-RENDERING = {"libGL.so.1": "libgl1", "libEGL.so.1": "libegl1"}
-WINDOW = {
-    "libxkbcommon.so.0": "libxkbcommon0",
-    "libfontconfig.so.1": "libfontconfig1",
-    "libdbus-1.so.3": "libdbus-1-3",
-    "libglib-2.0.so.0": "libglib2.0-0",
-    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
-    "libxcb-cursor.so.0": "libxcb-cursor0",
-    "libxcb-icccm.so.4": "libxcb-icccm4",
-    "libxcb-keysyms.so.1": "libxcb-keysyms1",
-    "libxcb-shape.so.0": "libxcb-shape0",
-}
 VIRTUAL_SCREEN = {"xvfb-run": "xvfb", "xauth": "xauth"}
-TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # where PyTorch's own "Get started" page sends Linux
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # from PyTorch's "Get started" page
 CHECKS = ("ruff check .", "ruff format --check .", "mypy core app", "lint-imports --no-logo")
 
 
 class SetupError(Exception):
-    """Something the user has to know, in one sentence."""
+    """Setup failed; the message tells the user what to do."""
 
 
 def has_display(environ: dict[str, str], platform: str = sys.platform) -> bool:
@@ -55,8 +44,8 @@ def has_display(environ: dict[str, str], platform: str = sys.platform) -> bool:
 
 
 def display_answers(environ: dict[str, str]) -> bool:
-    """Asks the X server that DISPLAY names, where one can: Qt aborts when nobody is there."""
-    if sys.platform != "linux" or environ.get("WAYLAND_DISPLAY") or not loads("libxcb.so.1"):
+    """True unless DISPLAY names an X server that does not answer; Wayland is not asked."""
+    if sys.platform != "linux" or environ.get("WAYLAND_DISPLAY") or not system_libraries.loads("libxcb.so.1"):
         return True
     xcb = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
@@ -68,14 +57,6 @@ def has_gpu() -> bool:
     return shutil.which("nvidia-smi") is not None or Path("/proc/driver/nvidia").exists()
 
 
-def loads(library: str) -> bool:
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        return False
-    return True
-
-
 def has_font() -> bool:
     folders = ("/usr/share/fonts", "/usr/local/share/fonts", os.path.expanduser("~/.local/share/fonts"))
     files = (name for folder in folders for _, _, names in os.walk(folder) for name in names)
@@ -84,8 +65,8 @@ def has_font() -> bool:
 
 def missing_packages(window: bool, virtual_screen: bool) -> list[str]:
     """Debian packages for what this machine lacks, in a fixed order."""
-    libraries = {**RENDERING, **(WINDOW if window else {})}
-    missing = [package for library, package in libraries.items() if not loads(library)]
+    window_tables = (system_libraries.WIDGETS, system_libraries.X11) if window else ()
+    missing = system_libraries.missing_packages(system_libraries.RENDERING, *window_tables)
     missing += ["fonts-dejavu-core"] if window and not has_font() else []
     tools = VIRTUAL_SCREEN if virtual_screen else {}
     missing += [package for tool, package in tools.items() if not shutil.which(tool)]
@@ -102,7 +83,9 @@ def apt_commands(packages: list[str]) -> list[list[str]]:
 
 def install_packages(packages: list[str], root: bool) -> None:
     if not shutil.which("apt-get"):
-        raise SetupError(f"Please install what these Debian packages hold, then start again: {' '.join(packages)}.")
+        raise SetupError(
+            f"Please install the equivalent of these Debian packages, then start again: {' '.join(packages)}."
+        )
     if not root:
         line = " && ".join("sudo " + shlex.join(command) for command in apt_commands(packages))
         raise SetupError(f"Some system packages are missing; run this line, then start again:\n{line}")
@@ -117,19 +100,19 @@ def call(command: list[str], failure: str, **environ: str) -> None:
 
 
 def requirements(groups: tuple[str, ...]) -> list[str]:
-    import tomllib  # here, so that an older Python gets as far as being told that it is too old
+    import tomllib  # here, so that an older Python gets as far as the message that it is too old
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return project["dependencies"] + [item for group in groups for item in project["optional-dependencies"][group]]
 
 
 def torch_requirement(wanted: list[str], gpu: bool) -> str:
-    """The version that is to be had as a CPU build, or with a GPU whatever pyproject.toml asks for."""
+    """torch at the version that has a CPU build, or with a GPU the requirement of pyproject.toml."""
     return next(item for item in wanted if item.startswith("torch")) if gpu else "torch==2.13.0"
 
 
 def torch_index(environ: dict[str, str], gpu: bool, platform: str = sys.platform) -> list[str]:
-    """Where to look for PyTorch besides pip's usual index, whose Linux builds bring gigabytes of CUDA along."""
+    """pip options that add an index for PyTorch: the usual one has only Linux builds with gigabytes of CUDA."""
     index = environ.get("SOMERSAULT_TORCH_INDEX", "")
     if not index and platform == "linux" and not gpu and answers(TORCH_CPU_INDEX):
         index = TORCH_CPU_INDEX
@@ -137,7 +120,7 @@ def torch_index(environ: dict[str, str], gpu: bool, platform: str = sys.platform
 
 
 def answers(index: str) -> bool:
-    """Behind a firewall or on a mirror there may be no way there: then pip's usual index has to do."""
+    """True if this package index can be reached; behind a firewall pip falls back to its usual index."""
     try:
         with urllib.request.urlopen(f"{index}/torch/", timeout=5) as page:
             return bool(page.status == 200)
@@ -146,12 +129,12 @@ def answers(index: str) -> bool:
 
 
 def constrained() -> list[str]:
-    """What has pip take the versions that were tested: for all libraries that this system needs, and no others."""
+    """pip options that fix every package to the version that the tests ran with."""
     return ["--constraint", str(CONSTRAINTS)]
 
 
 def digest(groups: tuple[str, ...]) -> str:
-    """What an installation of these groups is known by; other settings in pyproject.toml may change freely."""
+    """Digest of the requirements of these groups; other settings in pyproject.toml do not change it."""
     wanted = [*requirements(groups), CONSTRAINTS.read_text(encoding="utf-8")]
     return hashlib.sha256("\n".join(wanted).encode()).hexdigest()
 
@@ -184,7 +167,7 @@ def set_up(groups: tuple[str, ...], window: bool, virtual_screen: bool = False) 
 
 
 def start_command(display: bool, args: list[str], now: datetime) -> list[str]:
-    """The window; or without a display the headless run, with a session folder that was never used."""
+    """Command line of the window, or without a display of a headless run in a new session folder."""
     if display:
         return [str(PYTHON), "-m", "app", *args]
     name = f"hopper-backflip-{now:%Y%m%d-%H%M%S-%f}"
@@ -194,20 +177,20 @@ def start_command(display: bool, args: list[str], now: datetime) -> list[str]:
 
 def start(args: list[str]) -> int:
     if args and not args[0].startswith("-"):
-        raise SetupError(f"run.py knows no command {args[0]!r}; python3 run.py --help lists them.")
+        raise SetupError(f"run.py has no command {args[0]!r}; python3 run.py --help lists the commands.")
     display = has_display(dict(os.environ))
     set_up((), window=display)
     display = display and display_answers(dict(os.environ))
     command = start_command(display, args, datetime.now())
     if not display:
         (ROOT / "sessions").mkdir(exist_ok=True)
-        ignored = f" (without {shlex.join(args)}, which is for the window)" if args else ""
+        ignored = f" (ignoring {shlex.join(args)}, which is for the window)" if args else ""
         print(f"No display here: teaching the Hopper headless{ignored}; its video will be {command[-1]}.", flush=True)
     return hand_over(command)
 
 
 def hand_over(command: list[str]) -> int:
-    """Become the program, so that signals and the exit code are its own (Windows can only wait for it)."""
+    """Replace this process by the program, so that signals reach it; Windows can only wait for it."""
     os.chdir(ROOT)
     if sys.platform == "win32":
         return subprocess.call(command)

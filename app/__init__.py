@@ -1,1 +1,1 @@
-"""The window. Nothing here may import torch, mujoco, gymnasium or cv2: those live in child processes."""
+"""The desktop program. Never imports torch, mujoco, gymnasium or cv2, which run in child processes."""

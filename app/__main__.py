@@ -1,4 +1,4 @@
-"""python -m app: the window. All imports are inside main(), because every child imports this module anew."""
+"""python -m app: the window. All imports are inside main(), because every child process imports this module anew."""
 
 
 def main() -> int:
@@ -7,23 +7,22 @@ def main() -> int:
     multiprocessing.freeze_support()  # first of all, or a frozen child would open a window of its own
     import sys
 
-    from app import display_check
     from app.command_line import parsed
-    from app.display_check import tell
+    from app.display_check import open_display, show_error
     from core.errors import UserError
     from core.system.resources import WINDOW_MEMORY, require_drawing, require_memory
 
     try:
         arguments = sys.argv[1:]
-        parsed(arguments)  # before Qt: bad input is told even where there is no display
-        display_check.require()
+        parsed(arguments)  # before Qt: bad arguments are reported even without a display
+        open_display()
         require_drawing()
         require_memory(WINDOW_MEMORY)
         from app.application import run
 
         return run(arguments)
     except UserError as error:
-        tell(error)
+        show_error(error)
         return 2
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import signal
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.command_line import given, parsed
 from app.crash import CrashReporter
+from app.display_check import open_display
 from app.labelling.last_teacher import last_teacher
 from app.session.controller import Controller
 from app.session.factory import new_config, open_or_create, sessions_folder
@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
         session = open_or_create(options)
     else:
         new_config(options)  # report bad numbers now, not first in the form
-    qt = QApplication(sys.argv[:1])
+    qt = open_display()
     qt.setApplicationName("Somersault")
     qt.setQuitOnLastWindowClosed(False)  # the children end first; `ended` follows
     theme.apply(qt)
@@ -111,7 +111,7 @@ class Application(QObject):
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:
-            self.start.sessions.choose(last)
+            self.start.sessions.select_next(last)
         self.start.show()
 
     def quit(self) -> None:
@@ -137,7 +137,7 @@ class Application(QObject):
             self._show_session(session)
         except UserError as error:
             session.close()
-            self.start.tell_refusal(str(error))
+            self.start.show_error(str(error))
             return
         self.start.hide()
 
@@ -169,6 +169,6 @@ class Application(QObject):
         if self._returns_to_start and not self._quitting:
             self.show_start(closed.controller.session.folder)
             if self.start and closed.controller.file_tasks.abandoned:
-                self.start.tell_refusal(closed.controller.file_tasks.abandoned)
+                self.start.show_error(closed.controller.file_tasks.abandoned)
         else:
             self.ended.emit()

@@ -1,194 +1,132 @@
-"""Whether a window can be opened here. Asked before Qt, which would abort the process instead of saying so."""
+"""Opening the display, and telling in one sentence why no window can be opened."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
-import socket
 import sys
-from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app import display_check
+from app import system_libraries
 from core.errors import UserError
 from core.version import COMMAND_LINE
 
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+FROM_MENU = "SOMERSAULT_FROM_MENU"
+"""Environment variable that the desktop's menu entry sets, because standard error is not visible there."""
 _NO_DISPLAY = (
     "There is no display to open a window on: start it in a desktop session, or teach without a window"
     f" with {COMMAND_LINE} teach."
 )
-_DRAWING = {
-    "libGL.so.1": "libgl1",
-    "libEGL.so.1": "libegl1",
-    "libxkbcommon.so.0": "libxkbcommon0",
-    "libfontconfig.so.1": "libfontconfig1",
-    "libdbus-1.so.3": "libdbus-1-3",
-    "libglib-2.0.so.0": "libglib2.0-0",
-}
-"""What Qt can't even be loaded without, by the Debian package that has it."""
-_X11 = {
-    "libxcb.so.1": "libxcb1",
-    "libxcb-cursor.so.0": "libxcb-cursor0",
-    "libxcb-icccm.so.4": "libxcb-icccm4",
-    "libxcb-keysyms.so.1": "libxcb-keysyms1",
-    "libxcb-shape.so.0": "libxcb-shape0",
-    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
-}
-"""What Qt's X11 plugin needs. Qt names the first whichever is missing, then aborts."""
-_WAYLAND = {"libwayland-client.so.0": "libwayland-client0", "libwayland-cursor.so.0": "libwayland-cursor0"}
-"""What Qt's Wayland plugin needs."""
 
 
-def require(environ: Mapping[str, str] = os.environ) -> None:
-    """UserError where no window can be opened. Only Linux may lack a display."""
-    if not sys.platform.startswith("linux"):
-        return
-    platforms = _platforms(environ)
-    _require_libraries(_DRAWING)
-    refusals = []
-    for platform in platforms:  # Qt goes through them likewise, and aborts after the last
-        try:
-            _require_platform(platform, environ)
-        except UserError as error:
-            refusals.append(error)
-        else:
-            return
-    raise refusals[0]
+class DisplayError(UserError):
+    """No window can be opened here, not even a message box."""
 
 
-def _platforms(environ: Mapping[str, str]) -> list[str]:
-    """What Qt will try to draw on, in its order: what QT_QPA_PLATFORM lists, or what there is a display of."""
-    asked = environ.get("QT_QPA_PLATFORM")
-    if asked:
-        return [name.partition(":")[0].lower() for name in asked.split(";")]
-    variables = {"wayland": "WAYLAND_DISPLAY", "xcb": "DISPLAY"}
-    found = [platform for platform, variable in variables.items() if environ.get(variable)]
-    if not found:
-        raise UserError(_NO_DISPLAY)
-    return found
+@cache
+def open_display() -> QApplication:
+    """Return Qt's application object, made at the first call.
 
-
-def _require_platform(platform: str, environ: Mapping[str, str]) -> None:
-    if platform == "xcb":
-        _require_x11(environ.get("DISPLAY", ""))
-    elif platform in ("wayland", "wayland-egl"):
-        _require_wayland(environ)
-    elif platform != "offscreen":
-        raise UserError(
-            f"No window can be drawn with QT_QPA_PLATFORM={platform}: unset it, or choose xcb, wayland or offscreen."
-        )
-
-
-def _require_x11(display: str) -> None:
-    if not display:
-        raise UserError(_NO_DISPLAY)
-    _require_libraries(_X11)
-    if not _lets_in(display):
-        raise UserError(
-            f"The display {display} does not answer, or lets nobody in: check DISPLAY and XAUTHORITY, or start"
-            " it in your own desktop session."
-        )
-
-
-def _require_wayland(environ: Mapping[str, str]) -> None:
-    display = environ.get("WAYLAND_DISPLAY") or "wayland-0"
-    path = Path(environ.get("XDG_RUNTIME_DIR", ""), display)
-    if not path.is_absolute() or not _listens(path):
-        raise UserError(
-            f"The display {display} does not answer: check WAYLAND_DISPLAY and XDG_RUNTIME_DIR, or start it in your own"
-            " desktop session."
-        )
-    _require_libraries(_WAYLAND)
-
-
-def _require_libraries(packages: Mapping[str, str]) -> None:
-    missing = []
-    for library, package in packages.items():
-        try:
-            ctypes.CDLL(library)
-        except OSError:
-            missing.append(package)
-    if missing:
-        names = " ".join(missing)
-        raise UserError(f"OpenGL or other system libraries to draw with are missing: sudo apt-get install {names}")
-
-
-def _lets_in(display: str) -> bool:
-    """Whether the X server there takes this process as a client: one that listens may still refuse a stranger.
-
-    A client that is taken stays until the process ends: at its last client's leaving a server starts anew, and one
-    that has no other client, as a virtual screen has none, then lost Qt on its way in.
+    Where Qt can't reach the display it would abort the process; instead the process ends with exit code 2 and one
+    sentence on standard error. Raises DisplayError if there is no display to try or Qt can't be imported.
     """
-    xcb = ctypes.CDLL("libxcb.so.1")
-    xcb.xcb_connect.restype = ctypes.c_void_p
-    xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
-    with _silenced():
-        connection = xcb.xcb_connect(os.fsencode(display), None)
-    if xcb.xcb_connection_has_error(connection) == 0:
-        return True
-    xcb.xcb_disconnect(connection)
-    return False
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """Keeps what a C library writes to standard error from being told beside our own sentence."""
+    if sys.platform == "linux" and not any(map(os.environ.get, ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))):
+        raise DisplayError(_NO_DISPLAY)
     try:
-        kept = os.dup(2)
-    except OSError:  # whoever started the program has closed it
-        yield
-        return
-    with open(os.devnull, "wb") as nothing:
-        os.dup2(nothing.fileno(), 2)
+        from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+        from PySide6.QtWidgets import QApplication
+    except ImportError as error:
+        raise DisplayError(_missing_libraries() or f"Qt can't be loaded: {error}.") from error
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    if sys.platform != "linux":
+        return QApplication(sys.argv[:1])
+    messages: list[str] = []
+    stderr = _silence_stderr()  # or the X server's own words would stand next to the sentence
+
+    def on_message(kind: QtMsgType, _: QMessageLogContext, text: str) -> None:
+        messages.append(text)
+        if kind == QtMsgType.QtFatalMsg:
+            if stderr is not None:
+                os.write(stderr, f"{explain_failure(messages[0])}\n".encode())
+            os._exit(2)
+
+    qInstallMessageHandler(on_message)
     try:
-        yield
+        return QApplication(sys.argv[:1])
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        qInstallMessageHandler(None)
+        if stderr is not None:
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
 
-def _listens(path: Path) -> bool:
-    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
-        probe.settimeout(2)
-        try:
-            probe.connect(str(path))
-        except OSError:
-            return False
-    return True
+def _silence_stderr() -> int | None:
+    """Send standard error to nowhere; returns a descriptor of the real one, None if it is closed."""
+    try:
+        stderr = os.dup(2)
+    except OSError:
+        return None
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    return stderr
 
 
-FROM_MENU = "SOMERSAULT_FROM_MENU"
-"""Set by the entry in a desktop's menu: whoever starts the program there sees no standard error."""
+def explain_failure(message: str) -> str:
+    """One sentence for the user; message: the first that Qt gave."""
+    platform, wayland = os.environ.get("QT_QPA_PLATFORM"), os.environ.get("WAYLAND_DISPLAY")
+    display = wayland or os.environ.get("DISPLAY")
+    if missing := _missing_libraries():
+        return missing
+    if message.startswith("Could not find"):
+        return f"Qt can't draw with QT_QPA_PLATFORM={platform}: unset it, or choose xcb, wayland or offscreen."
+    if not display:
+        return _NO_DISPLAY
+    variables = "WAYLAND_DISPLAY and XDG_RUNTIME_DIR" if wayland else "DISPLAY and XAUTHORITY"
+    return (
+        f"The display {display} does not answer or refuses this user: check {variables}, or start it in your own desktop"
+        f" session (Qt: {message})."
+    )
 
 
-def tell(error: UserError) -> None:
-    """Blocks until a box that it shows is closed."""
+def _missing_libraries() -> str:
+    tables = [system_libraries.RENDERING, system_libraries.WIDGETS]
+    tables += [system_libraries.X11] if os.environ.get("DISPLAY") else []
+    wayland = os.environ.get("WAYLAND_DISPLAY")
+    has_socket = wayland and Path(os.environ.get("XDG_RUNTIME_DIR", ""), wayland).exists()
+    tables += [system_libraries.WAYLAND] if has_socket else []
+    packages = " ".join(system_libraries.missing_packages(*tables))
+    text = "OpenGL or other system libraries to draw with are missing: sudo apt-get install"
+    return f"{text} {packages}" if packages else ""
+
+
+def show_error(error: UserError) -> None:
+    """Print the error; started from a desktop's menu or on Windows, also show a box and block until it is closed."""
     if sys.stderr is not None:
         print(error, file=sys.stderr)
     if sys.platform == "win32" and sys.stderr is None:  # a program with a window has none there
         import ctypes
 
         ctypes.windll.user32.MessageBoxW(None, str(error), "Somersault", 0x10)
-    elif os.environ.get(FROM_MENU) and _can_draw():
-        _show(str(error))
+    elif os.environ.get(FROM_MENU) and not isinstance(error, DisplayError):
+        _show_box(str(error))
 
 
-def _can_draw() -> bool:
+def _show_box(text: str) -> None:
     try:
-        display_check.require()
-    except UserError:
-        return False
-    return True
-
-
-def _show(text: str) -> None:
+        application = open_display()
+    except DisplayError:
+        return  # the error is on standard error, and there is nothing to draw a box on
     from PySide6.QtCore import Qt
-    from PySide6.QtWidgets import QApplication, QMessageBox
+    from PySide6.QtWidgets import QMessageBox
 
-    application = QApplication([])
     box = QMessageBox(QMessageBox.Icon.Warning, "Somersault", text, QMessageBox.StandardButton.Close)
-    box.setTextFormat(Qt.TextFormat.PlainText)  # a name of a file may be in it
+    box.setTextFormat(Qt.TextFormat.PlainText)  # the text may contain a file's name
     box.finished.connect(application.quit)
     box.show()
     application.exec()

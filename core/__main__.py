@@ -101,7 +101,7 @@ def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("--algorithm", choices=tuple(PRESETS), help="policy optimizer (default: the task's)")
     teach.add_argument("--labels", type=int, help="answers in the whole run (default: the task's)")
     teach.add_argument("--steps", type=int, help="environment steps (default: the task's)")
-    teach.add_argument("--seed", type=int, help="root of every random stream (default 0)")
+    teach.add_argument("--seed", type=int, help="random seed (default 0); same seed, same result")
     teach.add_argument("--session", help="a new folder for the session (default: one under sessions/)")
     teach.add_argument("--resume", metavar="DIR", help="go on with this session")
     teach.add_argument("--device", choices=("auto", "cpu", "cuda"), help="where networks are trained (default auto)")

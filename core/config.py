@@ -185,7 +185,7 @@ class Config(_Checked):
     teacher: str = choice("oracle", "who answers", ("human", "oracle", "none"))
     labels: int = number(100, "answers in the whole session", "", 0, 10_000_000)
     steps: int = number(1_000_000, "environment steps in the whole session", "", 1, 10**12)
-    seed: int = number(0, "root of every random stream", "", 0, 2**63 - 1)
+    seed: int = number(0, "same seed, same start", "", 0, 2**63 - 1)
     device: str = choice("auto", "where networks are trained", ("auto", "cpu", "cuda"))
     reward: RewardConfig = dataclasses.field(default_factory=RewardConfig)
     query: QueryConfig = dataclasses.field(default_factory=QueryConfig)

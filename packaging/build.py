@@ -1,11 +1,12 @@
-"""Build the bundle, and what it is shipped as. One command, for the system it is run on:
+"""Build the bundle and its packages for the system that this runs on.
+
 
 python3 packaging/build.py                   Linux: folder, .deb and .tar.xz; Windows: folder, installer and .zip
 python3 packaging/build.py --torch cuda      the same with CUDA, on Linux with .tar.zst for .tar.xz
 python3 packaging/build.py --folder-only     stop after the folder
 python3 packaging/build.py --output FOLDER   instead of packaging/dist
 
-Standard library only: what it needs it installs into an environment of its own, at the versions of constraints.txt.
+Standard library only: build tools are installed into a separate environment, at the versions of constraints.txt.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from core.version import VERSION  # noqa: E402
 
 
 class Build:
-    """One flavour: its folders, and how long each step took."""
+    """Build of one flavour: its folders and the seconds that each step took."""
 
     def __init__(self, flavour: str, output: Path) -> None:
         self.cuda = flavour == "cuda"
@@ -60,11 +61,13 @@ class Build:
         subprocess.run([*map(str, command)], cwd=ROOT, check=True, env={**os.environ, **environ})
 
     def make_environment(self) -> None:
-        """Installs the constrained libraries and PyInstaller, and with them nothing that only tests need."""
+        """Install the constrained libraries and PyInstaller, without test dependencies."""
         wanted = run.requirements(("build",))
         stamp, digest = self.work / "venv" / "installed.txt", run.digest(("build",))
         if not (self.python.exists() and stamp.exists() and stamp.read_text("utf-8") == digest):
-            self.call(sys.executable, "-m", "venv", "--clear", self.work / "venv")  # no library of other constraints
+            self.call(
+                sys.executable, "-m", "venv", "--clear", self.work / "venv"
+            )  # drop libraries of older constraints
         pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *run.constrained()]
         torch = self.torch(run.torch_requirement(wanted, self.cuda))
         self.call(*pip, torch, *run.torch_index(dict(os.environ), self.cuda))
@@ -81,7 +84,7 @@ class Build:
             sys.exit(f"pip found a build of torch {found}: name an index with the other in SOMERSAULT_TORCH_INDEX.")
 
     def torch(self, requirement: str) -> str:
-        """On Linux CUDA's build is the one without a suffix, such as +cpu, which pip would otherwise prefer."""
+        """Requirement of torch; on Linux the CUDA build has no suffix, and pip would otherwise prefer +cpu."""
         if not self.cuda or sys.platform != "linux":
             return requirement
         pins = run.CONSTRAINTS.read_text("utf-8").splitlines()
@@ -109,14 +112,14 @@ class Build:
         return target
 
     def make_installer(self) -> Path:
-        """With NSIS, whose payload is at most 2 GB: CUDA's libraries are more, and are shipped as an archive only."""
+        """Build the installer with NSIS, whose payload is limited to 2 GB; CUDA's libraries exceed that."""
         target = self.output / f"{self.name}-setup.exe"
         names = {"VERSION": self.version, "BUNDLE": self.folder, "ICON": self.icon, "OUTPUT": target}
         self.call("makensis", *(f"-D{name}={value}" for name, value in names.items()), HERE / "windows/somersault.nsi")
         return target
 
     def make_archive(self) -> Path:
-        """The folder as one file that is unpacked anywhere; in a fixed order, and owned by nobody in particular."""
+        """Pack the folder into one archive, in a fixed order and with root as owner."""
         if sys.platform == "win32":
             return Path(shutil.make_archive(str(self.folder), "zip", self.output, self.name))
         program, level, suffix = debian.packing(self.cuda)
@@ -125,14 +128,14 @@ class Build:
             packer = subprocess.Popen([program, f"-{level}", "--threads=0"], stdin=subprocess.PIPE, stdout=file)
             assert packer.stdin
             with tarfile.open(fileobj=packer.stdin, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-                archive.add(self.folder, self.name, filter=_nobodys)
+                archive.add(self.folder, self.name, filter=_as_root)
             packer.stdin.close()
         if packer.wait():
             raise subprocess.CalledProcessError(packer.returncode, program)
         return target
 
 
-def _nobodys(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = "root"
     return entry
@@ -145,7 +148,7 @@ def _commit_time() -> str:
         ).strip()
     except (OSError, subprocess.CalledProcessError):
         sys.exit(
-            "There is no commit here whose time the files could have: set SOURCE_DATE_EPOCH, such as to $(date +%s)."
+            "There is no commit here to take the time of the files from: set SOURCE_DATE_EPOCH, for example to $(date +%s)."
         )
 
 

@@ -1,4 +1,4 @@
-"""The bundle's folder: what PyInstaller made, made smaller, with a launcher, the licences and a list of its files."""
+"""The bundle's folder: PyInstaller's output, stripped, with launcher, licences and list of files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GLIBC = re.compile(rb"GLIBC_2\.(\d+)\x00")
 
 
 def assemble(frozen: Path, licences: Path, bundle: Path) -> None:
-    """Moves the frozen folder to where it is shipped from. On Linux a launcher goes before it."""
+    """Move the frozen folder to the bundle and add the licences; on Linux also strip it and add a launcher."""
     shutil.rmtree(bundle, ignore_errors=True)
     linux = sys.platform == "linux"
     bundle.parent.mkdir(parents=True, exist_ok=True)
@@ -34,9 +34,9 @@ def assemble(frozen: Path, licences: Path, bundle: Path) -> None:
 
 
 def strip(bundle: Path) -> None:
-    """Takes the symbols, which only a debugger reads, out of the libraries that still have them.
+    """Remove debug symbols from libraries.
 
-    Libraries that a wheel's maker has edited may come out of it broken; those stay as they are.
+    Libraries that were patched when their wheel was built may break; those stay unchanged.
     """
     for path in list(elf_files(bundle)):
         if not _SYMBOLS.search(_output("readelf", "--section-headers", "--wide", path)):
@@ -51,7 +51,7 @@ def strip(bundle: Path) -> None:
 
 
 def is_loadable(path: Path) -> bool:
-    """Whether its segments lie in the file as the system's loader wants them."""
+    """True if the segments of the ELF file are aligned as the system's loader requires."""
     loads = [[int(number, 16) for number in found] for found in _LOADS.findall(_segments(path))]
     return all((offset - address) % alignment == 0 for offset, address, alignment in loads)
 
@@ -61,7 +61,7 @@ def _segments(path: Path) -> str:
 
 
 def elf_files(bundle: Path) -> Iterator[Path]:
-    """Programs and libraries in the bundle, sorted; no links."""
+    """Programs and libraries in the bundle, sorted, without links."""
     for path in sorted(bundle.rglob("*")):
         if path.is_file() and not path.is_symlink():
             with path.open("rb") as file:
@@ -70,13 +70,13 @@ def elf_files(bundle: Path) -> Iterator[Path]:
 
 
 def needed_glibc(bundle: Path) -> str:
-    """The oldest C library that has all that the bundle's files ask for."""
+    """Oldest version of glibc that has all symbols that the bundle needs."""
     newest = max(int(minor) for path in elf_files(bundle) for minor in _GLIBC.findall(path.read_bytes()))
     return f"2.{newest}"
 
 
 def needed_libraries(bundle: Path) -> set[str]:
-    """Names of the shared libraries that the bundle's files ask for and the bundle does not have."""
+    """Names of the shared libraries that the bundle needs and does not contain."""
     asked: set[str] = set()
     for path in elf_files(bundle):
         asked |= set(re.findall(r"\(NEEDED\).*\[(.+?)\]", _output("readelf", "--dynamic", "--wide", path)))
@@ -84,7 +84,7 @@ def needed_libraries(bundle: Path) -> set[str]:
 
 
 def listing(folder: Path) -> str:
-    """One line for each file, sorted: its size in bytes, or where it links to, and its name."""
+    """One line per file, sorted: size in bytes or 'link', path, and target of a link."""
     lines = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -96,7 +96,7 @@ def listing(folder: Path) -> str:
 
 
 def size(folder: Path) -> int:
-    """Bytes in the files of a folder; a link counts nothing."""
+    """Total bytes of the files in a folder, without links."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 

@@ -1,6 +1,6 @@
-"""What goes into the bundle, and what PyInstaller would take along though nothing here needs it.
+"""Contents of the bundle, and the files that PyInstaller would add although nothing needs them.
 
-The end-to-end tests of the bundle teach, draw and film with what is left, so that a rule that drops too much shows.
+The end-to-end tests of the bundle teach, render and film, so that a rule that drops too much fails them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 DATA_PACKAGES = ("ale_py", "gymnasium", "mujoco", "pyqtgraph")
-"""Packages whose files are read at run time: games, the robots' models, plug-ins of the physics, icons."""
+"""Packages with data files that are read at run time: games, robot models, physics plug-ins, icons."""
 
 HIDDEN_PACKAGES = ("core", "app", "gymnasium.envs", "mujoco.rendering", "mujoco.egl", "OpenGL")
-"""Packages that are imported by name only, which PyInstaller can't see."""
+"""Packages that are imported dynamically, which PyInstaller can't see."""
 
 EXCLUDED_MODULES = (
     # for writing and testing programs
     *("pytest", "_pytest", "setuptools", "pip", "pkg_resources", "IPython", "tkinter", "pygments", "rich", "psutil"),
     "readline",
-    # of pyqtgraph, mujoco, imageio, sympy and torch, each for something that is never asked of them here
+    # optional dependencies of pyqtgraph, mujoco, imageio, sympy and torch for features that are not used
     *("pyqtgraph.examples", "pyqtgraph.opengl", "matplotlib", "networkx", "jinja2", "markupsafe", "yaml", "PIL"),
     *("mujoco.studio", "mujoco.usd", "mujoco.sysid", "mujoco.mjx", "mujoco.viewer", "mujoco._simulate"),
     *("mujoco._render_filament", "numpy.f2py", "torch.utils.tensorboard", "pygame.tests", "pygame.examples"),
-    # CUDA's torch, where it finds this, compiles operations from sources that are not shipped, with a C compiler
+    # with triton, CUDA's torch would compile operations from sources that are not shipped
     "triton",
 )
 
@@ -36,7 +36,7 @@ _UNWANTED = (
     # mujoco: documentation, headers, samples and the other renderer
     *("mujoco/doc/*", "mujoco/include/*", "mujoco/testdata/*", "mujoco/sysid/*", "mujoco/studio/*", "mujoco/model/*"),
     *("mujoco/_render_filament*", "mujoco/introspect/*", "mujoco/mjx/*", "mujoco/cmake/*", "mujoco/simulate/*"),
-    # Qt: what only Qt Quick, bare screens, other toolkits, printing and the network need
+    # Qt: plug-ins for Qt Quick, framebuffers, other toolkits, printing and the network
     *("PySide6/Qt/translations/*", "PySide6/Qt/plugins/egldeviceintegrations/*", "PySide6/Qt/plugins/generic/*"),
     *("PySide6/Qt/plugins/platforms/libqeglfs*", "PySide6/Qt/plugins/platforms/libqlinuxfb*"),
     *("PySide6/Qt/plugins/platforms/libqvnc*", "PySide6/Qt/plugins/platforms/libqvkkhrdisplay*"),
@@ -44,7 +44,7 @@ _UNWANTED = (
     *("PySide6/Qt/plugins/networkinformation/*", "PySide6/Qt/plugins/tls/*", "*libQt6Egl*", "*QtNetwork.*"),
     *("PySide6/Qt/plugins/imageformats/libqtiff*", "PySide6/Qt/plugins/imageformats/libqpdf*"),
     *("PySide6/Qt/plugins/imageformats/libqwebp*", "*libQt6Network*"),
-    # headers, stubs, static libraries, tests and sources wherever they are
+    # headers, stubs, static libraries, tests and sources anywhere
     *("*.pyi", "*.a", "*.lib", "*.h", "*.hpp", "*.c", "*.pyx", "*.pxd", "*/tests/*", "*/testing/*", "*.md5"),
     *(
         "*/__pycache__/*",
@@ -58,13 +58,13 @@ _UNWANTED = (
 )
 
 _TORCH_SOURCE = re.compile(r"torch/(?!(nn|jit|utils|optim|distributions)/)\w+/.*(?<!config)\.py")
-"""Of torch, beside the compiled modules, only what it reads the source of: settings, and what may be scripted."""
+"""Sources of torch that it never reads; it needs those of settings and of scriptable modules."""
 _OWN_LIBRARIES = re.compile(r"lib(python3[.\d]*|ssl|crypto|sqlite3|ffi|bz2|lzma|z|uuid|mpdec)(-[.\d]+)?\.so")
-"""What Python itself is linked with, and may differ between systems."""
+"""Libraries that Python itself is linked with, which may differ between systems."""
 
 
 def is_wanted(name: str, source: str) -> bool:
-    """Whether a file is shipped. name: where in the bundle it would be; source: where it was found."""
+    """True if a file is shipped. name: path in the bundle; source: path on the build machine."""
     name = Path(name).as_posix()
     if any(fnmatch(name, pattern) for pattern in _UNWANTED) or _TORCH_SOURCE.fullmatch(name):
         return False
@@ -72,8 +72,8 @@ def is_wanted(name: str, source: str) -> bool:
 
 
 def _is_of_the_system(source: str) -> bool:
-    """A library of the build machine, such as X11's, OpenGL's or C++'s.
+    """True for a library of the build machine, such as X11, OpenGL or the C++ runtime.
 
-    Those come from the system that the bundle runs on: its graphics drivers need them at least as new as it has them.
+    The system that the bundle runs on provides these, because its graphics drivers may need newer ones.
     """
     return source.startswith(("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")) and ".so" in Path(source).name

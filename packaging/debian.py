@@ -1,4 +1,4 @@
-"""The Debian package: the bundle in /usr/lib/somersault, a link in /usr/bin, and what a desktop looks for."""
+"""The Debian package: bundle in /usr/lib/somersault, link in /usr/bin, desktop entry, icon and manual page."""
 
 from __future__ import annotations
 
@@ -12,29 +12,22 @@ from typing import NamedTuple
 
 import bundle as bundles
 
+from app import system_libraries
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _DEPENDS = (
     # C and C++, which graphics drivers share with the program
     *("libstdc++6", "libgcc-s1", "zlib1g", "libzstd1", "libexpat1"),
-    # OpenGL and a driver that works without a GPU; on one with a GPU its own takes precedence
-    *("libgl1", "libegl1", "libgl1-mesa-dri"),
-    # what Qt draws with, and something to read
-    *("libfontconfig1", "libfreetype6", "libglib2.0-0", "libdbus-1-3", "libxkbcommon0", "fonts-dejavu-core"),
-    # what Qt's windows need, X11's and Wayland's
-    *(
-        "libx11-6",
-        "libx11-xcb1",
-        "libxkbcommon-x11-0",
-        "libxcb1",
-        "libxcb-cursor0",
-        "libxcb-glx0",
-        "libxcb-icccm4",
-        "libxcb-image0",
-    ),
-    *("libxcb-keysyms1", "libxcb-randr0", "libxcb-render0", "libxcb-render-util0", "libxcb-shape0", "libxcb-shm0"),
-    *("libxcb-sync1", "libxcb-util1", "libxcb-xfixes0", "libxcb-xkb1", "libwayland-client0", "libwayland-cursor0"),
+    *system_libraries.RENDERING.values(),
+    "libgl1-mesa-dri",  # a driver that works without a GPU; the driver of a GPU takes precedence
+    *system_libraries.WIDGETS.values(),
+    *("libfreetype6", "fonts-dejavu-core"),
+    *system_libraries.X11.values(),
+    *("libx11-6", "libx11-xcb1", "libxcb-glx0", "libxcb-image0", "libxcb-randr0", "libxcb-render0"),
+    *("libxcb-render-util0", "libxcb-shm0", "libxcb-sync1", "libxcb-util1", "libxcb-xfixes0", "libxcb-xkb1"),
+    *system_libraries.WAYLAND.values(),
     "libwayland-egl1",
 )
 _CONTROL = """Package: somersault
@@ -46,16 +39,16 @@ Depends: {depends}
 Section: science
 Priority: optional
 Description: teach a simulated robot by choosing the better of two clips
- Somersault is a window in which a person teaches a simulated robot, or an
- Atari player, a behaviour that has no reward function: of two short clips
- the better one is chosen, again and again, while the robot learns.
+ Somersault lets you teach a simulated robot, or an Atari player, behaviour
+ that is hard to describe with a reward function: you repeatedly choose the
+ better of two short clips while the robot learns.
  .
- This package holds all Python libraries that it needs{flavour}.
+ This package contains all Python libraries that it needs{flavour}.
 """
 
 
 class Packing(NamedTuple):
-    """What a package and an archive are compressed with."""
+    """Compression of a package or an archive."""
 
     program: str
     level: int
@@ -63,29 +56,29 @@ class Packing(NamedTuple):
 
 
 def packing(cuda: bool) -> Packing:
-    """xz for the CPU flavour, on level 1: a fifth of the time of level 6, for a tenth more bytes.
+    """xz level 1 for the CPU flavour: a fifth of the time of level 6, for a tenth more bytes.
 
-    zstd for CUDA's libraries, which hardly compress: a hundredth of the time of xz, for a fiftieth more bytes.
+    zstd for the CUDA flavour, which hardly compresses: a hundredth of the time of xz, for a fiftieth more bytes.
     """
     return Packing("zstd", 3, "zst") if cuda else Packing("xz", 1, "xz")
 
 
 def architecture(machine: str) -> str:
-    """Debian's name for what `uname -m` says."""
+    """Debian's name of the architecture that `uname -m` prints."""
     return _ARCHITECTURES[machine]
 
 
 def build(bundle: Path, version: str, machine: str, cuda: bool, staging: Path, target: Path, epoch: int) -> None:
-    """Writes the package. staging: a folder to lay its tree out in; epoch: the time of every file in it."""
+    """Write the package. staging: folder for its tree; epoch: modification time of every file in it."""
     shutil.rmtree(staging, ignore_errors=True)
-    _lay_out(bundle, version, staging)
+    lay_out(bundle, version, staging)
     (staging / "DEBIAN").mkdir()
     control = _CONTROL.format(
         version=version,
         architecture=architecture(machine),
         kilobytes=-(-bundles.size(staging) // 1024),
         depends=", ".join((f"libc6 (>= {bundles.needed_glibc(bundle)})", *_DEPENDS)),
-        flavour=", and those of CUDA for a GPU of NVIDIA" if cuda else "; it works without a GPU",
+        flavour=", and those of CUDA for a GPU of NVIDIA" if cuda else "; no GPU is needed",
     )
     (staging / "DEBIAN" / "control").write_text(control, "utf-8")
     (staging / "DEBIAN" / "md5sums").write_text(_sums(staging), "utf-8")
@@ -97,8 +90,8 @@ def build(bundle: Path, version: str, machine: str, cuda: bool, staging: Path, t
     subprocess.run(command, check=True, env=environ)
 
 
-def _lay_out(bundle: Path, version: str, staging: Path) -> None:
-    """The tree as it is installed."""
+def lay_out(bundle: Path, version: str, staging: Path) -> None:
+    """Build the tree as it is installed."""
     share, documents = staging / "usr/share", staging / "usr/share/doc/somersault"
     shutil.copytree(bundle, staging / "usr/lib/somersault", symlinks=True, copy_function=_link_or_copy)
     (staging / "usr/bin").mkdir()
@@ -110,12 +103,12 @@ def _lay_out(bundle: Path, version: str, staging: Path) -> None:
     _put(documents / "changelog.gz", gzip.compress((ROOT / "CHANGELOG.md").read_bytes(), mtime=0))
     index = (bundle / "licences/INDEX.txt").read_text("utf-8")
     own = (ROOT / "LICENSE").read_text("utf-8")
-    rest = f"\nWhat it ships has licences of its own, whose texts are in /usr/lib/somersault/licences:\n\n{index}"
+    rest = f"\nThe libraries that it ships have their own licences, in /usr/lib/somersault/licences:\n\n{index}"
     _put(documents / "copyright", (own + rest).encode())
 
 
 def _link_or_copy(source: str, target: str) -> None:
-    """A link takes no room, but can't lead to another disk."""
+    """Hard-link, which takes no space, or copy if the target is on another disk."""
     try:
         os.link(source, target)
     except OSError:
@@ -138,7 +131,7 @@ def _md5(path: Path) -> str:
 
 
 def set_times(folder: Path, epoch: int) -> None:
-    """One time and plain permissions for everything in it, so that two builds differ in nothing but their content."""
+    """Give all files one time and plain permissions, so that builds differ only in content."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)

@@ -1,4 +1,4 @@
-"""What the bundle starts with: the window, or for a command such as `teach` the engine without one."""
+"""Entry point of the bundle: the window, or the headless engine for a command such as `teach`."""
 
 import multiprocessing
 import sys
@@ -14,5 +14,5 @@ def run() -> int:
 
 
 if __name__ == "__main__":
-    multiprocessing.freeze_support()  # before any import of ours: each child process comes through here too
+    multiprocessing.freeze_support()  # before other imports, because each child process starts here too
     sys.exit(run())

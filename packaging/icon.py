@@ -1,4 +1,4 @@
-"""Draws resources/logo.svg as an .ico, which Windows wants. Runs in the build environment: icon.py TARGET.ico"""
+"""Convert resources/logo.svg to an .ico for Windows. Runs in the build environment: icon.py TARGET.ico"""
 
 from __future__ import annotations
 

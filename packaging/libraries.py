@@ -1,7 +1,7 @@
-"""Libraries of others that wheels bring along: what each is, and under which licence.
+"""Third-party libraries inside wheels, and their licences.
 
-A wheel's own text says nothing of them. Their texts are in licences/libraries, nearly all as Debian records them, which
-may be for another version than the wheel's; the licences that those refer to are in licences/.
+The licence text of a wheel does not cover them. Their texts are in licences/libraries, mostly as recorded by Debian,
+possibly for another version; the licences that those refer to are in licences/.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Library(NamedTuple):
-    """name: of the project, and of its text; licence: as SPDX writes it; common: texts that its own refers to."""
+    """name: of the project and its text file; licence: SPDX expression; common: texts that its own refers to."""
 
     name: str
     licence: str
@@ -76,7 +76,7 @@ BY_STEM = {stem: library for library, stems in _OF.items() for stem in stems.spl
 
 
 def stem(path: Path) -> str:
-    """What a library's file is called without prefix, version, and the hash that a wheel's maker put into its name.
+    """Name of a library's file without prefix, version and the hash added when its wheel was built.
 
     libSDL2-2-50d19f93.0.so.0.3200.10 -> SDL2
     """
@@ -86,6 +86,6 @@ def stem(path: Path) -> str:
 
 
 def is_carried(path: Path) -> bool:
-    """Whether a file of a wheel is somebody else's library: it lies where those are put, or is known by its name."""
+    """True if a file of a wheel is a third-party library, by its folder or its name."""
     is_library = bool(re.search(r"\.(so|dylib|dll)\b", path.name))
     return path.parent.name.endswith(".libs") or is_library and stem(path) in BY_STEM

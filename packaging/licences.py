@@ -1,7 +1,7 @@
-"""Gathers the licence texts of everything in the bundle, by asking whose each shipped file is.
+"""Gather the licence texts of everything in the bundle, from the owner of each shipped file.
 
-Runs in the build environment. A file that belongs to nobody, or to a package without any text, fails the build, and so
-does a library that a wheel has brought along from elsewhere, as long as libraries.py does not say whose it is.
+Runs in the build environment. The build fails at a file without an owner, at a package without a licence text, and at a
+third-party library inside a wheel that libraries.py does not list.
 """
 
 from __future__ import annotations
@@ -28,32 +28,36 @@ _TEXTS_OF = {
     "PyOpenGL": ("PyOpenGL.txt",),
     "nvidia-cusparselt-cu13": ("nvidia-cusparselt.txt",),  # says where to read it
 }
-"""What some packages ship no text of; the texts lie in licences/ here."""
+"""Texts, from licences/ here, of packages that ship none."""
 
 
 class Unlicensed(Exception):
-    """Something would be shipped whose licence is not known."""
+    """A file would be shipped without a known licence."""
 
 
 def gather(sources: Iterable[str], target: Path, tools: tuple[str, ...] = ("pyinstaller",)) -> list[str]:
-    """Copies the texts of all owners of `sources` into folders of `target`; returns a line about each owner.
+    """Copy the texts of all owners of `sources` into folders of `target`; return a line about each owner.
 
-    tools: distributions that leave something of theirs in what they make.
+    sources: paths of shipped files; the project's own need no text. tools: distributions that leave parts of
+    themselves in what they build. Raises Unlicensed.
     """
     paths = {Path(source).resolve() for source in sources}
-    owners, ours = _owners(), {path for path in paths if _is_ours(path)}
-    lines, distributions = [], {owners[path] for path in paths if path in owners}
-    for distribution in sorted(distributions.union(tools), key=str.lower):
-        lines.append(_take_distribution(metadata.distribution(distribution), target))
-    lines += _take_libraries({path for path in paths if path in owners and libraries.is_carried(path)}, owners, target)
-    rest = paths - owners.keys() - ours
-    lines += _take_python(rest, target) + _take_system(rest, target)
+    paths -= {path for path in paths if _is_ours(path)}  # even where an egg-info of `pip install -e .` lists them
+    owners = {path: name for path, name in _owners().items() if path in paths}
+    lines = [_take_distribution(metadata.distribution(name), target) for name in _sorted({*owners.values(), *tools})]
+    lines += _take_libraries({path for path in owners if libraries.is_carried(path)}, owners, target)
+    unowned = paths - owners.keys()
+    lines += _take_python(unowned, target) + _take_system(unowned, target)
     (target / "INDEX.txt").write_text("\n".join(lines) + "\n", "utf-8")
     return lines
 
 
+def _sorted(names: set[str]) -> list[str]:
+    return sorted(names, key=str.lower)
+
+
 def _owners() -> dict[Path, str]:
-    """Each installed file to the name of its distribution."""
+    """Map each installed file to the name of its distribution."""
     named = {distribution.name: distribution for distribution in metadata.distributions()}  # a name is parsed each time
     return {
         _folder(os.path.dirname(distribution.locate_file(file))) / file.name: name
@@ -64,7 +68,7 @@ def _owners() -> dict[Path, str]:
 
 @cache
 def _folder(path: str) -> Path:
-    """Without links and dots. Wheels hold no links, so their folders are asked for once and not each of their files."""
+    """The folder with links resolved. Wheels hold no links, so resolving each folder once is enough."""
     return Path(path).resolve()
 
 
@@ -87,12 +91,12 @@ def _take_distribution(distribution: metadata.Distribution, target: Path) -> str
 
 
 def _take_libraries(carried: set[Path], owners: dict[Path, str], target: Path) -> list[str]:
-    """The texts of libraries that wheels bring along, and a line about each with the wheels that it came in."""
+    """Copy the texts of third-party libraries in wheels; return a line about each with its wheels."""
     found: dict[libraries.Library, set[str]] = {}
     for path in sorted(carried):
         library = libraries.BY_STEM.get(libraries.stem(path))
         if library is None:
-            raise Unlicensed(f"{path} came with {owners[path]}: say in packaging/libraries.py whose it is.")
+            raise Unlicensed(f"{path} came with {owners[path]}: add it to packaging/libraries.py.")
         found.setdefault(library, set()).add(owners[path])
     for library in found:
         _copy(HERE / "licences/libraries" / f"{library.name}.txt", target / "libraries" / f"{library.name}.txt")
@@ -105,14 +109,14 @@ def _take_libraries(carried: set[Path], owners: dict[Path, str], target: Path) -
 
 
 def _named(distribution: metadata.Distribution) -> str:
-    told = distribution.metadata.json
-    classified = [line.rpartition(" :: ")[2] for line in told.get("classifier", []) if line.startswith("License")]
-    named = told.get("license_expression") or told.get("license") or ", ".join(classified) or "see its text"
+    fields = distribution.metadata.json
+    classified = [line.rpartition(" :: ")[2] for line in fields.get("classifier", []) if line.startswith("License")]
+    named = fields.get("license_expression") or fields.get("license") or ", ".join(classified) or "see its text"
     return str(named).strip().splitlines()[0]
 
 
 def _take_python(rest: set[Path], target: Path) -> list[str]:
-    """The standard library's own text, and drops its files from `rest`."""
+    """Copy the text of Python itself, and drop the standard library's files from `rest`."""
     roots = {Path(path).resolve() for path in (sys.base_prefix, sys.base_exec_prefix)}
     rest -= {path for path in rest if any(path.is_relative_to(root) for root in roots if root != Path("/usr"))}
     version = sys.version.split()[0]
@@ -122,13 +126,13 @@ def _take_python(rest: set[Path], target: Path) -> list[str]:
         (path for path in (standard / "LICENSE.txt", Path(sys.base_prefix) / "LICENSE.txt") if path.exists()), None
     )
     if text is None:
-        raise Unlicensed("Python's LICENSE.txt is not beside its standard library.")
+        raise Unlicensed("Python's LICENSE.txt is missing next to its standard library.")
     _copy(text, target / f"Python-{version}" / "LICENSE.txt")
     return [f"Python {version}: PSF-2.0"]
 
 
 def _take_system(rest: set[Path], target: Path) -> list[str]:
-    """Libraries of the build machine: Debian and Ubuntu keep the text of each package."""
+    """Copy the texts of libraries of the build machine, which Debian and Ubuntu keep for each package."""
     lines = []
     for package in sorted({_package(path) for path in rest}):
         name = package.partition(":")[0]
@@ -138,7 +142,7 @@ def _take_system(rest: set[Path], target: Path) -> list[str]:
 
 
 def _package(path: Path) -> str:
-    """The Debian package that a file is of. It may be registered under /lib, which is a link to /usr/lib."""
+    """Name of the Debian package that holds a file, which may be registered under /lib, a link to /usr/lib."""
     for form in (path, Path("/" + str(path).removeprefix("/usr/"))):
         found = subprocess.run(["dpkg", "-S", str(form)], capture_output=True, text=True, check=False)
         if found.returncode == 0:

@@ -1,8 +1,8 @@
-"""Write constraints.txt: the exact versions in the environments that the tests ran in and the bundle is made in.
+"""Write constraints.txt: the exact versions of the test and build environments.
 
 .venv/bin/python packaging/lock.py .venv packaging/build/cpu/venv
 
-Each library has one version in it; where two environments differ, that is an error.
+Each library has one version; it is an error if two environments differ.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _HEADER = "# The versions that the tests ran with. Made by lock.py; pip takes it
 
 
 def pins(listed: str) -> dict[str, str]:
-    """pip's list of an environment -> version by name. +cpu and the like say how torch was built, not which it is."""
+    """Versions by name from the output of `pip freeze`, without suffixes such as +cpu."""
     pairs = (line.split("==") for line in listed.splitlines() if "==" in line)
     return {name.lower().replace("_", "-"): version.partition("+")[0] for name, version in pairs}
 
 
 def merged(environments: list[dict[str, str]]) -> dict[str, str]:
-    """ValueError where the same library has two versions."""
+    """Merge the versions of several environments. Raises ValueError if a library has two versions."""
     together: dict[str, str] = {}
     for environment in environments:
         for name, version in environment.items():

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from app.system_libraries import RENDERING, WIDGETS, X11
+
 ROOT = Path(__file__).resolve().parent.parent
 NOW = datetime(2030, 1, 2, 3, 4, 5)
 
@@ -55,7 +57,7 @@ def calls(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[list[s
 
 
 def no_library_but(run: ModuleType, monkeypatch: pytest.MonkeyPatch, *present: str) -> None:
-    monkeypatch.setattr(run, "loads", lambda library: library in present)
+    monkeypatch.setattr(run.system_libraries, "loads", lambda library: library in present)
     monkeypatch.setattr(run, "has_font", lambda: True)
     monkeypatch.setattr(run.shutil, "which", lambda tool: None)
 
@@ -79,27 +81,18 @@ def test_a_display_is_known_by_its_variables(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="an X server is asked on Linux only")
 def test_a_display_that_does_not_answer_is_none(run: ModuleType) -> None:
-    if not run.loads("libxcb.so.1"):
+    if not run.system_libraries.loads("libxcb.so.1"):
         pytest.skip("there is no libxcb to ask with")
     assert not run.display_answers({"DISPLAY": ":987"})
     assert run.display_answers({"DISPLAY": ":987", "WAYLAND_DISPLAY": "wayland-0"})
 
 
-def test_with_a_display_the_window_starts_with_the_arguments(run: ModuleType) -> None:
-    command = run.start_command(True, ["--task", "hopper-backflip"], NOW)
-    assert command[1:] == ["-m", "app", "--task", "hopper-backflip"]
-
-
-def test_without_a_display_the_hopper_is_taught_headless(run: ModuleType) -> None:
+def test_a_display_decides_between_the_window_and_teaching_headless(run: ModuleType) -> None:
+    assert run.start_command(True, ["--task", "hopper-backflip"], NOW)[1:] == ["-m", "app", "--task", "hopper-backflip"]
     command = run.start_command(False, [], NOW)
-    assert command[1:5] == ["-m", "core", "teach", "hopper-backflip"]
-    assert command[command.index("--teacher") + 1] == "oracle"
+    assert command[1:7] == ["-m", "core", "teach", "hopper-backflip", "--teacher", "oracle"]
     assert command[-1].endswith(".mp4")
-
-
-def test_two_headless_runs_never_share_a_session(run: ModuleType) -> None:
-    later = NOW.replace(microsecond=1)
-    assert run.start_command(False, [], NOW)[-3] != run.start_command(False, [], later)[-3]
+    assert run.start_command(False, [], NOW.replace(microsecond=1))[-3] != command[-3]  # a session folder of its own
 
 
 def test_an_unknown_command_is_refused_before_anything_is_set_up(
@@ -111,24 +104,19 @@ def test_an_unknown_command_is_refused_before_anything_is_set_up(
 
 
 def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    no_library_but(run, monkeypatch, *{**run.RENDERING, **run.WINDOW}.keys() - {"libGL.so.1", "libxcb-cursor.so.0"})
+    rendering, window = [*RENDERING], [*WIDGETS, *X11]
+    no_library_but(run, monkeypatch, *(set(rendering + window) - {"libGL.so.1", "libxcb-cursor.so.0"}))
     assert run.missing_packages(window=True, virtual_screen=False) == ["libgl1", "libxcb-cursor0"]
-
-
-def test_a_headless_run_needs_no_window_libraries(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    no_library_but(run, monkeypatch, *run.RENDERING)
+    no_library_but(run, monkeypatch, *rendering)  # headless
     assert run.missing_packages(window=False, virtual_screen=False) == []
-
-
-def test_tests_without_a_display_need_a_virtual_screen(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    no_library_but(run, monkeypatch, *run.RENDERING, *run.WINDOW)
+    no_library_but(run, monkeypatch, *rendering, *window)  # tests without a display
     assert run.missing_packages(window=True, virtual_screen=True) == ["xvfb", "xauth"]
 
 
 def test_a_python_that_cannot_make_an_environment_gets_its_package(
     elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    no_library_but(elsewhere, monkeypatch, *elsewhere.RENDERING)
+    no_library_but(elsewhere, monkeypatch, *RENDERING)
     monkeypatch.setattr(elsewhere.importlib.util, "find_spec", lambda name: None)
     assert elsewhere.missing_packages(False, False) == []
     elsewhere.PYTHON.unlink()
@@ -229,27 +217,22 @@ def test_torch_is_installed_before_what_depends_on_it(
     assert second[-3:] == ["numpy>=2", "torch>=2.6,<3", "pytest"]
 
 
-def test_a_second_start_installs_nothing(elsewhere: ModuleType, calls: list[list[str]]) -> None:
-    elsewhere.install(())
-    calls.clear()
-    elsewhere.install(())
-    assert calls == []
-
-
-def test_the_program_starts_at_once_after_a_test_run_but_not_the_reverse(
+def test_it_installs_again_only_when_requirements_change_or_the_environment_is_lost(
     elsewhere: ModuleType, calls: list[list[str]]
 ) -> None:
     elsewhere.install(())
     assert not elsewhere.is_installed(("test",))
     elsewhere.install(("test",))
-    assert elsewhere.is_installed(())
-
-
-def test_changed_requirements_are_installed_again(elsewhere: ModuleType, calls: list[list[str]]) -> None:
+    assert elsewhere.is_installed(())  # the window starts at once after a test run
+    calls.clear()
     elsewhere.install(())
+    assert calls == []
     pyproject = elsewhere.ROOT / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("numpy>=2", "numpy>=3"))
     assert not elsewhere.is_installed(())
+    elsewhere.PYTHON.unlink()
+    elsewhere.install(())
+    assert "venv" in calls[0]
 
 
 def test_a_failed_installation_is_not_taken_for_a_finished_one(
@@ -259,14 +242,6 @@ def test_a_failed_installation_is_not_taken_for_a_finished_one(
     with pytest.raises(elsewhere.SetupError, match="pip could not install"):
         elsewhere.install(())
     assert not elsewhere.is_installed(())
-
-
-def test_a_lost_environment_is_made_again(elsewhere: ModuleType, calls: list[list[str]]) -> None:
-    elsewhere.install(())
-    elsewhere.PYTHON.unlink()
-    calls.clear()
-    elsewhere.install(())
-    assert "venv" in calls[0]
 
 
 @pytest.mark.parametrize(("checks", "tests", "expected"), [(0, 0, 0), (1, 0, 1), (0, 5, 5), (1, 2, 2)])

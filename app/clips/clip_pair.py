@@ -71,7 +71,7 @@ class ClipPair(QWidget):
         self.flashed = choice
         self._overlay.show_prediction(predicted)
         for player, text in zip((self.left, self.right), _FLASHES[choice], strict=True):
-            player.set_flash(theme.CHOICE_COLOURS[choice] if text else None, text)
+            player.set_flash(theme.palette().choice_colours[choice] if text else None, text)
         self._flash_end.start()
 
     def end_flash(self) -> None:

@@ -80,16 +80,16 @@ class ClipPlayer(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         if not self._place.contains(event.rect()):
-            painter.fillRect(event.rect(), QColor(theme.BACKGROUND))
+            painter.fillRect(event.rect(), QColor(theme.palette().background))
         self._draw_picture(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillPath(self._corners, QColor(theme.BACKGROUND))
+        painter.fillPath(self._corners, QColor(theme.palette().background))
         self._draw_border(painter)
         painter.end()
 
     def _draw_picture(self, painter: QPainter) -> None:
         if self._frames is None:
-            painter.fillRect(self._place, QColor(theme.PANEL))
+            painter.fillRect(self._place, QColor(theme.palette().panel))
             return
         pixels = self._frames.pixels[self._index]
         height, width = pixels.shape[:2]
@@ -101,7 +101,9 @@ class ClipPlayer(QWidget):
         painter.fillRect(line, QColor(255, 255, 255, 110))
 
     def _draw_border(self, painter: QPainter) -> None:
-        plain = (QColor(theme.BLUE), 2 * _BORDER) if self.hasFocus() else (QColor(theme.LINE), _BORDER)
+        plain = (
+            (QColor(theme.palette().blue), 2 * _BORDER) if self.hasFocus() else (QColor(theme.palette().line), _BORDER)
+        )
         colour, width = (self._flash[0], _FLASH) if self._flash else plain
         painter.setPen(QPen(colour, width))
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -122,5 +124,5 @@ class ClipPlayer(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour)
         painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
-        painter.setPen(QColor(theme.BACKGROUND))
+        painter.setPen(QColor(theme.palette().background))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

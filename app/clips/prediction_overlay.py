@@ -54,11 +54,11 @@ class PredictionOverlay(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(theme.LINE))
-        painter.setBrush(QColor(theme.BACKGROUND))
+        painter.setPen(QColor(theme.palette().line))
+        painter.setBrush(QColor(theme.palette().background))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, 10)
         inner = self.rect().adjusted(16, 8, -16, -8)
-        painter.setPen(QColor(theme.MUTED))
+        painter.setPen(QColor(theme.palette().muted))
         painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter, _TITLE)
         self._draw_shares(painter, inner)
         painter.end()
@@ -69,7 +69,7 @@ class PredictionOverlay(QWidget):
         font = painter.font()
         font.setPixelSize(17)
         painter.setFont(font)
-        painter.setPen(QColor(theme.TEXT))
+        painter.setPen(QColor(theme.palette().text))
         painter.drawText(foot, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, f"left {left}")
         painter.drawText(foot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"right {right}")
         bar = QRectF(foot).adjusted(110, 0, -110, 0)
@@ -78,9 +78,11 @@ class PredictionOverlay(QWidget):
         self._draw_bar(painter, bar)
 
     def _draw_bar(self, painter: QPainter, bar: QRectF) -> None:
-        painter.fillRect(bar, QColor(theme.LINE))
-        painter.fillRect(QRectF(bar.left(), bar.top(), bar.width() * self.left, bar.height()), QColor(theme.BLUE))
-        painter.setPen(QColor(theme.TEXT))
+        painter.fillRect(bar, QColor(theme.palette().line))
+        painter.fillRect(
+            QRectF(bar.left(), bar.top(), bar.width() * self.left, bar.height()), QColor(theme.palette().blue)
+        )
+        painter.setPen(QColor(theme.palette().text))
         for chance in self.members:
             x = bar.left() + bar.width() * chance
             painter.drawLine(round(x), round(bar.top()) - 3, round(x), round(bar.bottom()) + 3)

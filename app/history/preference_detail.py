@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QStackedWidget, 
 
 from app.clips.clip_pair import ClipPair
 from app.history.preference_text import CHOICES, notes, when
-from app.keys.commands import SPEEDS, Command, KeyMap, symbol
+from app.keys.commands import SPEEDS, Command
+from app.keys.key_map import KeyMap, key_symbol
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
 from app.style.labels import button, label
@@ -65,7 +66,7 @@ class PreferenceDetail(QFrame):
         self.show_nothing()
 
     def _make_button(self, choice: Choice) -> QPushButton:
-        key = [symbol(key) for key in self._keys.keys_for(choice)[:1]]
+        key = [key_symbol(key) for key in self._keys.keys_for(choice)[:1]]
         made = button("  ".join([*key, CHOICES[choice]]))
         made.setCheckable(True)
         made.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # each choice has its key, and Space is for the clips
@@ -77,8 +78,8 @@ class PreferenceDetail(QFrame):
         """Return the functions of the playback keys, for any widget of the page."""
         functions: dict[Command, Callable[[], object]] = {
             Command.PLAYBACK: self.clips.toggle_playback,
-            Command.FRAME_BACK: partial(self.clips.step, -1),
-            Command.FRAME_ON: partial(self.clips.step, 1),
+            Command.PREVIOUS_FRAME: partial(self.clips.step, -1),
+            Command.NEXT_FRAME: partial(self.clips.step, 1),
             **{command: partial(self.clips.set_speed, speed) for command, speed in SPEEDS.items()},
         }
         return {key: slot for command, slot in functions.items() for key in self._keys.keys_for(command)}
@@ -108,7 +109,7 @@ class PreferenceDetail(QFrame):
     def show_reason(self, headline: str, detail: str) -> None:
         """Show why no clips play, in their place."""
         self.clips.show_pair(None)
-        self.empty.tell(headline, detail)
+        self.empty.set_message(headline, detail)
         self.place.setCurrentWidget(self.empty)
         self._update()
 
@@ -135,7 +136,7 @@ class PreferenceDetail(QFrame):
             return
         parts = [f"Answer {row.id}", when(row), row.labeller, *notes(row)]
         self.title.setText("  ·  ".join(parts[: 1 if row.trouble else None]))
-        arrows = " ".join(symbol(key) for choice in Choice for key in self._keys.keys_for(choice)[:1])
+        arrows = " ".join(key_symbol(key) for choice in Choice for key in self._keys.keys_for(choice)[:1])
         help_text = f"To change this answer, press Enter, then {arrows}."
         if self.hasFocus():
             help_text = f"{arrows} change this answer; Esc returns to the list."

@@ -49,8 +49,8 @@ class _Delegate(QStyledItemDelegate):
         area: QRect = option.rect
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.save()
-        painter.fillRect(area, QColor(theme.CHECKED if chosen else theme.PANEL))
-        painter.fillRect(QRect(area.left(), area.bottom(), area.width(), 1), QColor(theme.LINE))
+        painter.fillRect(area, QColor(theme.palette().checked if chosen else theme.palette().panel))
+        painter.fillRect(QRect(area.left(), area.bottom(), area.width(), 1), QColor(theme.palette().line))
         inside = area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         trouble: str = index.data(TROUBLE)
         if trouble:
@@ -65,7 +65,7 @@ def _draw_stills(painter: QPainter, area: QRect, stills: Stills | None) -> None:
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
     for side in range(2):
         place = QRect(area.left() + side * (STILL + _GAP), area.top(), STILL, STILL)
-        painter.fillRect(place, QColor(theme.BACKGROUND))
+        painter.fillRect(place, QColor(theme.palette().background))
         if stills:
             size = stills[side].size().scaled(place.size(), Qt.AspectRatioMode.KeepAspectRatio)
             fitted = QRect(place.topLeft(), size)
@@ -76,21 +76,21 @@ def _draw_stills(painter: QPainter, area: QRect, stills: Stills | None) -> None:
 def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: float | None) -> None:
     assert row.choice is not None
     font = painter.font()
-    colour = theme.MUTED if row.withdrawn else theme.CHOICE_COLOURS[row.choice]
+    colour = theme.palette().muted if row.withdrawn else theme.palette().choice_colours[row.choice]
     first = QRect(area.left(), area.top(), area.width(), _LINE)
     painter.setFont(_sized(font, 15, bold=True, struck=row.withdrawn))
     _line(painter, first, CHOICES[row.choice], colour)
     painter.setFont(_sized(font, 13))
-    painter.setPen(QColor(theme.MUTED))
+    painter.setPen(QColor(theme.palette().muted))
     painter.drawText(first, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{row.id}")
-    _line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {row.labeller}", theme.MUTED)
+    _line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {row.labeller}", theme.palette().muted)
     remarks = ", ".join(notes(row, against))
-    _line(painter, first.translated(0, 2 * _LINE), remarks[:1].upper() + remarks[1:], theme.TEXT)
+    _line(painter, first.translated(0, 2 * _LINE), remarks[:1].upper() + remarks[1:], theme.palette().text)
 
 
 def _write_trouble(painter: QPainter, area: QRect, sentence: str) -> None:
     painter.setFont(_sized(painter.font(), 13))
-    painter.setPen(QColor(theme.AMBER))
+    painter.setPen(QColor(theme.palette().amber))
     flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
     painter.drawText(area, int(flags), sentence)
 

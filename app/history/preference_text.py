@@ -10,7 +10,7 @@ from core.preferences.records import PreferenceSummary
 from core.preferences.review import Consistency, comment
 from core.types import Choice
 
-CHOICES = {choice: COMMANDS[choice].words for choice in Choice}
+CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
 
 
 @dataclass(frozen=True)

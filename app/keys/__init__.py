@@ -1,1 +1,1 @@
-"""Commands, key bindings, actions, focus."""
+"""Commands, the keys that trigger them, their QActions, and keyboard focus."""

@@ -1,4 +1,4 @@
-"""One QAction for each entry of the table of commands: menus, toolbar and keys all trigger the same."""
+"""One QAction for each command, shared by menus, toolbar and keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.keys.commands import APPEARANCES, COMMANDS, SPEEDS, Command, KeyAction, KeyMap, symbols
+from app.keys.commands import APPEARANCES, COMMANDS, SPEEDS, Command, KeyAction
+from app.keys.key_map import KeyMap, key_symbols
 from app.style import icons
 
 _ICONS: dict[KeyAction, str] = {
@@ -16,46 +17,45 @@ _ICONS: dict[KeyAction, str] = {
     Command.REDO: "redo",
     Command.ABOUT: "about",
 }
-_ONE_OF: tuple[tuple[Command, ...], ...] = (tuple(SPEEDS), (Command.HUMAN, Command.ORACLE), tuple(APPEARANCES))
+_EXCLUSIVE: tuple[tuple[Command, ...], ...] = (tuple(SPEEDS), (Command.HUMAN, Command.ORACLE), tuple(APPEARANCES))
 
 
 class Actions(QObject):
-    """The actions by what they mean. They belong to the window, so that a key works whichever widget has the focus.
+    """QActions by command. They belong to the window, so that keys work whichever widget has the focus.
 
     Signals:
-        meaning_requested(object): the person asked for this Choice or Command.
+        action_requested(object): a Choice or Command was triggered by key, menu or toolbar.
     """
 
-    meaning_requested = Signal(object)
+    action_requested = Signal(object)
 
     def __init__(self, keys: KeyMap, window: QWidget) -> None:
         super().__init__(window)
-        self._actions = {meaning: self._made(meaning, window) for meaning in COMMANDS}
-        for group in _ONE_OF:
+        self._actions = {name: self._make_action(name, window) for name in COMMANDS}
+        for group in _EXCLUSIVE:
             exclusive = QActionGroup(self)
             for command in group:
                 exclusive.addAction(self._actions[command])
+        self.set_keys(keys)
+
+    def __getitem__(self, command: KeyAction) -> QAction:
+        return self._actions[command]
+
+    def set_keys(self, keys: KeyMap) -> None:
+        """Replace the shortcuts, also in the tooltips."""
         self.keys = keys
-        self.bind(keys)
+        for command, action in self._actions.items():
+            shortcuts, name = keys.keys_for(command), COMMANDS[command].name
+            action.setShortcuts([QKeySequence(key) for key in shortcuts])
+            action.setToolTip(f"{name} ({key_symbols(shortcuts)})" if shortcuts else name)
 
-    def __getitem__(self, meaning: KeyAction) -> QAction:
-        return self._actions[meaning]
-
-    def bind(self, keys: KeyMap) -> None:
-        """From now on these keys."""
-        self.keys = keys
-        for meaning, action in self._actions.items():
-            names, words = keys.keys_for(meaning), COMMANDS[meaning].words
-            action.setShortcuts([QKeySequence(key) for key in names])
-            action.setToolTip(f"{words} ({symbols(names)})" if names else words)
-
-    def _made(self, meaning: KeyAction, window: QWidget) -> QAction:
-        entry = COMMANDS[meaning]
-        action = QAction(entry.title, window, checkable=entry.checkable, autoRepeat=entry.repeats)
-        action.setObjectName(str(meaning))
-        action.setStatusTip(entry.tip)
-        if meaning in _ICONS:
-            icons.give(action, _ICONS[meaning])
-        action.triggered.connect(lambda: self.meaning_requested.emit(meaning))
+    def _make_action(self, command: KeyAction, window: QWidget) -> QAction:
+        info = COMMANDS[command]
+        action = QAction(info.title, window, checkable=info.checkable, autoRepeat=info.repeats)
+        action.setObjectName(str(command))
+        action.setStatusTip(info.tip)
+        if command in _ICONS:
+            icons.set_icon(action, _ICONS[command])
+        action.triggered.connect(lambda: self.action_requested.emit(command))
         window.addAction(action)
         return action

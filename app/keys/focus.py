@@ -1,4 +1,4 @@
-"""Who gets a key: the window's commands, or the control that the person went to with Tab."""
+"""Keyboard focus: keys go to the window's commands, or to the control reached with Tab."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QAbstractSlide
 _ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)
 _PRESS = (Qt.Key.Key_Space,)
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_OWN: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
+_CONTROL_KEYS: tuple[tuple[type[QWidget], tuple[Qt.Key, ...]], ...] = (
     (QAbstractButton, _PRESS),
     (QAbstractSlider, _ARROWS),
     (QComboBox, _ARROWS + _PRESS),
     (QAbstractItemView, _ARROWS + _PRESS),
 )
-"""Keys without which a control can't be worked. An arrow on a button is an answer: the hints are buttons."""
+"""Keys that each kind of control needs. Arrows on a button stay answers, because the key hints are buttons."""
 
 
 class Focus(QObject):
-    """Lets a control with the focus keep its own keys; Enter presses a button too, and Esc goes back home.
+    """Lets the focused control keep its own keys; Enter presses a button too, and Esc returns the focus to `home`.
 
-    It looks at the events of the control with the focus alone: looking at all would cost the clips their rhythm.
+    Only the focused control's events are filtered: filtering all events would make the clips stutter.
     """
 
     def __init__(self, window: QWidget, home: QWidget) -> None:
-        """home: has the focus while no control was asked for, so that every key is the window's own."""
+        """home: widget with the focus while no control has it, so that every key goes to the window."""
         super().__init__(window)
         self._window, self._home = window, home
         home.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -40,7 +40,7 @@ class Focus(QObject):
             old.removeEventFilter(self)
         gone = old is not None and old.window() is self._window and not (old.isEnabled() and old.isVisible())
         if gone and new is not None and new.window() is self._window:
-            self._home.setFocus()  # not on to its neighbour, which the next key would press
+            self._home.setFocus()  # not its neighbour, which the next key would press
             return
         self._control = new if new is not None and new.window() is self._window else None
         if self._control is not None:
@@ -49,11 +49,11 @@ class Focus(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(event, QKeyEvent) or not isinstance(watched, QWidget):
             return False
-        if event.type() == QEvent.Type.ShortcutOverride and not event.modifiers() and _keeps(watched, event.key()):
-            event.accept()  # then it comes as a plain key press
-        return event.type() == QEvent.Type.KeyPress and self._handled(watched, event.key())
+        if event.type() == QEvent.Type.ShortcutOverride and not event.modifiers() and _needs(watched, event.key()):
+            event.accept()  # Qt then delivers it as a plain key press
+        return event.type() == QEvent.Type.KeyPress and self._handle_key(watched, event.key())
 
-    def _handled(self, control: QWidget, key: int) -> bool:
+    def _handle_key(self, control: QWidget, key: int) -> bool:
         if key == Qt.Key.Key_Escape:
             self._home.setFocus()
             return True
@@ -63,5 +63,5 @@ class Focus(QObject):
         return False
 
 
-def _keeps(control: QWidget, key: int) -> bool:
-    return any(isinstance(control, kind) and key in keys for kind, keys in _OWN)
+def _needs(control: QWidget, key: int) -> bool:
+    return any(isinstance(control, kind) and key in keys for kind, keys in _CONTROL_KEYS)

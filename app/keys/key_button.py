@@ -1,4 +1,4 @@
-"""A button that shows a key, and takes another one when pressed."""
+"""A button that shows a key and captures a new one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.keys.commands import symbol
+from app.keys.key_map import key_symbol
 
-_ALONE = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr, Qt.Key.Key_unknown)
-"""Keys that only modify another."""
+_MODIFIERS = (
+    Qt.Key.Key_Control,
+    Qt.Key.Key_Shift,
+    Qt.Key.Key_Alt,
+    Qt.Key.Key_Meta,
+    Qt.Key.Key_AltGr,
+    Qt.Key.Key_unknown,
+)
 _CAUGHT = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress)
 
 
 class KeyButton(QPushButton):
-    """Click it or press Space on it, then press the key. Esc keeps the old one, Delete leaves none.
+    """Click it or press Space on it, then press the new key. Esc keeps the old key, Delete removes it.
 
     Signals:
-        key_chosen(str): this key was pressed; '' for none.
+        key_chosen(str): name of the key that was pressed; '' to remove it.
     """
 
     key_chosen = Signal(str)
@@ -39,7 +45,7 @@ class KeyButton(QPushButton):
         if self.isChecked() and event.type() in _CAUGHT and isinstance(event, QKeyEvent):
             event.accept()  # before any shortcut, and before Tab moves on
             if event.type() == QEvent.Type.KeyPress:
-                self._take(event)
+                self._capture_key(event)
             return True
         return super().event(event)
 
@@ -47,9 +53,9 @@ class KeyButton(QPushButton):
         self.setChecked(False)
         super().focusOutEvent(event)
 
-    def _take(self, event: QKeyEvent) -> None:
+    def _capture_key(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
-        if key in _ALONE:
+        if key in _MODIFIERS:
             return
         self.setChecked(False)
         if key == Qt.Key.Key_Escape:
@@ -59,11 +65,11 @@ class KeyButton(QPushButton):
         self.key_chosen.emit("" if key == Qt.Key.Key_Delete else _without_shift(pressed))
 
     def _refresh(self) -> None:
-        self.setText("press a key…" if self.isChecked() else symbol(self.key) or "–")
+        self.setText("press a key…" if self.isChecked() else key_symbol(self.key) or "–")
 
 
 def _without_shift(key: str) -> str:
-    """A sign that is typed with Shift is named without it, as Qt matches it on any layout: ? and not Shift+?."""
+    """Drop Shift from a punctuation key, as Qt matches it on any layout: ? and not Shift+?."""
     sign = key.rpartition("Shift+")[2]
-    typed_so = len(sign) == 1 and not sign.isalnum()
-    return key.replace("Shift+", "") if typed_so else key
+    is_punctuation = len(sign) == 1 and not sign.isalnum()
+    return key.replace("Shift+", "") if is_punctuation else key

@@ -1,28 +1,28 @@
-"""Where the person chooses other keys."""
+"""Dialog for changing the keys."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app.keys.commands import COMMANDS, KeyAction, KeyMap, symbol
+from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_button import KeyButton
+from app.keys.key_map import KeyMap, key_symbol
 from app.style.labels import label
 from core.errors import UserError
 
-_KEYS = 2
-"""Keys that each command can have."""
+_KEYS_EACH = 2
 _HOW = (
-    "Choose a field with a click, or with Tab and Space; then press the key."
-    " Esc keeps the old key, Delete leaves the field empty."
+    "Click a field, or select it with Tab and Space; then press the new key."
+    " Esc keeps the old key, Delete clears the field."
 )
 
 
 class KeyDialog(QDialog):
-    """A row for each command. Nothing is changed before OK.
+    """One row for each command. Nothing changes before OK.
 
     Signals:
-        keys_chosen(object): the KeyMap that holds from now on.
+        keys_chosen(object): the new KeyMap; sent on OK.
     """
 
     keys_chosen = Signal(object)
@@ -33,12 +33,12 @@ class KeyDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.keys = keys
         self.fields: dict[KeyAction, tuple[KeyButton, ...]] = {}
-        self.told = label("notice", wrap=True)
-        self.told.setMinimumHeight(2 * self.fontMetrics().height() + 4)
+        self.message = label("notice", wrap=True)
+        self.message.setMinimumHeight(2 * self.fontMetrics().height() + 4)
         column = QVBoxLayout(self)
         column.addWidget(label("detail", _HOW, wrap=True))
         column.addWidget(self._rows(), 1)
-        column.addWidget(self.told)
+        column.addWidget(self.message)
         column.addWidget(self._buttons())
         self._refresh()
         self.fields[next(iter(COMMANDS))][0].setFocus()
@@ -48,19 +48,19 @@ class KeyDialog(QDialog):
         page = QWidget()
         grid = QGridLayout(page)
         grid.setColumnStretch(0, 1)
-        for row, (meaning, entry) in enumerate(COMMANDS.items()):
-            grid.addWidget(QLabel(entry.words), row, 0)
-            self.fields[meaning] = tuple(self._field(meaning, place) for place in range(_KEYS))
-            for place, field in enumerate(self.fields[meaning]):
-                grid.addWidget(field, row, 1 + place)
+        for row, (action, info) in enumerate(COMMANDS.items()):
+            grid.addWidget(QLabel(info.name), row, 0)
+            self.fields[action] = tuple(self._make_field(action, column) for column in range(_KEYS_EACH))
+            for column, field in enumerate(self.fields[action]):
+                grid.addWidget(field, row, 1 + column)
         area = QScrollArea(widgetResizable=True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(page)
         return area
 
-    def _field(self, meaning: KeyAction, place: int) -> KeyButton:
-        field = KeyButton(f"{COMMANDS[meaning].words}, {('first', 'second')[place]} key")
-        field.key_chosen.connect(lambda key: self.choose(meaning, place, key))
+    def _make_field(self, action: KeyAction, column: int) -> KeyButton:
+        field = KeyButton(f"{COMMANDS[action].name}, {('first', 'second')[column]} key")
+        field.key_chosen.connect(lambda key: self.choose_key(action, column, key))
         return field
 
     def _buttons(self) -> QDialogButtonBox:
@@ -71,37 +71,35 @@ class KeyDialog(QDialog):
         self.buttons.button(kinds.RestoreDefaults).clicked.connect(self._on_reset)
         return self.buttons
 
-    def choose(self, meaning: KeyAction, place: int, key: str) -> None:
-        """Gives it this key ('' for none) in that place, and tells what it was taken from, or why it can't have it."""
-        before = self.keys.meaning(key)
-        wanted = [field.key for field in self.fields[meaning]]
-        if before == meaning and key != wanted[place]:
-            self.told.setText(f"{symbol(key)} means “{COMMANDS[meaning].words}” already.")
+    def choose_key(self, action: KeyAction, column: int, key: str) -> None:
+        """Assign the key ('' to clear) and say which command lost it, or why it can't be assigned."""
+        owner = self.keys.action_for(key)
+        fields = [field.key for field in self.fields[action]]
+        if owner == action and key != fields[column]:
+            self.message.setText(f"{key_symbol(key)} is already a key of “{COMMANDS[action].name}”.")
             return
-        wanted[place] = key
+        fields[column] = key
         try:
-            self.keys = self.keys.rebound(meaning, *filter(None, wanted))
+            self.keys = self.keys.with_keys(action, *filter(None, fields))
         except UserError as error:
-            self.told.setText(str(error))
+            self.message.setText(str(error))
             return
-        self.told.setText("" if before in (None, meaning) else _taken(key, before, meaning))
+        self.message.setText("")
+        if owner not in (None, action):
+            self.message.setText(f"{key_symbol(key)} no longer triggers “{COMMANDS[owner].name}”.")
         self._refresh()
 
     def _on_reset(self) -> None:
         self.keys = KeyMap()
-        self.told.setText("These are the usual keys.")
+        self.message.setText("The default keys are set.")
         self._refresh()
 
     def _refresh(self) -> None:
-        for meaning, fields in self.fields.items():
-            names = self.keys.keys_for(meaning)
-            for place, field in enumerate(fields):
-                field.set_key(names[place] if place < len(names) else "")
+        for action, fields in self.fields.items():
+            names = self.keys.keys_for(action)
+            for column, field in enumerate(fields):
+                field.set_key(names[column] if column < len(names) else "")
 
     def accept(self) -> None:
         self.keys_chosen.emit(self.keys)
         super().accept()
-
-
-def _taken(key: str, before: KeyAction, meaning: KeyAction) -> str:
-    return f"{symbol(key)} meant “{COMMANDS[before].words}” until now; it means “{COMMANDS[meaning].words}” instead."

@@ -1,11 +1,12 @@
-"""The keys of labelling, shown and clickable."""
+"""Buttons that show the keys of the answers and of Undo."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from app.keys.commands import COMMANDS, Command, KeyAction, KeyMap, symbol, symbols
+from app.keys.commands import COMMANDS, Command, KeyAction
+from app.keys.key_map import KeyMap, key_symbol, key_symbols
 from app.style.labels import button
 from core.types import Choice
 
@@ -13,13 +14,13 @@ _SHOWN: tuple[KeyAction, ...] = (*Choice, Command.UNDO)
 
 
 class KeyHints(QWidget):
-    """One button for each. A click leaves the focus where it is.
+    """A row of buttons; clicking one does not move the focus.
 
     Signals:
-        meaning_requested(object): a Choice or Command was clicked.
+        action_requested(object): a Choice or Command was clicked.
     """
 
-    meaning_requested = Signal(object)
+    action_requested = Signal(object)
 
     def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,26 +30,20 @@ class KeyHints(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
         row.addStretch(1)
-        for meaning in _SHOWN:
-            row.addWidget(self._button(meaning))
+        for action in _SHOWN:
+            self.buttons[action] = button("")
+            self.buttons[action].clicked.connect(lambda _=False, action=action: self.action_requested.emit(action))
+            row.addWidget(self.buttons[action])
         row.addStretch(1)
-        self.bind(keys)
+        self.set_keys(keys)
 
-    def bind(self, keys: KeyMap) -> None:
-        """Shows these keys."""
-        for meaning, made in self.buttons.items():
-            names, words = keys.keys_for(meaning), COMMANDS[meaning].words
-            made.setText("  ".join([*map(symbol, names[:1]), words]))
-            made.setAccessibleName(words)
-            made.setAccessibleDescription(f"key {symbols(names)}" if names else "")
+    def set_keys(self, keys: KeyMap) -> None:
+        for action, hint in self.buttons.items():
+            shortcuts, name = keys.keys_for(action), COMMANDS[action].name
+            hint.setText("  ".join([*map(key_symbol, shortcuts[:1]), name]))
+            hint.setAccessibleName(name)
+            hint.setAccessibleDescription(f"key {key_symbols(shortcuts)}" if shortcuts else "")
 
     def enable_choices(self, on: bool) -> None:
-        for meaning, made in self.buttons.items():
-            if isinstance(meaning, Choice):
-                made.setEnabled(on)
-
-    def _button(self, meaning: KeyAction) -> QPushButton:
-        made = button("")
-        made.clicked.connect(lambda: self.meaning_requested.emit(meaning))
-        self.buttons[meaning] = made
-        return made
+        for choice in Choice:
+            self.buttons[choice].setEnabled(on)

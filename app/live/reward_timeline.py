@@ -30,7 +30,7 @@ def heights(predicted: Float32, columns: int) -> Float32:
 
 def colour(height: float) -> QColor:
     """Return the colour of a column: blue below the mean, green above, fainter near it. height: from -1 to 1"""
-    made = QColor(theme.GREEN if height >= 0 else theme.BLUE)
+    made = QColor(theme.palette().green if height >= 0 else theme.palette().blue)
     made.setAlphaF(0.35 + 0.65 * abs(height))
     return made
 
@@ -84,19 +84,19 @@ class RewardTimeline(QWidget):
         painter.drawPixmap(0, 0, self._picture)
         if len(self._predicted):
             x = min(self.head, self.width() - _HEAD)
-            painter.fillRect(QRectF(x, 0, _HEAD, self.height()), QColor(theme.TEXT))
+            painter.fillRect(QRectF(x, 0, _HEAD, self.height()), QColor(theme.palette().text))
         painter.end()
 
     def _painted(self) -> QPixmap:
         ratio = self.devicePixelRatioF()
         made = QPixmap(max(1, math.ceil(self.width() * ratio)), max(1, math.ceil(self.height() * ratio)))
         made.setDevicePixelRatio(ratio)
-        made.fill(QColor(theme.PANEL))
+        made.fill(QColor(theme.palette().panel))
         painter = QPainter(made)
         if len(self._predicted):
             self._paint_columns(painter)
         else:
-            painter.setPen(QColor(theme.MUTED))
+            painter.setPen(QColor(theme.palette().muted))
             font = self.font()
             font.setPixelSize(round(self.height() * 0.4))
             painter.setFont(font)
@@ -106,7 +106,7 @@ class RewardTimeline(QWidget):
 
     def _paint_columns(self, painter: QPainter) -> None:
         middle = self.height() / 2
-        painter.fillRect(QRectF(0, middle - 0.5, self.width(), 1), QColor(theme.LINE))
+        painter.fillRect(QRectF(0, middle - 0.5, self.width(), 1), QColor(theme.palette().line))
         for x, height in enumerate(heights(self._predicted, max(1, self.width())).tolist()):
             reach = abs(height) * middle
             painter.fillRect(QRectF(x, middle - reach if height >= 0 else middle, 1, reach), colour(height))

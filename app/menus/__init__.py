@@ -1,1 +1,1 @@
-"""Menus and the handlers behind commands."""
+"""Menus, the dialogs they open, and handlers of commands."""

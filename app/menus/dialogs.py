@@ -1,4 +1,4 @@
-"""The dialogs that commands open over the window. None blocks: teaching goes on meanwhile."""
+"""Handlers of the commands that open a dialog. No dialog blocks: teaching continues meanwhile."""
 
 from __future__ import annotations
 
@@ -9,47 +9,42 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMainWindow, QMessageBox
 
 from app.keys.actions import Actions
-from app.keys.commands import Command, KeyMap
+from app.keys.commands import Command
 from app.keys.key_dialog import KeyDialog
-from app.menus import dialogs
+from app.keys.key_map import KeyMap
 from app.menus.key_list import KeyList
 from core.version import VERSION, library_versions
 
-
-def dialog_handlers(
-    window: QMainWindow, actions: Actions, bind: Callable[[KeyMap], None]
-) -> dict[Command, Callable[[], object]]:
-    """What the commands do that open a dialog; `bind` gets the keys that are chosen in one."""
-    return {
-        Command.KEY_LIST: lambda: KeyList(actions.keys, window).open(),
-        Command.BIND_KEYS: lambda: _ask_for_keys(window, actions.keys, bind),
-        Command.ABOUT: lambda: _tell_about(window),
-    }
-
-
-def _ask_for_keys(window: QMainWindow, keys: KeyMap, bind: Callable[[KeyMap], None]) -> None:
-    dialog = KeyDialog(keys, window)
-    dialog.keys_chosen.connect(bind)
-    dialog.open()
-
-
-def _tell_about(window: QMainWindow) -> None:
-    close = QMessageBox.StandardButton.Close
-    box = QMessageBox(QMessageBox.Icon.NoIcon, "About Somersault", dialogs.text(), close, window)
-    box.setIconPixmap(window.windowIcon().pixmap(96, 96))
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.open()
-
-
-_TEXT = (
-    "<h3>Somersault {version}</h3><p>Teach a simulated robot a behaviour that nobody can write a reward for, by"
-    " choosing the better of two short clips.</p><p>The method is that of Christiano et al., <i>Deep Reinforcement"
+_ABOUT = (
+    "<h3>Somersault {version}</h3><p>Teach a simulated robot behaviour that is hard to describe with a reward function,"
+    " by choosing the better of two short clips.</p><p>Method: Christiano et al., <i>Deep Reinforcement"
     " Learning from Human Preferences</i> (2017).</p><p><small>{libraries}</small></p>"
 )
 
 
-def text() -> str:
-    """Versions come from what is installed, so that nothing has to be loaded for them."""
+def dialog_handlers(
+    window: QMainWindow, actions: Actions, set_keys: Callable[[KeyMap], None]
+) -> dict[Command, Callable[[], object]]:
+    """Functions by command; set_keys is called with keys that were changed in the key dialog."""
+
+    def edit_keys() -> None:
+        dialog = KeyDialog(actions.keys, window)
+        dialog.keys_chosen.connect(set_keys)
+        dialog.open()
+
+    return {
+        Command.KEY_LIST: lambda: KeyList(actions.keys, window).open(),
+        Command.EDIT_KEYS: edit_keys,
+        Command.ABOUT: lambda: _show_about(window),
+    }
+
+
+def _show_about(window: QMainWindow) -> None:
+    """Versions are read from package metadata, so that no library has to be imported."""
     versions = {"Python": platform.python_version(), **library_versions()}
     libraries = ", ".join(f"{name} {found or '(not installed)'}" for name, found in versions.items())
-    return _TEXT.format(version=VERSION, libraries=libraries)
+    text, close = _ABOUT.format(version=VERSION, libraries=libraries), QMessageBox.StandardButton.Close
+    box = QMessageBox(QMessageBox.Icon.NoIcon, "About Somersault", text, close, window)
+    box.setIconPixmap(window.windowIcon().pixmap(96, 96))
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.open()

@@ -1,4 +1,4 @@
-"""All commands with their keys, as the menus have them."""
+"""Dialog that lists all commands with their keys."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from html import escape
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
-from app.keys.commands import COMMANDS, KeyAction, KeyMap, symbols
+from app.keys.commands import COMMANDS, KeyAction
+from app.keys.key_map import KeyMap, key_symbols
 from app.menus.menus import MENUS
-from app.plots.plot_shortcuts import WORDS as PLOT_KEYS
+from app.plots.plot_shortcuts import KEY_TEXTS
 from app.style import theme
 
 
 class KeyList(QDialog):
-    """Made from the table of commands and the person's own keys, so that it can't lag behind them."""
+    """Generated from the menus and the keys in use."""
 
     def __init__(self, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,7 +34,7 @@ class KeyList(QDialog):
         self.resize(680, 660)
 
     def changeEvent(self, event: QEvent) -> None:
-        """The colours are part of the text."""
+        """Rebuild the text, which contains colours of the palette."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._fill()
@@ -46,14 +47,14 @@ class KeyList(QDialog):
 
 def _tables(keys: KeyMap) -> Iterator[str]:
     for title, groups in MENUS:
-        rows = "".join(_row(meaning, keys) for group in groups for meaning in group)
+        rows = "".join(_row(action, keys) for group in groups for action in group)
         yield f"<h3>{title.replace('&', '')}</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
-    rows = "".join(f"<tr><td width='34%'><b>{names}</b></td><td>{words}</td></tr>" for names, words in PLOT_KEYS)
-    yield f"<h3>On a plot reached with Tab, or clicked</h3><table cellpadding='3' width='100%'>{rows}</table>"
+    rows = "".join(f"<tr><td width='34%'><b>{names}</b></td><td>{effect}</td></tr>" for names, effect in KEY_TEXTS)
+    yield f"<h3>In a plot that was clicked or reached with Tab</h3><table cellpadding='3' width='100%'>{rows}</table>"
 
 
-def _row(meaning: KeyAction, keys: KeyMap) -> str:
-    entry, names = COMMANDS[meaning], symbols(keys.keys_for(meaning))
-    tip = f"<br><span style='color:{theme.MUTED}'>{escape(entry.tip)}.</span>" if entry.tip else ""
-    return f"<tr><td width='34%'><b>{escape(names)}</b></td><td>{escape(entry.words)}{tip}</td></tr>"
+def _row(action: KeyAction, keys: KeyMap) -> str:
+    info, names = COMMANDS[action], key_symbols(keys.keys_for(action))
+    tip = f"<br><span style='color:{theme.palette().muted}'>{escape(info.tip)}.</span>" if info.tip else ""
+    return f"<tr><td width='34%'><b>{escape(names)}</b></td><td>{escape(info.name)}{tip}</td></tr>"

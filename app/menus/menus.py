@@ -1,4 +1,4 @@
-"""The menus as a table of commands, and the dialogs for what writes a file where the person says."""
+"""The menus as a table of commands, and handlers of the commands that write a file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
             (Command.START_PAGE,),
             (Command.PAUSE, Command.STOP),
             (Command.HUMAN, Command.ORACLE),
-            (Command.EXPORT, Command.FILM, Command.BEFORE_AFTER),
-            (Command.PLAY,),
+            (Command.EXPORT, Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM),
+            (Command.PLAY_GAME,),
             (Command.QUIT,),
         ),
     ),
@@ -30,26 +30,26 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
         (
             tuple(Choice),
             (Command.UNDO, Command.REDO),
-            (Command.PLAYBACK, Command.FRAME_BACK, Command.FRAME_ON),
+            (Command.PLAYBACK, Command.PREVIOUS_FRAME, Command.NEXT_FRAME),
             tuple(SPEEDS),
-            (Command.THOUGHTS, Command.REPEATS),
-            (Command.BIND_KEYS,),
+            (Command.PREDICTIONS, Command.REPEATS),
+            (Command.EDIT_KEYS,),
         ),
     ),
     (
         "&View",
         (
-            (Command.PANEL, Command.HISTORY),
-            (Command.LEARNING, Command.REWARD_FIT, Command.PACE),
-            (Command.EARLIER, Command.LATER, Command.LIVE),
-            (Command.DEMO, Command.DEMO_ALONE),
+            (Command.PROGRESS_PANEL, Command.HISTORY),
+            (Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS),
+            (Command.EARLIER_POLICY, Command.LATER_POLICY, Command.CURRENT_POLICY),
+            (Command.DEMO, Command.SELF_RUNNING_DEMO),
             (Command.HIDE_TRUE_REWARD,),
             tuple(APPEARANCES),
         ),
     ),
     ("&Help", ((Command.KEY_LIST,), (Command.DIAGNOSTICS, Command.ABOUT))),
 )
-"""Title, and groups of commands with a line between them."""
+"""Title of each menu, and its groups of commands with separators between them."""
 
 
 def add_menus(window: QMainWindow, actions: Actions) -> None:
@@ -59,24 +59,28 @@ def add_menus(window: QMainWindow, actions: Actions) -> None:
         for number, group in enumerate(groups):
             if number:
                 menu.addSeparator()
-            menu.addActions([actions[meaning] for meaning in group])
+            menu.addActions([actions[action] for action in group])
 
 
 def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
-    """What the commands do that write a file."""
+    """Functions by command; each asks for the file to write."""
     name = controller.session.folder.name
     films = controller.film_export
     collect, diagnostics = controller.file_tasks.collect_diagnostics, f"{name}-diagnostics.zip"
     return {
-        Command.EXPORT: lambda: ask_for_file(window, "Export", f"{name}.somersault", controller.file_tasks.export),
-        Command.FILM: lambda: ask_for_file(window, "Film", f"{name}.mp4", films.make),
-        Command.BEFORE_AFTER: lambda: ask_for_file(window, "Film", f"{name}-before-after.mp4", films.make_before_after),
-        Command.DIAGNOSTICS: lambda: ask_for_file(window, "Diagnostics", diagnostics, collect),
+        Command.EXPORT: lambda: ask_for_file(
+            window, "Export session", f"{name}.somersault", controller.file_tasks.export
+        ),
+        Command.TRAINING_FILM: lambda: ask_for_file(window, "Export training film", f"{name}.mp4", films.make),
+        Command.BEFORE_AFTER_FILM: lambda: ask_for_file(
+            window, "Export before-and-after film", f"{name}-before-after.mp4", films.make_before_after
+        ),
+        Command.DIAGNOSTICS: lambda: ask_for_file(window, "Collect diagnostics", diagnostics, collect),
     }
 
 
 def ask_for_file(window: QMainWindow, title: str, name: str, then: Callable[[Path], None]) -> None:
-    """Without blocking: teaching goes on while the person looks for a folder."""
+    """Open a save dialog without blocking, and call `then` with the chosen path."""
     dialog = QFileDialog(window, title, str(Path.home() / name))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -1,8 +1,9 @@
-"""What the commands of the menu View do: which plots are in front, the true reward, the colours."""
+"""Handlers of the View commands: plots, true reward, colours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject
 
@@ -13,34 +14,23 @@ from app.plots.plot_panel import PlotPanel
 from app.style import theme
 from app.style.theme import Appearance
 
-_GROUPS = (Command.LEARNING, Command.REWARD_FIT, Command.PACE)
-"""One for each tab of plots."""
+_PLOT_TABS = (Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOTS)
 
 
 class ViewCommands(QObject):
-    """Keeps the ticks in the menu as they should be."""
+    """`handlers` has a function for each command; check marks in the menu follow the true reward and the theme."""
 
     def __init__(
         self, plots: PlotPanel, true_reward: TrueRewardVisibility, actions: Actions, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._plots, self._true_reward, self._actions = plots, true_reward, actions
-        actions[Command.HIDE_TRUE_REWARD].setChecked(true_reward.hidden)
-        true_reward.hidden_changed.connect(actions[Command.HIDE_TRUE_REWARD].setChecked)
+        hide = actions[Command.HIDE_TRUE_REWARD]
+        hide.setChecked(true_reward.hidden)
+        true_reward.hidden_changed.connect(hide.setChecked)
         for command, name in APPEARANCES.items():
             actions[command].setChecked(name == theme.appearance())
-
-    @property
-    def handlers(self) -> dict[Command, Callable[[], object]]:
-        groups = {command: self._front(index) for index, command in enumerate(_GROUPS)}
-        appearances = {command: self._appearance(name) for command, name in APPEARANCES.items()}
-        return {**groups, **appearances, Command.HIDE_TRUE_REWARD: self._on_hide_requested}
-
-    def _front(self, index: int) -> Callable[[], object]:
-        return lambda: self._plots.show_group(index)
-
-    def _appearance(self, name: str) -> Callable[[], object]:
-        return lambda: theme.choose(Appearance(name))
-
-    def _on_hide_requested(self) -> None:
-        self._true_reward.hide(self._actions[Command.HIDE_TRUE_REWARD].isChecked())
+        self.handlers: dict[Command, Callable[[], object]] = {
+            **{command: partial(plots.show_group, index) for index, command in enumerate(_PLOT_TABS)},
+            **{command: partial(theme.choose, Appearance(name)) for command, name in APPEARANCES.items()},
+            Command.HIDE_TRUE_REWARD: lambda: true_reward.hide(hide.isChecked()),
+        }

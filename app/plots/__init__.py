@@ -1,1 +1,1 @@
-"""What is plotted, and the plots."""
+"""Plots of the training: their specifications, drawing, and texts."""

@@ -1,4 +1,4 @@
-"""Scales whose ticks say what they count, and logarithmic ones with few, round ticks."""
+"""Axes: ticks with units, and logarithmic axes with few, round ticks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import pyqtgraph as pg
 
 _NARROW = 3.0
-"""Up to this quotient of its ends a range is divided evenly; beyond, at 1, 2 and 5 of each power of ten."""
+"""Ranges up to this ratio of their ends have even ticks; wider ones have ticks at 1, 2 and 5 times powers of ten."""
 _WIDE = 100.0
-"""From this quotient on only powers of ten are named."""
+"""From this ratio on, only powers of ten have ticks."""
 _STEPS = 4
 
 
-class WrittenAxis(pg.AxisItem):
-    """Below a plot, with ticks as `write` has them: a small plot has no room for a line that names the unit."""
+class UnitAxis(pg.AxisItem):
+    """Bottom axis whose ticks are formatted by `write`, with the unit: a small plot has no room for an axis title."""
 
     def __init__(self, write: Callable[[float], str]) -> None:
         super().__init__("bottom")
@@ -27,18 +27,18 @@ class WrittenAxis(pg.AxisItem):
 
 
 class LogAxis(pg.AxisItem):
-    """Ticks lie where the logarithms of round numbers are."""
+    """Axis over base-10 logarithms, with ticks at round numbers."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        """One level of ticks, as logarithms to base 10."""
-        return [(1.0, [math.log10(tick) for tick in round_between(10.0**minVal, 10.0**maxVal)])]
+        """One level of ticks, as base-10 logarithms."""
+        return [(1.0, [math.log10(tick) for tick in round_ticks(10.0**minVal, 10.0**maxVal)])]
 
     def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
         return [f"{10.0**value:.3g}" for value in values]
 
 
-def round_between(low: float, high: float) -> list[float]:
-    """Round numbers from low to high, both above 0."""
+def round_ticks(low: float, high: float) -> list[float]:
+    """Round numbers from low to high, both positive."""
     if high <= _NARROW * low:
         step = _round_step((high - low) / _STEPS)
         return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
@@ -49,6 +49,6 @@ def round_between(low: float, high: float) -> list[float]:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2 or 5 times a power of ten that is at least so much."""
+    """The smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(d * power for d in (1, 2, 5, 10) if d * power >= least * (1 - 1e-9))

@@ -1,4 +1,4 @@
-"""One plot with its title, its key, a readout, and what can be done with it."""
+"""One plot: header, canvas, readout at the crosshair, and menu."""
 
 from __future__ import annotations
 
@@ -22,52 +22,51 @@ from core.metrics import SHOWN, Metrics
 from core.types import Float64
 
 _DASHED = 300
-"""Points of a dashed curve: dashes cost several times what a solid line does."""
-_HIDDEN = "The true reward is hidden (View menu)."
+"""Points of a dashed curve, which is several times slower to draw than a solid one."""
+_HIDDEN = "The true reward is hidden (see the View menu)."
 
 
 class Plot(QWidget):
-    """Shows one Plotted. `alone`: in a window of its own.
+    """Shows one PlotSpec. in_window: it has a window to itself; hidden: the true reward is hidden.
 
     Signals:
-        enlarge_requested(): the person wants it in a window of its own.
-        save_requested(str, object): the person wants a file; a name for it, and a function that makes its bytes, to be
-            called in any thread.
+        enlarge_requested(): open the plot in its own window.
+        save_requested(str, object): proposed file name, and a function that returns the bytes, callable in any thread.
     """
 
     enlarge_requested = Signal()
     save_requested = Signal(str, object)
     _built = False
 
-    def __init__(self, plotted: PlotSpec, hidden: bool, alone: bool = False, parent: QWidget | None = None) -> None:
+    def __init__(self, spec: PlotSpec, hidden: bool, in_window: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.plotted, self._hidden, self._alone = plotted, hidden, alone
+        self.spec, self._hidden, self._in_window = spec, hidden, in_window
         self._source: Source = Metrics()
         self._drawn: dict[CurveSpec, tuple[Float64, Float64]] = {}
         self.setObjectName("plot")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.canvas = self._make_canvas()
-        self._items = {curve: self.canvas.add_curve(curve.right) for curve in plotted.curves}
-        self.head = PlotHeader(plotted.title, self._make_menu())
-        self.head.double_clicked.connect(self.enlarge_requested)
+        self._items = {curve: self.canvas.add_curve(curve.right) for curve in spec.curves}
+        self.header = PlotHeader(spec.title, self._make_menu())
+        self.header.double_clicked.connect(self.enlarge_requested)
         self.note = label("plotKey")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.readout, self.message = label("readout", rich=True), label("plotMessage", wrap=True, centred=True)
         for overlay in (self.readout, self.message):
             self.canvas.overlay(overlay)
         self.readout.hide()
-        self._keys = PlotShortcuts(self.canvas, self._step_reading, None if alone else self.enlarge_requested.emit)
+        self._keys = PlotShortcuts(self.canvas, self._step_reading, None if in_window else self.enlarge_requested.emit)
         self._arrange()
         self._built = True
-        self._dress()
+        self._refresh_look()
 
     def _make_canvas(self) -> PlotCanvas:
-        plotted, has_right = self.plotted, any(curve.right for curve in self.plotted.curves)
-        canvas = PlotCanvas(plotted.axis.tick, plotted.right_log, has_right, plotted.band)
-        canvas.takes_wheel = self._alone
-        if self._alone:
-            canvas.name_x(plotted.axis.title)
+        spec, has_right = self.spec, any(curve.right for curve in self.spec.curves)
+        canvas = PlotCanvas(spec.axis.tick, spec.right_log, has_right, spec.band)
+        canvas.takes_wheel = self._in_window
+        if self._in_window:
+            canvas.set_x_title(spec.axis.title)
         canvas.pointed_at.connect(self.read_off)
         canvas.pointer_left.connect(self.stop_reading)
         canvas.pressed.connect(self.setFocus)
@@ -76,100 +75,105 @@ class Plot(QWidget):
 
     def _make_menu(self) -> QMenu:
         self.menu = QMenu(self)
-        self.menu.addAction("&Fit everything\tHome", self.canvas.fit)
-        if not self._alone:
-            self.menu.addAction("&Enlarge\tEnter", self.enlarge_requested.emit)
+        self.menu.addAction("Show &everything\tHome", self.canvas.fit)
+        if not self._in_window:
+            self.menu.addAction("Open in own &window\tEnter", self.enlarge_requested.emit)
         self.menu.addSeparator()
-        self.menu.addAction("Save as &picture (PNG)…", self.save_picture)
-        self.menu.addAction("Save the &figures (CSV)…", self.save_figures)
+        self.menu.addAction("Save &picture (PNG)…", self.save_picture)
+        self.menu.addAction("Save &data (CSV)…", self.save_data)
         return self.menu
 
     def _arrange(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(4, 2, 4, 2)
         column.setSpacing(2)
-        column.addWidget(self.head)
+        column.addWidget(self.header)
         column.addWidget(self.note)
         column.addWidget(self.canvas, 1)
 
     def hide_true_reward(self, on: bool) -> None:
         self._hidden = on
         self.stop_reading()
-        self._dress()
+        self._refresh_look()
 
-    def take(self, source: Source) -> None:
-        """What is drawn from now on; `draw_news` does it."""
+    def set_source(self, source: Source) -> None:
+        """Set the source of the curves; `draw_changes` draws it."""
         self._source = source
 
-    def draw_news(self) -> bool:
-        """Draws the curves that have changed, where they can be seen; whether there were any."""
+    def draw_changes(self) -> bool:
+        """Draw the changed curves if the plot is visible; return True if there were any."""
         return self.isVisible() and not self.visibleRegion().isEmpty() and self._draw()
 
     def _draw(self) -> bool:
-        changed = [self._draw_curve(curve) for curve in self.plotted.curves]
+        changed = [self._draw_curve(curve) for curve in self.spec.curves]
         if any(changed):
-            self._tell()
+            self._update_texts()
         return any(changed)
 
     def _draw_curve(self, curve: CurveSpec) -> bool:
         points = np.empty(0), np.empty(0)
-        if curve in self.plotted.shown(self._hidden):
+        if curve in self.spec.visible_curves(self._hidden):
             points = self._source.snapshot(curve.series, _DASHED if curve.dashed else SHOWN)
         if curve in self._drawn and all(map(_same, points, self._drawn[curve])):
             return False
         self._drawn[curve] = points
         x, y = points
-        if curve.right and self.plotted.right_log:
+        if curve.right and self.spec.right_log:
             y = np.log10(np.where(y > 0, y, math.nan))
-        self.canvas.draw(self._items[curve], x, y, curve.colour(theme.scheme()), curve.dashed)
+        self.canvas.draw(self._items[curve], x, y, curve.colour(theme.palette()), curve.dashed)
         return True
 
-    def _tell(self) -> None:
-        """Title, note and message, as the points are now."""
-        title = plot_text.headline(self.plotted, self._source, self._hidden)
-        self.head.title.setText(title)
+    def _update_texts(self) -> None:
+        """Update title, note and message from the points."""
+        title = plot_text.headline(self.spec, self._source, self._hidden)
+        self.header.title.setText(title)
         self.setAccessibleName(title)
-        note = plot_text.alike(self._source) if isinstance(self._source, EpisodeRewards) and not self._hidden else ""
+        note = (
+            plot_text.agreement_text(self._source)
+            if isinstance(self._source, EpisodeRewards) and not self._hidden
+            else ""
+        )
         self.note.setText(note)
         self.note.setVisible(bool(note))
-        shown = self.plotted.shown(self._hidden)
-        self.message.setText(self.plotted.awaits if shown else _HIDDEN)
+        shown = self.spec.visible_curves(self._hidden)
+        self.message.setText(self.spec.empty_message if shown else _HIDDEN)
         self.message.setVisible(not any(len(self._drawn[curve][0]) for curve in shown))
 
-    def _dress(self) -> None:
-        """In the present scheme, and with the curves that are to be seen now."""
-        self.canvas.dress()
-        self.canvas.show_right(any(curve.right for curve in self.plotted.shown(self._hidden)))
-        self.head.key.setText(plot_text.legend(self.plotted, self._hidden, theme.scheme()))
+    def _refresh_look(self) -> None:
+        """Redraw with the palette on screen and the visible curves."""
+        self.canvas.apply_palette()
+        self.canvas.show_right(any(curve.right for curve in self.spec.visible_curves(self._hidden)))
+        self.header.legend.setText(plot_text.legend(self.spec, self._hidden, theme.palette()))
         self._drawn.clear()
         self._draw()
 
     def read_off(self, x: float) -> None:
-        """Puts the crosshair on the recorded point nearest to x, and tells what every curve was there."""
-        found = plot_text.values_at(self.plotted, self._source, self._hidden, x)
-        if found is None:
+        """Show the crosshair and the values of all curves at the recorded point nearest to x."""
+        point = plot_text.values_at(self.spec, self._source, self._hidden, x)
+        if point is None:
             return
-        place, values = self.plotted.axis.write(found[0]), found[1]
-        self.canvas.point(found[0], next((value for curve, value in values if not curve.right), math.nan))
-        self.readout.setText(plot_text.readout(place, values, theme.scheme()))
-        self.setAccessibleDescription(plot_text.spoken(place, values))
+        nearest, values = point
+        x_text = self.spec.axis.write(nearest)
+        self.canvas.show_crosshair(nearest, next((value for curve, value in values if not curve.right), math.nan))
+        self.readout.setText(plot_text.readout(x_text, values, theme.palette()))
+        self.setAccessibleDescription(plot_text.spoken(x_text, values))
         self._place_overlays()
         self.readout.show()
         self.readout.raise_()
 
     def stop_reading(self) -> None:
-        self.canvas.stop_pointing()
+        self.canvas.hide_crosshair()
         self.readout.clear()
         self.setAccessibleDescription("")
         self.readout.hide()
 
     def _place_overlays(self) -> None:
-        """The message over all of the canvas; the readout in the corner away from the crosshair.
+        """Place the message over the canvas, and the readout in the corner away from the crosshair.
 
-        The readout of many curves is higher than a small plot, so it lies over the plot's neighbours too.
+        The readout of many curves is higher than a small plot, so it may cover neighbouring plots.
         """
         self.message.setGeometry(self.canvas.rect())
-        host, inside, pointed = self.parentWidget() or self, self.canvas.inside(), self.canvas.pointed
+        host, inside, pointed = self.parentWidget() or self, self.canvas.inside(), self.canvas.crosshair_x
         if self.readout.parentWidget() is not host:
             self.readout.setParent(host)
         self.readout.adjustSize()
@@ -181,31 +185,31 @@ class Plot(QWidget):
         self.readout.move(place.x(), max(seen.top(), min(place.y(), lowest)))
 
     def _step_reading(self, step: int) -> None:
-        """To the next recorded point, or the one before; from the newest where there is no crosshair yet."""
-        known = plot_text.places(self.plotted, self._source, self._hidden)
-        if not len(known):
+        """Move the crosshair to the next or previous recorded point; it starts at the newest."""
+        every_x = plot_text.all_x(self.spec, self._source, self._hidden)
+        if not len(every_x):
             return
-        pointed = self.canvas.pointed
-        at = len(known) - 1 if pointed is None else int(np.abs(known - pointed).argmin()) + step
-        self.read_off(float(known[min(max(at, 0), len(known) - 1)]))
+        pointed = self.canvas.crosshair_x
+        index = len(every_x) - 1 if pointed is None else int(np.abs(every_x - pointed).argmin()) + step
+        self.read_off(float(every_x[min(max(index, 0), len(every_x) - 1)]))
 
     def picture(self) -> QImage:
-        """Title, key and curves."""
-        self.head.menu_button.hide()
+        """Image of title, legend and curves."""
+        self.header.menu_button.hide()
         image = picture_of(self)
-        self.head.menu_button.show()
+        self.header.menu_button.show()
         return image
 
     def save_picture(self) -> None:
         image = self.picture()
-        self.save_requested.emit(f"{self.plotted.key}.png", lambda: png(image))
+        self.save_requested.emit(f"{self.spec.key}.png", lambda: png(image))
 
-    def save_figures(self) -> None:
-        text = plot_text.as_csv(self.plotted, self._source, self._hidden)
-        self.save_requested.emit(f"{self.plotted.key}.csv", text.encode)
+    def save_data(self) -> None:
+        text = plot_text.as_csv(self.spec, self._source, self._hidden)
+        self.save_requested.emit(f"{self.spec.key}.csv", text.encode)
 
     def event(self, event: QEvent) -> bool:
-        """With the focus, its keys are its own, whatever they mean to the window."""
+        """While focused, its keys take precedence over the window's."""
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self._keys.action(event):
             event.accept()
             return True
@@ -227,7 +231,7 @@ class Plot(QWidget):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self.canvas.takes_wheel = self._alone
+        self.canvas.takes_wheel = self._in_window
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -236,10 +240,10 @@ class Plot(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and self._built:
-            self._dress()
+            self._refresh_look()
 
     def sizeHint(self) -> QSize:
-        return QSize(900, 560) if self._alone else QSize(360, 150)
+        return QSize(900, 560) if self._in_window else QSize(360, 150)
 
 
 def _same(a: Float64, b: Float64) -> bool:

@@ -1,4 +1,4 @@
-"""The drawing of one plot: curves on one or two scales, zoomed and panned with the mouse or by calls."""
+"""Drawing area of one plot: curves on one or two scales, with zoom, pan and a crosshair."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
-from app.plots.axes import LogAxis, WrittenAxis
+from app.plots.axes import LogAxis, UnitAxis
 from app.style import theme
 from core.types import Float64
 
 _POINTER_MS = 30
-"""How often the crosshair follows the pointer: each move draws the plot anew."""
+"""Interval at which the crosshair follows the pointer, because each move redraws the plot."""
 _BAND_ALPHA = 34
-_LEAST_HEIGHT = 96
-"""Less can't be read: where there is no room for all, the column scrolls."""
+_MIN_HEIGHT = 96
+"""Pixels; in a column without room for all plots at this height, the column scrolls."""
 
 
 class _TimeView(pg.ViewBox):
-    """The mouse zooms and pans along x, and y follows what is in sight; on an axis it changes that axis."""
+    """The mouse zooms and pans along x, and y fits the visible points; on an axis it changes only that axis."""
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False)
-        follow_sight(self)
+        fit_visible(self)
 
     def mouseDragEvent(self, ev: Any, axis: int | None = None) -> None:
         super().mouseDragEvent(ev, axis=0 if axis is None else axis)
@@ -37,20 +37,20 @@ class _TimeView(pg.ViewBox):
         super().wheelEvent(ev, axis=0 if axis is None else axis)
 
 
-def follow_sight(view: pg.ViewBox) -> None:
-    """All of x, and of y what is in sight."""
+def fit_visible(view: pg.ViewBox) -> None:
+    """Show all of x, and fit y to the visible points."""
     view.setAutoVisible(y=True)
     view.enableAutoRange(x=True, y=True)
 
 
 class PlotCanvas(pg.PlotWidget):
-    """Lines are one pixel wide and not smoothed: anything else costs many times as much.
+    """Lines are one pixel wide and not antialiased: anything else is many times slower.
 
     Signals:
-        pointed_at(float): the pointer is over this x.
-        pointer_left(): it is no longer over the plot.
-        pressed(): a mouse button went down on it.
-        resized(): what lies over it has to be placed anew.
+        pointed_at(float): x below the pointer.
+        pointer_left(): the pointer left the plot.
+        pressed(): a mouse button was pressed.
+        resized(): overlays must be placed again.
     """
 
     pointed_at = Signal(float)
@@ -61,14 +61,15 @@ class PlotCanvas(pg.PlotWidget):
     def __init__(
         self, tick: Callable[[float], str], right_log: bool, has_right: bool, band: tuple[float, float] | None
     ) -> None:
-        axes: dict[str, pg.AxisItem] = {"bottom": WrittenAxis(tick)}
+        """tick: formats x; right_log: the right scale is logarithmic; band: shaded range of y."""
+        axes: dict[str, pg.AxisItem] = {"bottom": UnitAxis(tick)}
         if right_log:
             axes["right"] = LogAxis("right")
-        super().__init__(viewBox=_TimeView(), background=theme.PANEL, axisItems=axes)
+        super().__init__(viewBox=_TimeView(), background=theme.palette().panel, axisItems=axes)
         self.takes_wheel = False
         self.hideButtons()
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setMinimumHeight(_LEAST_HEIGHT)
+        self.setMinimumHeight(_MIN_HEIGHT)
         self.view = self.getViewBox()
         self.right = self._add_right() if has_right else None
         self._band = self._add_band(band) if band else None
@@ -81,10 +82,10 @@ class PlotCanvas(pg.PlotWidget):
         self._follow = QTimer(self, singleShot=True, interval=_POINTER_MS)
         self._follow.timeout.connect(self._on_follow_due)
         self.viewport().setMouseTracking(True)
-        self.dress()
+        self.apply_palette()
 
     def _add_right(self) -> pg.ViewBox:
-        """A second scale, on the right, over the same x. It lies below, so that the mouse reaches the first."""
+        """Second scale on the right, over the same x; it lies behind the first, which gets the mouse."""
         view = pg.ViewBox(enableMouse=False, enableMenu=False)
         view.setZValue(-1)
         self.scene().addItem(view)
@@ -102,27 +103,27 @@ class PlotCanvas(pg.PlotWidget):
         self.addItem(region)
         return region
 
-    def dress(self) -> None:
-        """In the present scheme's colours."""
-        self.setBackground(theme.PANEL)
+    def apply_palette(self) -> None:
+        """Use the colours of the palette on screen."""
+        self.setBackground(theme.palette().panel)
         for side in ("left", "bottom", "right"):
             axis = self.getAxis(side)
-            axis.setPen(theme.LINE)
-            axis.setTextPen(theme.MUTED)
+            axis.setPen(theme.palette().line)
+            axis.setTextPen(theme.palette().muted)
             axis.enableAutoSIPrefix(False)
             axis.setStyle(tickLength=4, hideOverlappingLabels=True)
         for line in self._lines:
-            line.setPen(pg.mkPen(theme.MUTED, width=1))
+            line.setPen(pg.mkPen(theme.palette().muted, width=1))
         if self._band:
-            colour = QColor(theme.GREEN)
+            colour = QColor(theme.palette().green)
             colour.setAlpha(_BAND_ALPHA)
             self._band.setBrush(colour)
             for edge in self._band.lines:
-                edge.setPen(pg.mkPen(theme.LINE, width=1))
+                edge.setPen(pg.mkPen(theme.palette().line, width=1))
             self._band.update()
 
-    def name_x(self, name: str) -> None:
-        self.setLabel("bottom", name, color=theme.MUTED)
+    def set_x_title(self, name: str) -> None:
+        self.setLabel("bottom", name, color=theme.palette().muted)
 
     def add_curve(self, right: bool) -> pg.PlotDataItem:
         item = pg.PlotDataItem(antialias=False)
@@ -134,6 +135,7 @@ class PlotCanvas(pg.PlotWidget):
         return item
 
     def draw(self, item: pg.PlotDataItem, x: Float64, y: Float64, colour: str, dashed: bool) -> None:
+        """Draw a curve through x and y, both `(n,) float64`; NaN leaves a gap."""
         style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
         item.setPen(pg.mkPen(colour, width=1, style=style))
         item.setData(x, y, connect="finite", skipFiniteCheck=False)
@@ -142,8 +144,8 @@ class PlotCanvas(pg.PlotWidget):
         if self.right is not None:
             self.showAxis("right", on)
 
-    def point(self, x: float, y: float) -> None:
-        """Draws the crosshair at x and, of the left scale, y; nan: only at x."""
+    def show_crosshair(self, x: float, y: float) -> None:
+        """Show the crosshair at x and at y of the left scale; NaN for y shows only the vertical line."""
         across, along = self._lines
         across.setValue(x)
         across.show()
@@ -151,40 +153,40 @@ class PlotCanvas(pg.PlotWidget):
         if math.isfinite(y):
             along.setValue(y)
 
-    def stop_pointing(self) -> None:
+    def hide_crosshair(self) -> None:
         for line in self._lines:
             line.hide()
 
     @property
-    def pointed(self) -> float | None:
-        """Where the crosshair is."""
+    def crosshair_x(self) -> float | None:
+        """x of the crosshair, None while hidden."""
         across = self._lines[0]
         return float(across.value()) if across.isVisible() else None
 
     def inside(self) -> QRect:
-        """Between the axes."""
+        """Rectangle between the axes, in pixels."""
         return self.view.sceneBoundingRect().toRect()
 
     def is_right_of_middle(self, x: float) -> bool:
         return x > float(np.mean(self.view.viewRange()[0]))
 
     def fit(self) -> None:
-        """Everything in sight again, and from now on too."""
-        follow_sight(self.view)
+        """Show everything, including new points."""
+        fit_visible(self.view)
         if self.right is not None:
             self.right.enableAutoRange(y=True)
 
     def zoom(self, factor: float) -> None:
-        """Shows so much as large a stretch of x, about its middle."""
+        """Scale the visible range of x about its middle; below 1 zooms in."""
         self.view.scaleBy(x=factor)
 
     def pan(self, share: float) -> None:
-        """Moves along x by this share of what is in sight."""
+        """Move along x by this share of the visible range."""
         low, high = self.view.viewRange()[0]
         self.view.translateBy(x=share * (high - low))
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
-        """Left to the column to scroll, unless the plot was clicked, stands alone or Ctrl is held."""
+        """Zoom if `takes_wheel` or Ctrl is held; otherwise let the column scroll."""
         if self.takes_wheel or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
             super().wheelEvent(ev)
         else:
@@ -210,13 +212,13 @@ class PlotCanvas(pg.PlotWidget):
         self.pointer_left.emit()
 
     def _on_follow_due(self) -> None:
-        place = self.mapToScene(self._pointer.toPoint())
-        if self.view.sceneBoundingRect().contains(place):
-            self.pointed_at.emit(self.view.mapSceneToView(place).x())
+        point = self.mapToScene(self._pointer.toPoint())
+        if self.view.sceneBoundingRect().contains(point):
+            self.pointed_at.emit(self.view.mapSceneToView(point).x())
         else:
             self.pointer_left.emit()
 
     def overlay(self, widget: QWidget) -> None:
-        """Lays a widget over the plot, through which the mouse reaches it."""
+        """Place a widget over the plot that lets the mouse through."""
         widget.setParent(self)
         widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

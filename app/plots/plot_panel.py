@@ -1,4 +1,4 @@
-"""All plots of a session, in tabs. They pull from the metrics when told to; what can't be seen is not drawn."""
+"""All plots of a session, in tabs; only visible plots are drawn."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from core.tasks.base import Task
 
 
 class PlotPanel(QTabWidget):
-    """One tab for each group. Each plot can have a window of its own.
+    """One tab for each group; each plot can be enlarged in its own window.
 
     Signals:
-        save_requested(str, object): as of Plot.
+        save_requested(str, object): as in Plot.
     """
 
     save_requested = Signal(str, object)
@@ -43,19 +43,19 @@ class PlotPanel(QTabWidget):
         self.enlarged: dict[str, EnlargedPlot] = {}
         self.setAccessibleName("Plots of the training")
         self.setDocumentMode(True)
-        self.tabBar().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its arrow keys would be answers
+        self.tabBar().setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its arrow keys are answers
         self.tabBar().setAccessibleName("Groups of plots")
         for name, group in groups(task, reward).items():
-            self.addTab(self._column(group), name)
+            self.addTab(self._make_tab(group), name)
         true_reward.hidden_changed.connect(self._on_hidden_changed)
 
-    def _column(self, group: tuple[PlotSpec, ...]) -> QScrollArea:
+    def _make_tab(self, group: tuple[PlotSpec, ...]) -> QScrollArea:
         inside = QWidget()
         column = QVBoxLayout(inside)
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(4)
-        for plotted in group:
-            column.addWidget(self._made(plotted), 1)
+        for spec in group:
+            column.addWidget(self._make_plot(spec), 1)
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -63,50 +63,50 @@ class PlotPanel(QTabWidget):
         area.setWidget(inside)
         return area
 
-    def _made(self, plotted: PlotSpec) -> Plot:
-        plot = Plot(plotted, self._true_reward.hidden)
+    def _make_plot(self, spec: PlotSpec) -> Plot:
+        plot = Plot(spec, self._true_reward.hidden)
         plot.save_requested.connect(self.save_requested)
-        plot.enlarge_requested.connect(lambda: self.enlarge(plotted))
-        self.by_key[plotted.key] = plot
+        plot.enlarge_requested.connect(lambda: self.enlarge(spec))
+        self.by_key[spec.key] = plot
         return plot
 
     def show_group(self, index: int) -> None:
-        """Brings a tab to the front, and its first plot to the keys."""
+        """Show a tab and focus its first plot."""
         self.setCurrentIndex(index)
         next(plot for plot in self.by_key.values() if plot.isVisible()).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
-    def enlarge(self, plotted: PlotSpec) -> None:
-        """In a window of its own, zoomed by itself; a second request brings that to the front."""
-        if plotted.key not in self.enlarged:
-            made = EnlargedPlot(plotted, self._true_reward.hidden, self.window())
-            made.plot.save_requested.connect(self.save_requested)
-            made.finished.connect(lambda: self.enlarged.pop(plotted.key, None))
-            self.enlarged[plotted.key] = made
-            self._feed(made.plot)
-            made.show()
-            made.plot.setFocus()
-        self.enlarged[plotted.key].raise_()
-        self.enlarged[plotted.key].activateWindow()
+    def enlarge(self, spec: PlotSpec) -> None:
+        """Open the plot in its own window, or bring that window to the front."""
+        if spec.key not in self.enlarged:
+            enlarged = EnlargedPlot(spec, self._true_reward.hidden, self.window())
+            enlarged.plot.save_requested.connect(self.save_requested)
+            enlarged.finished.connect(lambda: self.enlarged.pop(spec.key, None))
+            self.enlarged[spec.key] = enlarged
+            self._set_source(enlarged.plot)
+            enlarged.show()
+            enlarged.plot.setFocus()
+        self.enlarged[spec.key].raise_()
+        self.enlarged[spec.key].activateWindow()
 
     def close_windows(self) -> None:
         for window in list(self.enlarged.values()):
             window.close()
 
     def refresh(self, metrics: Metrics, episode: EpisodeRewards) -> bool:
-        """Draws the next plot that has news: all at once would cost the clips a frame. Whether there was one."""
+        """Draw the next changed plot, one per call, so that the clips do not skip a frame; True if there was one."""
         self._metrics, self._episode = metrics, episode
         plots = self._all()
         for plot in plots:
-            self._feed(plot)
+            self._set_source(plot)
         self._next %= len(plots)
-        for place in (*range(self._next, len(plots)), *range(self._next)):
-            if plots[place].draw_news():
-                self._next = place + 1
+        for index in (*range(self._next, len(plots)), *range(self._next)):
+            if plots[index].draw_changes():
+                self._next = index + 1
                 return True
         return False
 
-    def _feed(self, plot: Plot) -> None:
-        plot.take(self._episode if plot.plotted.of_episode else self._metrics)
+    def _set_source(self, plot: Plot) -> None:
+        plot.set_source(self._episode if plot.spec.of_episode else self._metrics)
 
     def _all(self) -> list[Plot]:
         return [*self.by_key.values(), *(window.plot for window in self.enlarged.values())]
@@ -117,24 +117,24 @@ class PlotPanel(QTabWidget):
 
 
 class EnlargedPlot(QDialog):
-    """One plot, large. Escape closes it; teaching goes on beside it."""
+    """One plot in its own window; Escape closes it."""
 
-    def __init__(self, plotted: PlotSpec, hidden: bool, parent: QWidget | None = None) -> None:
+    def __init__(self, spec: PlotSpec, hidden: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(f"{plotted.title} – Somersault")
-        self.plot = Plot(plotted, hidden, alone=True)
+        self.setWindowTitle(f"{spec.title} – Somersault")
+        self.plot = Plot(spec, hidden, in_window=True)
         row = QHBoxLayout()
         row.addStretch(1)
         actions = (
-            ("&Fit everything", self.plot.canvas.fit),
-            ("Save as &picture…", self.plot.save_picture),
-            ("Save the fi&gures…", self.plot.save_figures),
+            ("Show &everything", self.plot.canvas.fit),
+            ("Save &picture…", self.plot.save_picture),
+            ("Save &data…", self.plot.save_data),
         )
         for text, slot in actions:
-            made = QPushButton(text, autoDefault=False)
-            made.clicked.connect(lambda _, slot=slot: slot())
-            row.addWidget(made)
+            button = QPushButton(text, autoDefault=False)
+            button.clicked.connect(lambda _, slot=slot: slot())
+            row.addWidget(button)
         column = QVBoxLayout(self)
         column.addWidget(self.plot, 1)
         column.addLayout(row)

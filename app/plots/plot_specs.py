@@ -1,4 +1,4 @@
-"""What is plotted: tables of curves. Pure."""
+"""Specifications of all plots: curves, axes and captions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from core.types import Float64
 
 
 class Source(Protocol):
-    """Where curves come from: the metrics of the session, or one episode."""
+    """Source of curves: the metrics of the session, or one episode."""
 
-    def snapshot(self, name: str, limit: int) -> tuple[Float64, Float64]: ...
+    def snapshot(self, name: str, limit: int) -> tuple[Float64, Float64]:
+        """x and y of a series, both `(n,) float64` with n at most `limit`."""
+        ...
 
 
 @dataclass(frozen=True)
 class CurveSpec:
-    """One line of a plot. `right`: it has the scale on the right; `tells_reward`: it shows the true reward."""
+    """One curve. right: it uses the right scale; tells_reward: it reveals the true reward."""
 
     name: str
     series: str
@@ -31,12 +33,12 @@ class CurveSpec:
     dashed: bool = False
     tells_reward: bool = False
     short: str = ""
-    """Its name in the key, where the title says the rest."""
+    """Name in the legend, if the title says the rest."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What x is: `title` of the scale with its ticks, `write` one x in full, `column` of a table."""
+    """The x axis. tick: formats a tick; write: formats one x in full; column: heading in a table."""
 
     title: str
     tick: Callable[[float], str]
@@ -58,40 +60,40 @@ class PlotSpec:
     """One plot."""
 
     key: str
-    """Short and unique; files are named after it."""
+    """Unique; the name of saved files."""
     title: str
     curves: tuple[CurveSpec, ...]
-    awaits: str
-    """What is said while there is nothing to show."""
+    empty_message: str
+    """Message while there are no points."""
     legend: str = ""
-    """Instead of the curves' names, where each member has its own."""
+    """Replaces the names of the curves, if each ensemble member has its own."""
     axis: Axis = STEPS
     band: tuple[float, float] | None = None
-    """Between which y is as it should be."""
+    """Target range of y."""
     right_log: bool = False
     of_episode: bool = False
 
-    def shown(self, hidden: bool) -> tuple[CurveSpec, ...]:
-        """Without those that show the true reward, where that is hidden."""
+    def visible_curves(self, hidden: bool) -> tuple[CurveSpec, ...]:
+        """Curves to draw; hidden: without those that reveal the true reward."""
         return tuple(curve for curve in self.curves if not (hidden and curve.tells_reward))
 
 
-LEARNING, REWARD_FIT, SESSION = "Learning", "Reward fit", "Session"
+LEARNING, REWARD_MODEL, SESSION = "Learning", "Reward model", "Session"
 
 
 def groups(task: Task, reward: RewardConfig) -> dict[str, tuple[PlotSpec, ...]]:
-    """All plots of a session, by tab; what a researcher looks at first comes first."""
+    """All plots of a session, by tab."""
     fit = (_ratio(reward), _episode(task), *((_CORRELATION,) if task.has_true_reward else ()))
-    return {LEARNING: (_measure(task), _returns(task), _loss(reward.members)), REWARD_FIT: fit, SESSION: _PACE}
+    return {LEARNING: (_measure(task), _returns(task), _loss(reward.members)), REWARD_MODEL: fit, SESSION: _PACE}
 
 
 def _member(number: int) -> Callable[[Palette], str]:
-    return lambda scheme: scheme.members[number % len(scheme.members)]
+    return lambda palette: palette.members[number % len(palette.members)]
 
 
 def _measure(task: Task) -> PlotSpec:
     curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.measure_tells_reward)
-    return PlotSpec("measure", task.measure_title, (curve,), "Comes with the first finished episodes.")
+    return PlotSpec("measure", task.measure_title, (curve,), "Appears after the first finished episodes.")
 
 
 def _returns(task: Task) -> PlotSpec:
@@ -100,15 +102,15 @@ def _returns(task: Task) -> PlotSpec:
     )
     predicted = CurveSpec("predicted return", metrics_recorder.PREDICTED, lambda s: s.blue, short="predicted")
     curves = (predicted, true) if task.has_true_reward else (predicted,)
-    return PlotSpec("return", "Return", curves, "Comes with the first fit and the first finished episodes.")
+    return PlotSpec("return", "Return", curves, "Appears after the first fit and the first finished episodes.")
 
 
 def _loss(members: int) -> PlotSpec:
     curves = []
     for m in range(members):
-        curves.append(CurveSpec(f"train {m + 1}", metrics_recorder.train_loss(m), _member(m)))
+        curves.append(CurveSpec(f"training {m + 1}", metrics_recorder.train_loss(m), _member(m)))
         curves.append(CurveSpec(f"validation {m + 1}", metrics_recorder.validation_loss(m), _member(m), dashed=True))
-    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "members: — train  ┅ validation")
+    return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "— training  ┅ validation")
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
@@ -118,21 +120,23 @@ def _ratio(reward: RewardConfig) -> PlotSpec:
         curves.append(CurveSpec(f"L2 {m + 1}", metrics_recorder.weight_decay(m), _member(m), right=True, dashed=True))
     low, high = reward.ratio_low, reward.ratio_high
     legend = "— ratio  ┅ L2 (right)"
-    return PlotSpec("ratio", "Validation/train", tuple(curves), _FIRST_FIT, legend, band=(low, high), right_log=True)
+    return PlotSpec(
+        "ratio", "Validation/training loss", tuple(curves), _FIRST_FIT, legend, band=(low, high), right_log=True
+    )
 
 
 def _episode(task: Task) -> PlotSpec:
     predicted = CurveSpec("predicted reward", EpisodeRewards.PREDICTED, lambda s: s.blue, short="predicted")
     true = CurveSpec("true reward", EpisodeRewards.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true")
     curves = (predicted, true) if task.has_true_reward else (predicted,)
-    awaits = "Comes when the policy is next recorded for the live view."
-    return PlotSpec("episode", "One episode", curves, awaits, axis=SECONDS, of_episode=True)
+    empty_message = "Appears with the next recording for the live view."
+    return PlotSpec("episode", "One episode", curves, empty_message, axis=SECONDS, of_episode=True)
 
 
-_FIRST_FIT = "Comes with the first fit to your answers."
+_FIRST_FIT = "Appears after the first fit."
 _CORRELATION = PlotSpec(
     "correlation",
-    "Predicted with true reward, r",
+    "Correlation of predicted and true reward",
     (
         CurveSpec(
             "correlation of predicted and true reward",
@@ -151,12 +155,12 @@ _PACE = (
             CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),
             CurveSpec("schedule", metrics_recorder.SCHEDULE, lambda s: s.amber, dashed=True),
         ),
-        "Comes with the first steps.",
+        "Appears after the first steps.",
     ),
     PlotSpec(
         "speed",
-        "Steps a second",
-        (CurveSpec("steps a second", metrics_recorder.SPEED, lambda s: s.blue),),
-        "Comes with the second batch of steps.",
+        "Steps per second",
+        (CurveSpec("steps per second", metrics_recorder.SPEED, lambda s: s.blue),),
+        "Appears after the second batch of steps.",
     ),
 )

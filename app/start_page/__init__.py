@@ -1,1 +1,1 @@
-"""Catalogue, session list, new-session form."""
+"""Widgets of the start window: task cards, saved sessions and the form for a new session."""

@@ -1,4 +1,4 @@
-"""Where a new session is to be kept: a name that is proposed until the person gives one, and the folder it is in."""
+"""Name and parent folder of a new session; a name is proposed until one is typed."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from app.style.labels import label
 
 
 class FolderField(QWidget):
-    """The folder, with a button to choose another. `name` is a field that the form places in a row of its own.
+    """Parent folder with a button to choose another. `name` is a separate field, placed by the form.
 
     Signals:
-        edited(): the person changed one of them.
+        edited(): the name or the folder was changed.
     """
 
     edited = Signal()
 
     def __init__(self, root: Path, parent: QWidget | None = None) -> None:
-        """root: where sessions are usually kept."""
+        """root: default parent folder."""
         super().__init__(parent)
-        self._root, self._place, self._named = root, root, False
+        self._root, self._parent, self._is_named = root, root, False
         self._taken: set[str] = set()
         self.name = QLineEdit()
-        self.name.setAccessibleName("Name of the session's folder")
+        self.name.setAccessibleName("Name of the session folder")
         self.name.textEdited.connect(self._on_named)
         self.where = label("settingHelp", wrap=True)
         self.other = QPushButton("Other folder…")
@@ -41,47 +41,47 @@ class FolderField(QWidget):
         row.addWidget(self.other)
 
     @property
-    def folder(self) -> Path:
-        return self._place / self.name.text().strip()
+    def path(self) -> Path:
+        return self._parent / self.name.text().strip()
 
     @property
     def problem(self) -> str:
-        """What is to be mended, in a sentence; '' where nothing is."""
+        """Sentence that says what to correct; '' if nothing."""
         name = self.name.text().strip()
         if name in ("", ".", ".."):
             return "Give the session a name."
-        return f"{name} is there already: give the session another name." if name in self._taken else ""
+        return f"{name} already exists: give the session another name." if name in self._taken else ""
 
-    def begin(self) -> None:
-        """Forgets what was chosen for the session before."""
-        self._named = False
-        self._set_place(self._root)
+    def reset(self) -> None:
+        """Forget the name and folder chosen for the previous session."""
+        self._is_named = False
+        self._set_parent(self._root)
 
     def propose(self, task: str) -> None:
-        """A name after the task, unless the person has given one."""
-        if not self._named:
+        """Name the session after the task, unless a name was typed."""
+        if not self._is_named:
             names = (f"{slug(task)}-{number}" for number in itertools.count(1))
             self.name.setText(next(name for name in names if name not in self._taken))
 
-    def _set_place(self, folder: Path) -> None:
-        """What is in it is looked up once, not at each key: a folder may be on a slow disk, or far away."""
-        self._place = folder
+    def _set_parent(self, folder: Path) -> None:
+        """List the folder once, not at each key press: it may be on a slow or remote disk."""
+        self._parent = folder
         self._taken = set()
-        with suppress(OSError):  # not made yet, or no place for a session: making one there tells of that
+        with suppress(OSError):  # does not exist yet, or is unusable: creating the session reports that
             self._taken = set(os.listdir(folder))
         self.where.setText(f"in {folder}")
 
     def _on_named(self) -> None:
-        self._named = True
+        self._is_named = True
         self.edited.emit()
 
     def _on_other_requested(self) -> None:
-        dialog = QFileDialog(self, "The folder to keep the session in", str(self._place))
+        dialog = QFileDialog(self, "Folder for the session", str(self._parent))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self._on_other_chosen)
         dialog.open()
 
     def _on_other_chosen(self, folder: str) -> None:
-        self._set_place(Path(folder))
+        self._set_parent(Path(folder))
         self.edited.emit()

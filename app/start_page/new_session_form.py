@@ -1,4 +1,4 @@
-"""The form for a new session: the task with its picture, what is asked for, and a fold with everything else."""
+"""The form for a new session: the task with its preview, the main settings, and advanced settings in a fold."""
 
 from __future__ import annotations
 
@@ -33,47 +33,47 @@ from core.tasks.gymnasium import PREFIX
 
 _FIELD = 320
 _TYPING_MS = 700
-"""How long nothing is typed before an environment's picture is asked for."""
-_WORDS = {
+"""Pause in typing before the environment's preview is requested."""
+_OPTION_NAMES = {
     "human": "You, with the arrow keys",
-    "oracle": "The oracle, which judges by the true reward",
-    "auto": "Automatic: a GPU where there is one",
+    "oracle": "The computer, using the true reward",
+    "auto": "Automatic: a GPU if there is one",
     "cpu": "The processor (cpu)",
     "cuda": "An NVIDIA GPU (cuda)",
 }
-_LABELS = {"teacher": "&Teacher", "labels": "&Labels", "seed": "S&eed", "device": "&Device"}
+_LABELS = {"teacher": "&Teacher", "labels": "&Answers", "seed": "S&eed", "device": "&Device"}
 
 
 class NewSessionForm(QWidget):
-    """Create can be pressed only while there is nothing to mend; what there is stands beside it in one sentence.
+    """ "Create and start" is enabled if all settings are valid; otherwise a sentence beside it says what to correct.
 
     Signals:
-        create_requested(object, object): a session in this folder (Path) with this Config is to be made and opened.
-        back_requested(): the person wants none after all.
-        preview_wanted(str): the picture of this task is to be seen.
+        create_requested(object, object): folder (Path) and Config of the session to create and open.
+        back_requested(): return to the start page.
+        preview_requested(str): task whose preview is needed.
     """
 
     create_requested = Signal(object, object)
     back_requested = Signal()
-    preview_wanted = Signal(str)
+    preview_requested = Signal(str)
 
     def __init__(self, root: Path, given: Mapping[str, Any], parent: QWidget | None = None) -> None:
-        """given: settings from the command line, for the first session that is made."""
+        """root: default parent folder; given: settings from the command line."""
         super().__init__(parent)
         self._given = {name: value for name, value in given.items() if value is not None}
         self.draft = ConfigDraft("hopper-backflip", self._given)
-        self.refusal = ""
+        self.preview_error = ""
         self._typing = QTimer(self, singleShot=True, interval=_TYPING_MS)
-        self._typing.timeout.connect(self._ask_for_picture)
-        self.place = FolderField(root)
-        self.place.edited.connect(self._show_draft)
-        self._make_task()
+        self._typing.timeout.connect(self._request_preview)
+        self.folder = FolderField(root)
+        self.folder.edited.connect(self._show_draft)
+        self._make_task_widgets()
         self._make_fields()
         self._make_fold()
         self._make_foot()
         self._arrange()
 
-    def _make_task(self) -> None:
+    def _make_task_widgets(self) -> None:
         self.picture = PreviewView()
         self.title = label("pageTitle", wrap=True)
         self.instruction = label("settingHelp", wrap=True)
@@ -83,17 +83,17 @@ class NewSessionForm(QWidget):
 
     def _make_fields(self) -> None:
         self.fields: dict[str, Editor] = {name: editor_for(setting(name)) for name in PLAIN if name != "task"}
-        teacher, device = self._worded("teacher", TEACHERS), self._worded("device", setting("device").options)
-        self.fields |= {"teacher": teacher, "device": device}
+        self.fields["teacher"] = self._make_named_options("teacher", TEACHERS)
+        self.fields["device"] = self._make_named_options("device", setting("device").options)
         for name in ("labels", "seed"):
             self.fields[name].edited.connect(lambda value, name=name: self._on_edited(name, value))  # type: ignore[union-attr]
 
-    def _worded(self, name: str, options: tuple[str, ...]) -> ChoiceBox:
+    def _make_named_options(self, name: str, options: tuple[str, ...]) -> ChoiceBox:
         box = editor_for(setting(name))
         assert isinstance(box, ChoiceBox)
         box.clear()
         for option in options:
-            box.addItem(_WORDS[option], option)
+            box.addItem(_OPTION_NAMES[option], option)
         box.activated.connect(lambda: self._on_edited(name, box.currentData()))
         return box
 
@@ -110,13 +110,13 @@ class NewSessionForm(QWidget):
     def _make_foot(self) -> None:
         self.problem = label("problem", wrap=True)
         self.back = QPushButton("Back")
-        self.make = QPushButton("Create and start")
-        self.make.setObjectName("primary")
-        self.make.setToolTip("Ctrl+Enter")
+        self.create_button = QPushButton("Create and start")
+        self.create_button.setObjectName("primary")
+        self.create_button.setToolTip("Ctrl+Enter")
         self.back.clicked.connect(self.back_requested)
-        self.make.clicked.connect(self._on_create_requested)
+        self.create_button.clicked.connect(self._on_create_requested)
         for key, slot in (("Esc", self.back_requested.emit), ("Ctrl+Return", self._on_create_requested)):
-            shortcut = QShortcut(QKeySequence(key), self)  # at once, where a button's own comes late
+            shortcut = QShortcut(QKeySequence(key), self)  # a button's own shortcut would animate a click first
             shortcut.activated.connect(slot)
 
     def _arrange(self) -> None:
@@ -146,7 +146,7 @@ class NewSessionForm(QWidget):
         foot = QHBoxLayout()
         foot.addWidget(self.problem, 1)
         foot.addWidget(self.back)
-        foot.addWidget(self.make)
+        foot.addWidget(self.create_button)
         page = QVBoxLayout(self)
         page.setContentsMargins(36, 28, 36, 22)
         page.setSpacing(18)
@@ -156,19 +156,19 @@ class NewSessionForm(QWidget):
     def _rows(self) -> QFormLayout:
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)
         self.form.setLabelAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.env_row = self._row("Gymnasium &id", self.env_id, "any environment that is installed here")
+        self.env_row = self._row("Gymnasium &id", self.env_id, "any installed environment")
         for name, text in _LABELS.items():
             self._row(text, self.fields[name], setting(name).help)
-        self._row("&Name", self.place.name, "of the folder that keeps it")
-        self.form.addRow("", self.place)
+        self._row("&Name", self.folder.name, "also the name of its folder")
+        self.form.addRow("", self.folder)
         return self.form
 
     def _row(self, text: str, editor: QWidget, about: str) -> QHBoxLayout:
-        """A field with its meaning beside it."""
+        """Add a field with its description beside it."""
         editor.setFixedWidth(_FIELD)
         name = label("settingName", text)
         name.setBuddy(editor)
-        name.ensurePolished()  # or the column is as wide as the words are in another font
+        name.ensurePolished()  # or the width would be measured in another font
         name.setMinimumSize(name.sizeHint().width() + 4, editor.sizeHint().height())
         row = QHBoxLayout()
         row.setSpacing(14)
@@ -177,47 +177,47 @@ class NewSessionForm(QWidget):
         self.form.addRow(name, row)
         return row
 
-    def begin(self, task: str) -> None:
-        """A fresh form for this task; for one of Gymnasium's, PREFIX alone, whose id is still to be typed."""
+    def reset(self, task: str) -> None:
+        """Show a fresh form for this task; PREFIX alone stands for a Gymnasium environment yet to be typed."""
         self.draft = ConfigDraft(task, self._given)
-        self.place.begin()
-        typed = task.startswith(PREFIX)
-        self.form.setRowVisible(self.env_row, typed)
+        self.folder.reset()
+        is_gymnasium = task.startswith(PREFIX)
+        self.form.setRowVisible(self.env_row, is_gymnasium)
         self.env_id.setText(task.removeprefix(PREFIX))
         self.fold.setChecked(False)
         self.area.verticalScrollBar().setValue(0)
         self._show_task()
-        self._ask_for_picture()
-        (self.env_id if typed else self.fields["teacher"]).setFocus()
+        self._request_preview()
+        (self.env_id if is_gymnasium else self.fields["teacher"]).setFocus()
 
     def set_preview(self, task: str, preview: Preview) -> None:
         if task == self.draft.task:
-            self.refusal = ""
+            self.preview_error = ""
             self.picture.set_preview(preview)
             self._show_draft()
 
-    def set_refusal(self, task: str, sentence: str) -> None:
-        """The task's environment can't be made or drawn."""
+    def set_preview_error(self, task: str, sentence: str) -> None:
+        """Report that the task's environment can't be created or rendered."""
         if task == self.draft.task:
-            self.refusal = sentence
-            self.picture.set_preview(None, "No picture")
+            self.preview_error = sentence
+            self.picture.set_preview(None, "No preview")
             self._show_draft()
 
-    def let_go(self) -> None:
+    def free_preview(self) -> None:
         self.picture.set_preview(None)
 
     def _show_task(self) -> None:
         task = get_task(self.draft.task)
-        _tell(self.title, task.title or "Any environment of Gymnasium")
-        _tell(self.instruction, task.instruction)
-        self.refusal = ""
-        self.picture.set_preview(None, "Drawing …" if task.title else "Type the id of an environment.")
-        self.place.propose(task.name)
+        _set_text(self.title, task.title or "Any Gymnasium environment")
+        _set_text(self.instruction, task.instruction)
+        self.preview_error = ""
+        self.picture.set_preview(None, "Rendering …" if task.title else "Type the id of an environment.")
+        self.folder.propose(task.name)
         self._show_draft()
 
-    def _ask_for_picture(self) -> None:
+    def _request_preview(self) -> None:
         if self.draft.task != PREFIX:
-            self.preview_wanted.emit(self.draft.task)
+            self.preview_requested.emit(self.draft.task)
 
     def _show_draft(self) -> None:
         for name, editor in self.fields.items():
@@ -228,23 +228,22 @@ class NewSessionForm(QWidget):
                 show_value(editor, value)
         if self.advanced is not None:
             self.advanced.show_draft(self.draft)
-        sentence = self._sentence()
+        sentence = self._what_to_correct()
         self.problem.setText(sentence)
-        self.make.setEnabled(not sentence)
+        self.create_button.setEnabled(not sentence)
 
-    def _sentence(self) -> str:
-        """What is to be mended first; '' where nothing is."""
+    def _what_to_correct(self) -> str:
+        """Sentence about the first problem; '' if there is none."""
         if self.draft.task == PREFIX:
-            return "Type the id of an environment of Gymnasium, such as CartPole-v1."
-        return self.place.problem or self.draft.problem or self.refusal
+            return "Type the id of a Gymnasium environment, such as CartPole-v1."
+        return self.folder.problem or self.draft.problem or self.preview_error
 
     def _on_edited(self, name: str, value: Any) -> None:
         self.draft.set(name, value)
         self._show_draft()
 
     def _on_reset_requested(self, name: str) -> None:
-        kept = {plain for plain in self.draft.changes if plain in PLAIN}
-        self.draft.reset(*([name] if name else set(self.draft.changes) - kept or ["steps"]))
+        self.draft.reset(*([name] if name else set(self.draft.changes) - set(PLAIN) or ["steps"]))
         self._show_draft()
 
     def _on_env_typed(self, text: str) -> None:
@@ -253,7 +252,7 @@ class NewSessionForm(QWidget):
         self._show_task()
 
     def _on_folded(self, on: bool) -> None:
-        """Made when it is first wanted: sixty rows are more than most people need."""
+        """Show or hide the advanced settings, some sixty rows, which are created when first shown."""
         if on and self.advanced is None:
             self.advanced = AdvancedSettings()
             self.advanced.edited.connect(self._on_edited)
@@ -266,11 +265,11 @@ class NewSessionForm(QWidget):
             self._show_draft()
 
     def _on_create_requested(self) -> None:
-        if self.draft.config is not None and not self._sentence():
-            self.create_requested.emit(self.place.folder, self.draft.config)
+        if self.draft.config is not None and not self._what_to_correct():
+            self.create_requested.emit(self.folder.path, self.draft.config)
 
 
-def _tell(place: QLabel, text: str) -> None:
-    """As high as the text needs: a layout beside a scroll area would cut its last line."""
-    place.setText(text)
-    place.setFixedHeight(place.heightForWidth(place.width()))
+def _set_text(target: QLabel, text: str) -> None:
+    """Set text and height: a layout beside a scroll area would cut the last line."""
+    target.setText(text)
+    target.setFixedHeight(target.heightForWidth(target.width()))

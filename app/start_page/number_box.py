@@ -1,4 +1,4 @@
-"""A spin box for any number: whole ones of any size, and others from 1e-12 to 1e12, as they are written."""
+"""A spin box for any number: integers of any size, and floats from 1e-12 to 1e12."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from app.session.config_draft import Setting
 
 
 class NumberBox(QAbstractSpinBox):
-    """Its arrows keep to the bounds. What is typed may leave them: the form says so, and nothing is changed in silence.
+    """The arrows respect the bounds. Typed values may exceed them: the form reports that, and no value is changed.
 
     Signals:
-        edited(object): the person changed it; a number, or the text that is none.
+        edited(object): new value; a number, or text that is not a number.
     """
 
     edited = Signal(object)
@@ -27,7 +27,7 @@ class NumberBox(QAbstractSpinBox):
         self.lineEdit().textEdited.connect(lambda _: self.edited.emit(self.value()))
 
     def value(self) -> int | float | str:
-        """A number, or the text where that is none."""
+        """A number, or the text if it is not a number."""
         text = self.lineEdit().text().strip()
         plain = text.replace(",", "").replace(" ", "")
         try:
@@ -39,9 +39,9 @@ class NumberBox(QAbstractSpinBox):
             return text
 
     def set_value(self, value: object) -> None:
-        """Leaves what means the same as it was typed."""
+        """Set the value; text that already means this value stays as typed."""
         if value != self.value():
-            self.lineEdit().setText(written(value))
+            self.lineEdit().setText(format_value(value))
 
     def stepBy(self, steps: int) -> None:
         value = self.value()
@@ -49,7 +49,7 @@ class NumberBox(QAbstractSpinBox):
             return
         size = 1 if self._setting.whole else _step(value)
         moved = min(self._setting.high, max(self._setting.low, value + steps * size))
-        self.lineEdit().setText(written(int(moved) if self._setting.whole else round(moved, 12)))
+        self.lineEdit().setText(format_value(int(moved) if self._setting.whole else round(moved, 12)))
         self.edited.emit(self.value())
 
     def stepEnabled(self) -> QAbstractSpinBox.StepEnabledFlag:
@@ -63,15 +63,15 @@ class NumberBox(QAbstractSpinBox):
         return ways
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """Anything may be typed: Qt would otherwise put back another value when the focus leaves."""
+        """Accept any text: Qt would otherwise restore another value when the focus leaves."""
         return QValidator.State.Acceptable, text, position
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # the wheel scrolls the form that it is in
+        event.ignore()  # the wheel scrolls the form
 
 
 class ChoiceBox(QComboBox):
-    """A combo box that leaves the wheel to the form that it is in."""
+    """A combo box that leaves the mouse wheel to the form."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -84,11 +84,11 @@ def _whole(number: float) -> int:
 
 
 def _step(value: float) -> float:
-    """A tenth of the leading digit's place: .99 goes by .01 and 1e-3 by 1e-4."""
+    """Step size, a tenth of the leading digit's place: .01 for .99 and 1e-4 for 1e-3."""
     return 10.0 ** (math.floor(math.log10(abs(value))) - 1) if value else 0.1
 
 
-def written(value: object) -> str:
+def format_value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,4 +1,4 @@
-"""A task's moving picture, large."""
+"""A task's animated preview, large."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ _SIDE, _RADIUS = 320, 12
 
 
 class PreviewView(QWidget):
-    """Moves only while it is seen; words stand where there is no picture."""
+    """Plays only while visible; shows text if there is no preview."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFixedSize(_SIDE, _SIDE)
         self.preview: Preview | None = None
-        self.words = ""
+        self.text = ""
         self._frame = 0
         self._clock = QTimer(self, interval=round(1000 / FPS))
         self._clock.timeout.connect(self._on_tick)
 
     @property
-    def moving(self) -> bool:
+    def is_playing(self) -> bool:
         return self._clock.isActive()
 
-    def set_preview(self, preview: Preview | None, words: str = "") -> None:
-        """words: what to say instead of a picture."""
-        self.preview, self.words = preview, words
-        self._settle()
+    def set_preview(self, preview: Preview | None, text: str = "") -> None:
+        """text: shown if there is no preview."""
+        self.preview, self.text = preview, text
+        self._update_clock()
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -41,22 +41,22 @@ class PreviewView(QWidget):
         rounded = QPainterPath()
         rounded.addRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
         painter.setClipPath(rounded)
-        painter.fillRect(self.rect(), QColor(theme.PANEL))
+        painter.fillRect(self.rect(), QColor(theme.palette().panel))
         if self.preview is not None:
             painter.drawImage(self.rect(), self.preview.strip, self.preview.place(self._frame))
         else:
-            painter.setPen(QColor(theme.MUTED))
+            painter.setPen(QColor(theme.palette().muted))
             flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-            painter.drawText(self.rect().adjusted(24, 24, -24, -24), flags, self.words)
+            painter.drawText(self.rect().adjusted(24, 24, -24, -24), flags, self.text)
         painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:
-        self._settle()
+        self._update_clock()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._settle()
+        self._update_clock()
 
-    def _settle(self) -> None:
+    def _update_clock(self) -> None:
         if self.isVisible() and self.preview is not None:
             self._clock.start()
         else:

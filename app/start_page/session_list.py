@@ -1,4 +1,4 @@
-"""The sessions as a list: a row each, painted, so that hundreds cost no more than what is seen."""
+"""List of saved sessions; rows are painted, so that only the visible ones cost time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
 
 
 class _Row(QStyledItemDelegate):
-    """Picture, name, task and teacher, a bar of the labels given, the best figure, and when it was last opened."""
+    """Thumbnail, name, task and teacher, progress bar of answers, best result, and time since it was last opened."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(300, _HEIGHT)
@@ -30,24 +30,26 @@ class _Row(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         room: QRect = option.rect.adjusted(1, 1, -1, -3)
-        self._draw_back(painter, room, option.state)
+        self._draw_background(painter, room, option.state)
         place = QRect(room.left() + _MARGIN, room.top() + (room.height() - _PICTURE) // 2, _PICTURE, _PICTURE)
         self._draw_picture(painter, place, model.picture(entry), bool(entry.problem))
         text = QRect(place.right() + 13, room.top() + 8, 0, room.height() - 16)
         text.setRight(room.right() - 12)
-        self._draw_head(painter, text, entry)
+        self._draw_name(painter, text, entry)
         if entry.summary is None:
             self._draw_problem(painter, text, entry.problem)
         else:
             self._draw_progress(painter, text, entry)
         painter.restore()
 
-    def _draw_back(self, painter: QPainter, room: QRect, state: QStyle.StateFlag) -> None:
+    def _draw_background(self, painter: QPainter, room: QRect, state: QStyle.StateFlag) -> None:
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         focused = chosen and bool(state & QStyle.StateFlag.State_HasFocus)
         over = bool(state & QStyle.StateFlag.State_MouseOver)
-        painter.setPen(QColor(theme.BLUE if focused else theme.MUTED if chosen else theme.LINE))
-        painter.setBrush(QColor(theme.LINE if over and not chosen else theme.PANEL))
+        painter.setPen(
+            QColor(theme.palette().blue if focused else theme.palette().muted if chosen else theme.palette().line)
+        )
+        painter.setBrush(QColor(theme.palette().line if over and not chosen else theme.palette().panel))
         painter.drawRoundedRect(QRectF(room).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
 
     def _draw_picture(self, painter: QPainter, place: QRect, picture: QImage | None, problem: bool) -> None:
@@ -55,62 +57,62 @@ class _Row(QStyledItemDelegate):
         rounded.addRoundedRect(QRectF(place), 6, 6)
         painter.save()
         painter.setClipPath(rounded)
-        painter.fillRect(place, QColor(theme.BACKGROUND))
+        painter.fillRect(place, QColor(theme.palette().background))
         if picture is not None:
             painter.drawImage(place, picture)
         elif problem:
-            painter.setPen(QColor(theme.AMBER))
+            painter.setPen(QColor(theme.palette().amber))
             painter.setFont(_sized(painter.font(), 28))
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, "!")
         painter.restore()
 
-    def _draw_head(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
+    def _draw_name(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
         painter.setFont(_sized(painter.font(), 12))
         when = ago(max(0.0, time.time() - entry.changed_at)) if entry.changed_at else ""
         width = painter.fontMetrics().horizontalAdvance(when)
-        painter.setPen(QColor(theme.MUTED))
+        painter.setPen(QColor(theme.palette().muted))
         line = QRect(room.left(), room.top(), room.width(), 20)
         painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, when)
         painter.setFont(_sized(painter.font(), 15))
-        painter.setPen(QColor(theme.TEXT))
+        painter.setPen(QColor(theme.palette().text))
         _write(painter, line.adjusted(0, 0, -width - 10, 0), entry.folder.name, Qt.TextElideMode.ElideMiddle)
 
     def _draw_problem(self, painter: QPainter, room: QRect, problem: str) -> None:
         painter.setFont(_sized(painter.font(), 12))
-        painter.setPen(QColor(theme.AMBER))
+        painter.setPen(QColor(theme.palette().amber))
         painter.save()
         painter.setClipRect(room)
         painter.drawText(room.adjusted(0, 22, 0, 0), Qt.TextFlag.TextWordWrap, f"Can't be opened: {problem}")
         painter.restore()
 
     def _draw_progress(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
-        told = entry.summary
-        assert told is not None
+        summary = entry.summary
+        assert summary is not None
         painter.setFont(_sized(painter.font(), 12))
-        painter.setPen(QColor(theme.MUTED))
-        _write(painter, QRect(room.left(), room.top() + 20, room.width(), 18), f"{title(entry)}  ·  {told.teacher}")
-        count = f"{told.labels} / {told.planned} labels"
+        painter.setPen(QColor(theme.palette().muted))
+        _write(painter, QRect(room.left(), room.top() + 20, room.width(), 18), f"{title(entry)}  ·  {summary.teacher}")
+        count = f"{summary.labels} / {summary.planned} answers"
         width = painter.fontMetrics().horizontalAdvance(count)
         line = QRect(room.left(), room.top() + 40, room.width(), 16)
         painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, count)
         bar = QRectF(line.left(), line.center().y() - 2, line.width() - width - 12, 6)
-        self._draw_bar(painter, bar, min(1.0, told.labels / max(1, told.planned)))
-        painter.setPen(QColor(theme.GREEN if told.best is not None else theme.MUTED))
+        self._draw_bar(painter, bar, min(1.0, summary.labels / max(1, summary.planned)))
+        painter.setPen(QColor(theme.palette().green if summary.best is not None else theme.palette().muted))
         _write(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(entry))
 
     def _draw_bar(self, painter: QPainter, bar: QRectF, share: float) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.LINE))
+        painter.setBrush(QColor(theme.palette().line))
         painter.drawRoundedRect(bar, 3, 3)
         if share > 0:
-            painter.setBrush(QColor(theme.BLUE))
+            painter.setBrush(QColor(theme.palette().blue))
             painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(6.0, bar.width() * share), bar.height()), 3, 3)
 
 
 def _sized(font: QFont, pixels: int) -> QFont:
-    made = QFont(font)
-    made.setPixelSize(pixels)
-    return made
+    sized = QFont(font)
+    sized.setPixelSize(pixels)
+    return sized
 
 
 def _write(painter: QPainter, room: QRect, text: str, elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
@@ -119,20 +121,20 @@ def _write(painter: QPainter, room: QRect, text: str, elide: Qt.TextElideMode = 
 
 
 class SessionList(QListView):
-    """Arrows choose, Enter or a double click opens.
+    """Arrow keys select, Enter or a double click opens.
 
     Signals:
-        open_requested(object): this Entry is to be opened.
-        chosen(object): this Entry is the chosen one now, or None.
+        open_requested(object): SessionEntry to open.
+        selected(object): the selected SessionEntry, or None.
     """
 
     open_requested = Signal(object)
-    chosen = Signal(object)
+    selected = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("sessions")
-        self.setAccessibleName("Your sessions")
+        self.setAccessibleName("Saved sessions")
         self.entries = SessionModel(self)
         self.setModel(self.entries)
         self.setItemDelegate(_Row(self))
@@ -141,7 +143,7 @@ class SessionList(QListView):
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.doubleClicked.connect(lambda index: self.open_requested.emit(index.data(ENTRY)))
-        self.selectionModel().currentChanged.connect(lambda now, _: self.chosen.emit(now.data(ENTRY)))
+        self.selectionModel().currentChanged.connect(lambda now, _: self.selected.emit(now.data(ENTRY)))
 
     @property
     def current(self) -> SessionEntry | None:
@@ -149,15 +151,15 @@ class SessionList(QListView):
         return entry
 
     def set_entries(self, entries: list[SessionEntry], choose: Path | None = None) -> None:
-        """The one that was chosen stays so, unless another is to be, or it is gone: then its neighbour."""
+        """List these and select `choose`, else the session selected before, else its neighbour."""
         row = max(0, self.currentIndex().row())
-        wanted = choose or (self.current.folder if self.current else None)
+        folder = choose or (self.current.folder if self.current else None)
         self.entries.set_entries(entries)
-        rows = [number for number, entry in enumerate(entries) if entry.folder == wanted]
+        rows = [number for number, entry in enumerate(entries) if entry.folder == folder]
         if entries:
             self.setCurrentIndex(self.entries.index(rows[0] if rows else min(row, len(entries) - 1)))
         else:
-            self.chosen.emit(None)
+            self.selected.emit(None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.current:

@@ -1,4 +1,4 @@
-"""What the list of sessions is made of: an entry each, in words, and its picture once somebody has looked for it."""
+"""Model of the session list: entries, their texts, and thumbnails that are loaded when a row becomes visible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 def title(entry: SessionEntry) -> str:
-    """The task's, as it is shown."""
+    """Title of the session's task."""
     if entry.summary is None:
         return ""
     try:
@@ -29,17 +29,17 @@ def title(entry: SessionEntry) -> str:
 
 
 def figures(entry: SessionEntry) -> str:
-    """The best of the task's measure, or how far it is."""
-    told = entry.summary
-    if told is None:
+    """Best value of the task's measure, or the number of steps."""
+    summary = entry.summary
+    if summary is None:
         return ""
-    if told.best is None:
-        return f"{told.env_steps:,} steps" if told.env_steps else "not trained yet"
-    return f"best {told.best:,.3g}  ·  {told.measure_title}"
+    if summary.best is None:
+        return f"{summary.env_steps:,} steps" if summary.env_steps else "Not trained yet"
+    return f"Best {summary.best:,.3g}  ·  {summary.measure_title}"
 
 
 def ago(seconds: float) -> str:
-    """How long ago, in the largest unit that makes a whole number."""
+    """Age in the largest unit of which at least one has passed."""
     for size, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
             count = int(seconds // size)
@@ -48,13 +48,13 @@ def ago(seconds: float) -> str:
 
 
 class SessionModel(QAbstractListModel):
-    """Entries, and their pictures once somebody has looked for them.
+    """Entries and their thumbnails.
 
     Signals:
-        picture_wanted(object): a row is seen whose picture nobody has looked for yet; its folder.
+        picture_requested(object): folder of a visible session whose thumbnail is not loaded yet.
     """
 
-    picture_wanted = Signal(object)
+    picture_requested = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,16 +75,16 @@ class SessionModel(QAbstractListModel):
                 self.dataChanged.emit(self.index(row), self.index(row))
 
     def set_task_picture(self, task: str, picture: QImage) -> None:
-        """What stands for a session of this task that has no picture of its own."""
+        """Set the picture for sessions of this task without a thumbnail of their own."""
         self._of_tasks[task] = picture
         if self.entries:
             self.dataChanged.emit(self.index(0), self.index(len(self.entries) - 1))
 
     def picture(self, entry: SessionEntry) -> QImage | None:
-        """Its own, or its task's; None where neither is known yet."""
+        """Thumbnail of the session, else picture of its task; None if neither is loaded."""
         if entry.folder not in self._pictures:
             self._pictures[entry.folder] = None
-            self.picture_wanted.emit(entry.folder)
+            self.picture_requested.emit(entry.folder)
         task = entry.summary.task if entry.summary else ""
         return self._pictures[entry.folder] or self._of_tasks.get(task)
 
@@ -110,5 +110,5 @@ class SessionModel(QAbstractListModel):
 def _spoken(entry: SessionEntry) -> str:
     if entry.summary is None:
         return f"{entry.folder.name}, can't be opened: {entry.problem}"
-    told = entry.summary
-    return f"{entry.folder.name}, {title(entry)}, {told.labels} of {told.planned} labels, {figures(entry)}"
+    summary = entry.summary
+    return f"{entry.folder.name}, {title(entry)}, {summary.labels} of {summary.planned} answers, {figures(entry)}"

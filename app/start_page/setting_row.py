@@ -1,4 +1,4 @@
-"""One setting of the config: its name, an editor of its kind, what it means, and the way back to its default."""
+"""One setting of the config: name, editor, description, and a button that resets it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
 from app.session.config_draft import ConfigDraft, Setting
-from app.start_page.number_box import ChoiceBox, NumberBox, written
+from app.start_page.number_box import ChoiceBox, NumberBox, format_value
 from app.style.labels import label
+
+_SET_FOR = {"task": "Set for this task", "window": "Set for interactive use", "": ""}
 
 Editor = NumberBox | ChoiceBox | QLineEdit
 
 
 def editor_for(setting: Setting) -> Editor:
-    """Named and described for screen readers."""
+    """Make the editor for this kind of setting, with name and description for screen readers."""
     editor: Editor
     if setting.options:
         editor = ChoiceBox()
@@ -30,7 +32,7 @@ def editor_for(setting: Setting) -> Editor:
 
 
 def show_value(editor: Editor, value: Any) -> None:
-    """Without telling that it was edited."""
+    """Show the value without emitting `edited`."""
     match editor:
         case NumberBox():
             editor.set_value(value)
@@ -42,11 +44,11 @@ def show_value(editor: Editor, value: Any) -> None:
 
 
 class SettingRow(QWidget):
-    """Shows what the draft says of one setting.
+    """Shows one setting of the draft.
 
     Signals:
-        edited(str, object): the person gave the setting of this name another value.
-        reset_requested(str): it is to be as it suits the task again.
+        edited(str, object): name and new value of the setting.
+        reset_requested(str): name of the setting to reset to its default.
     """
 
     edited = Signal(str, object)
@@ -91,17 +93,17 @@ class SettingRow(QWidget):
         name = self.setting.name
         show_value(self.editor, draft.value(name))
         changed, suits = name in draft.changes, draft.default_source(name)
-        self.mark.setText("changed" if changed else f"suits the {suits}" if suits else "")
-        self.mark.setToolTip(f"Otherwise {written(self.setting.default)}." if suits else "")
+        self.mark.setText("Changed" if changed else _SET_FOR[suits])
+        self.mark.setToolTip(f"Default elsewhere: {format_value(self.setting.default)}." if suits else "")
         kind = "wrong" if name in draft.wrong else "changed" if changed else ""
         if self.mark.property("kind") != kind:
             for widget in (self.mark, self.editor):
                 widget.setProperty("kind", kind)
                 widget.style().polish(widget)  # the style sheet looks at `kind`
-        self._offer_reset(changed)
+        self._show_reset(changed)
 
-    def _offer_reset(self, on: bool) -> None:
-        """It keeps its room, so that nothing jumps; and the focus goes back to what it has reset."""
+    def _show_reset(self, on: bool) -> None:
+        """Show or hide the button without moving other widgets; the focus returns to the editor."""
         if not on and self.reset.hasFocus():
             self.editor.setFocus()
         policy = self.reset.sizePolicy()

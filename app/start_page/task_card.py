@@ -1,4 +1,4 @@
-"""One task of the catalogue: a moving picture with its name, as a button."""
+"""One task of the catalogue: an animated preview with its name, as a button."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ _MUCH_SMALLER = 0.75
 
 
 class TaskCard(QAbstractButton):
-    """Calm until its picture is there; says so when the task can't be drawn."""
+    """Shows a placeholder until the preview arrives, or the reason why it can't be rendered."""
 
     def __init__(self, task: Task, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.task = task
         self.preview: Preview | None = None
-        self.problem = ""
+        self.error = ""
         self._frame = 0
         self._small: dict[int, QImage] = {}
         self._small_side = 0
         self.setText(task.title)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or all that is behind it is drawn for each frame
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
         self.setAccessibleName(task.title)
-        self._describe("Its picture is being drawn.")
+        self._describe("Its preview is being rendered.")
 
     def set_preview(self, preview: Preview | None) -> None:
-        self.preview, self.problem, self._small = preview, "", {}
+        self.preview, self.error, self._small = preview, "", {}
         self._describe("")
         self.update()
 
-    def set_problem(self, sentence: str) -> None:
-        self.preview, self.problem = None, sentence
+    def set_error(self, sentence: str) -> None:
+        self.preview, self.error = None, sentence
         self._describe(sentence)
         self.update()
 
     def show_frame(self, frame: int) -> None:
-        """Of the loop. Costs nothing where there is nothing to be seen of it."""
+        """Show this frame of the preview; does nothing while the card is not visible."""
         self._frame = frame
         if self.preview is not None and not self.visibleRegion().isEmpty():
-            self.update(self._place)
+            self.update(self._picture_rect)
 
     def _describe(self, state: str) -> None:
         text = f"{self.task.instruction} {state}".strip()
@@ -64,14 +64,14 @@ class TaskCard(QAbstractButton):
             event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)
 
     def set_width(self, width: int) -> None:
-        """Its height follows: the picture is square."""
+        """Set width and height; the preview is square."""
         self.setFixedSize(width, width + _TEXT)
 
     def sizeHint(self) -> QSize:
         return QSize(LEAST_WIDTH, LEAST_WIDTH + _TEXT)
 
     @property
-    def _place(self) -> QRect:
+    def _picture_rect(self) -> QRect:
         side = self.width() - 2 * _MARGIN
         return QRect(_MARGIN, _MARGIN, side, side)
 
@@ -79,17 +79,17 @@ class TaskCard(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        if not self._place.contains(event.rect()):  # else it is only the next frame
-            painter.fillRect(self.rect(), QColor(theme.BACKGROUND))
+        if not self._picture_rect.contains(event.rect()):  # otherwise only the next frame is due
+            painter.fillRect(self.rect(), QColor(theme.palette().background))
             self._draw_card(painter)
             self._draw_title(painter)
         self._draw_picture(painter)
         painter.end()
 
     def _draw_picture(self, painter: QPainter) -> None:
-        painter.fillRect(self._place, QColor(theme.LINE if self.isDown() else theme.PANEL))
+        painter.fillRect(self._picture_rect, QColor(theme.palette().line if self.isDown() else theme.palette().panel))
         rounded = QPainterPath()
-        rounded.addRoundedRect(QRectF(self._place), _RADIUS - 4, _RADIUS - 4)
+        rounded.addRoundedRect(QRectF(self._picture_rect), _RADIUS - 4, _RADIUS - 4)
         painter.setClipPath(rounded)
         if self.preview is not None:
             self._draw_frame(painter, self.preview)
@@ -97,48 +97,48 @@ class TaskCard(QAbstractButton):
             self._draw_placeholder(painter)
 
     def _draw_frame(self, painter: QPainter, preview: Preview) -> None:
-        """Making a picture much smaller costs more than all else, so that is done once for each frame of the loop."""
-        pixels, place = round(self._place.width() * self.devicePixelRatio()), preview.place(self._frame)
+        """Draw one frame. Scaling down is slow, so that each scaled frame is kept."""
+        pixels, place = round(self._picture_rect.width() * self.devicePixelRatio()), preview.place(self._frame)
         if pixels > _MUCH_SMALLER * place.width():
-            painter.drawImage(self._place, preview.strip, place)
+            painter.drawImage(self._picture_rect, preview.strip, place)
             return
         if self._small_side != pixels:
             self._small, self._small_side = {}, pixels
         if place.top() not in self._small:
             self._small[place.top()] = preview.still(pixels, self._frame)
-        painter.drawImage(self._place, self._small[place.top()])
+        painter.drawImage(self._picture_rect, self._small[place.top()])
 
     def _draw_card(self, painter: QPainter) -> None:
         lit = self.hasFocus() or self.underMouse()
-        colour, width = (theme.BLUE, 2.0) if lit else (theme.LINE, 1.0)
+        colour, width = (theme.palette().blue, 2.0) if lit else (theme.palette().line, 1.0)
         painter.setPen(QPen(QColor(colour), width))
-        painter.setBrush(QColor(theme.LINE if self.isDown() else theme.PANEL))
+        painter.setBrush(QColor(theme.palette().line if self.isDown() else theme.palette().panel))
         inset = width / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), _RADIUS, _RADIUS)
 
     def _draw_placeholder(self, painter: QPainter) -> None:
-        painter.fillRect(self._place, QColor(theme.BACKGROUND))
-        painter.setPen(QColor(theme.AMBER if self.problem else theme.MUTED))
+        painter.fillRect(self._picture_rect, QColor(theme.palette().background))
+        painter.setPen(QColor(theme.palette().amber if self.error else theme.palette().muted))
         font = painter.font()
         font.setPixelSize(13)
         painter.setFont(font)
-        room = self._place.adjusted(12, 12, -12, -12)
+        room = self._picture_rect.adjusted(12, 12, -12, -12)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        painter.drawText(room, flags, self.problem or "Drawing …")
+        painter.drawText(room, flags, self.error or "Rendering …")
 
     def _draw_title(self, painter: QPainter) -> None:
         font = painter.font()
         font.setPixelSize(15)
         painter.setFont(font)
-        painter.setPen(QColor(theme.TEXT))
-        below = self._place.translated(0, self._place.height() + 6)
+        painter.setPen(QColor(theme.palette().text))
+        below = self._picture_rect.translated(0, self._picture_rect.height() + 6)
         title = QFontMetrics(font).elidedText(self.text(), Qt.TextElideMode.ElideRight, below.width())
         painter.drawText(below, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, title)
         font.setPixelSize(12)
         painter.setFont(font)
-        painter.setPen(QColor(theme.MUTED))
-        told = QFontMetrics(font).elidedText(self.task.measure_title, Qt.TextElideMode.ElideRight, below.width())
-        painter.drawText(below.adjusted(0, 24, 0, 0), Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, told)
+        painter.setPen(QColor(theme.palette().muted))
+        measure = QFontMetrics(font).elidedText(self.task.measure_title, Qt.TextElideMode.ElideRight, below.width())
+        painter.drawText(below.adjusted(0, 24, 0, 0), Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, measure)
 
 
 ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)

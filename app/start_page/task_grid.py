@@ -1,4 +1,4 @@
-"""The catalogue as cards, in as many columns as fit; arrows go from card to card."""
+"""The catalogue as a grid of cards with as many columns as fit."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _GAP, _EDGE = 14, 4
 
 
 class TaskGrid(QWidget):
-    """One stop for Tab, whichever card was looked at last; within it arrows, Home and End. It moves only while seen.
+    """Tab reaches the card focused last; arrow keys, Home and End move between cards. Plays only while visible.
 
     Signals:
-        chosen(str): the card of this task was clicked, or Enter was pressed on it.
+        chosen(str): task whose card was clicked or chosen with Enter.
     """
 
     chosen = Signal(str)
@@ -29,42 +29,42 @@ class TaskGrid(QWidget):
         self.setAccessibleName("Tasks")
         self.cards = {task.name: TaskCard(task, self) for task in tasks}
         self.area: QScrollArea | None = None
-        """Where the grid is scrolled in: it brings the card with the focus into sight."""
+        """Scroll area that contains the grid; it keeps the focused card visible."""
         self._columns, self._frame = 1, 0
         self._clock = QTimer(self, interval=round(1000 / FPS))
         self._clock.timeout.connect(self._on_tick)
         for name, card in self.cards.items():
             card.clicked.connect(lambda _=False, task=name: self.chosen.emit(task))
             card.installEventFilter(self)
-        self._stop_at(next(iter(self.cards.values())))
+        self._set_tab_stop(next(iter(self.cards.values())))
 
     @property
-    def moving(self) -> bool:
+    def is_playing(self) -> bool:
         return self._clock.isActive()
 
     def missing(self) -> list[str]:
-        """Tasks that have no picture yet, nor a reason why not."""
-        return [name for name, card in self.cards.items() if card.preview is None and not card.problem]
+        """Tasks without a preview and without an error."""
+        return [name for name, card in self.cards.items() if card.preview is None and not card.error]
 
     def set_preview(self, task: str, preview: Preview) -> None:
         if task in self.cards:
             self.cards[task].set_preview(preview)
-            self._settle()
+            self._update_clock()
 
-    def set_problem(self, task: str, sentence: str) -> None:
+    def set_error(self, task: str, sentence: str) -> None:
         if task in self.cards:
-            self.cards[task].set_problem(sentence)
+            self.cards[task].set_error(sentence)
 
-    def let_go(self) -> None:
-        """Frees the pictures' memory; whoever shows the grid again asks for what is missing."""
+    def free_previews(self) -> None:
+        """Free the memory of the previews; request those in `missing` before showing the grid again."""
         for card in self.cards.values():
             if card.preview is not None:
                 card.set_preview(None)
-        self._settle()
+        self._update_clock()
 
     def focus_card(self, task: str = "") -> None:
-        """The card of this task, or the one that was looked at last."""
-        (self.cards.get(task) or self._stop).setFocus(Qt.FocusReason.OtherFocusReason)
+        """Focus the card of this task, else the card focused last."""
+        (self.cards.get(task) or self._tab_stop).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         room = self.width() - 2 * _EDGE + _GAP
@@ -79,14 +79,14 @@ class TaskGrid(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn and isinstance(watched, TaskCard):
-            self._stop_at(watched)
+            self._set_tab_stop(watched)
             if self.area is not None:
                 self.area.ensureWidgetVisible(watched, 0, _GAP)
         return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         cards = list(self.cards.values())
-        here = cards.index(self._stop)
+        here = cards.index(self._tab_stop)
         targets = {
             Qt.Key.Key_Left: here - 1,
             Qt.Key.Key_Right: here + 1,
@@ -104,20 +104,20 @@ class TaskGrid(QWidget):
     def _row_below(self, here: int) -> bool:
         return here // self._columns < (len(self.cards) - 1) // self._columns
 
-    def _stop_at(self, card: TaskCard) -> None:
-        """Tab comes to this card, and from it to what is behind the grid."""
+    def _set_tab_stop(self, card: TaskCard) -> None:
+        """Make this card the only one in the grid that Tab reaches."""
         for other in self.cards.values():
             other.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         card.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._stop = card
+        self._tab_stop = card
 
     def showEvent(self, event: QShowEvent) -> None:
-        self._settle()
+        self._update_clock()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        self._settle()
+        self._update_clock()
 
-    def _settle(self) -> None:
+    def _update_clock(self) -> None:
         if self.isVisible() and any(card.preview for card in self.cards.values()):
             if not self._clock.isActive():
                 self._clock.start()

@@ -1,1 +1,1 @@
-"""Theme, palette, icons, labels, small shared widgets."""
+"""Theme, palette, icons, labels and small shared widgets."""

@@ -1,4 +1,4 @@
-"""Where resources/ is, frozen or not. The only code that knows."""
+"""Files of the resources folder, in a source tree or a frozen bundle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def folder() -> Path:
-    """resources/ beside the packages, or where PyInstaller unpacked it."""
+    """The resources folder: next to the packages, or unpacked by PyInstaller."""
     unpacked = getattr(sys, "_MEIPASS", None)
     return (Path(unpacked) if unpacked else Path(__file__).resolve().parents[2]) / "resources"
 

@@ -1,4 +1,4 @@
-"""What stands in the place of the clips while there are none: why, and when one is expected."""
+"""Page with a headline and a detail line, shown where there is no content yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EmptyState(QWidget):
         column.addWidget(self.detail)
         column.addStretch(1)
 
-    def tell(self, headline: str, detail: str) -> None:
+    def set_message(self, headline: str, detail: str) -> None:
         self.setAccessibleName(headline)
         self.setAccessibleDescription(detail)
         self.headline.setText(headline)

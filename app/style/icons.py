@@ -1,4 +1,4 @@
-"""Icons in the colour of the text, whatever the scheme."""
+"""Icons in the text colour of the palette on screen."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from PySide6.QtWidgets import QWidget
 from app.style import assets, theme
 
 _SIZES = (18, 36, 54)
-"""For screens with a scale of 1, 2 and 3."""
+"""Pixels, for screens with a scale of 1, 2 and 3."""
 _NAME = "icon_name"
 
 
-def give(action: QAction, name: str) -> None:
-    """The icon resources/<name>.svg, which `restyle` will draw anew."""
+def set_icon(action: QAction, name: str) -> None:
+    """Give the action the icon resources/<name>.svg; `restyle` redraws it."""
     action.setProperty(_NAME, name)
     action.setIcon(_tinted(name))
 
 
 def restyle(window: QWidget) -> None:
-    """Draws the icons of the window's actions again: the scheme has changed."""
+    """Redraw the icons of the window's actions after a change of palette."""
     for action in window.findChildren(QAction):
         if name := action.property(_NAME):
             action.setIcon(_tinted(name))
 
 
 def _tinted(name: str) -> QIcon:
-    shape, made = QIcon(str(assets.path(f"{name}.svg"))), QIcon()
+    shape, tinted = QIcon(str(assets.path(f"{name}.svg"))), QIcon()
     for size in _SIZES:
         pixmap = shape.pixmap(size, size)
         pixmap.setDevicePixelRatio(1)
         painter = QPainter(pixmap)
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
-        painter.fillRect(pixmap.rect(), QColor(theme.scheme().text))
+        painter.fillRect(pixmap.rect(), QColor(theme.palette().text))
         painter.end()
-        made.addPixmap(pixmap)
-    return made
+        tinted.addPixmap(pixmap)
+    return tinted

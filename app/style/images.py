@@ -1,4 +1,4 @@
-"""A widget as a picture in a file."""
+"""Images of widgets, encoded as PNG or JPEG."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from PySide6.QtWidgets import QWidget
 
 from app.style import theme
 
-_SCALE = 3
-"""Pixels of the picture for one of the widget: sharp enough for a slide."""
+_SCALE, _JPEG_QUALITY = 3, 88
+"""Image pixels per widget pixel, sharp enough for a slide."""
 
 
 def picture_of(widget: QWidget) -> QImage:
-    """As it is on screen, and as large, at three times the resolution."""
+    """Render the widget as it is on screen, at three times the resolution."""
     image = QImage(widget.size() * _SCALE, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(_SCALE)
-    image.fill(theme.BACKGROUND)
+    image.fill(theme.palette().background)
     painter = QPainter(image)
     widget.render(painter, QPoint(), renderFlags=QWidget.RenderFlag.DrawChildren)
     painter.end()
@@ -24,20 +24,17 @@ def picture_of(widget: QWidget) -> QImage:
 
 
 def png(image: QImage) -> bytes:
-    """May be called in any thread."""
+    """Encode as PNG; callable in any thread."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)
     return bytes(buffer.data().data())
 
 
-_QUALITY = 88
-
-
 def encoded(image: QImage) -> bytes:
-    """The image as a JPEG."""
+    """Encode as JPEG. Raises ValueError if Qt can't."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "JPG", _QUALITY):  # type: ignore[call-overload]
-        raise ValueError("the picture can't be written as a JPEG")
+    if not image.save(buffer, "JPG", _JPEG_QUALITY):  # type: ignore[call-overload]
+        raise ValueError("the image can't be encoded as JPEG")
     return bytes(buffer.data().data())

@@ -1,4 +1,4 @@
-"""Labels in the styles of resources/style.qss, and buttons that a click leaves without the focus."""
+"""Labels in the styles of resources/style.qss, and buttons that do not take the focus when clicked."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 
 def label(style: str, text: str = "", *, wrap: bool = False, centred: bool = False, rich: bool = False) -> QLabel:
-    """A label of the style that the sheet names `#style`.
+    """Make a label with the style that the sheet names `#style`.
 
-    rich: the text is HTML of our own. Of all others none is ever taken for that: a file or an error may be in them.
+    rich: the text is HTML. Any other text is shown literally, because it may contain a file name or an error.
     """
-    made = QLabel(text)
-    made.setTextFormat(Qt.TextFormat.RichText if rich else Qt.TextFormat.PlainText)
-    made.setObjectName(style)
-    made.setWordWrap(wrap)
+    widget = QLabel(text)
+    widget.setTextFormat(Qt.TextFormat.RichText if rich else Qt.TextFormat.PlainText)
+    widget.setObjectName(style)
+    widget.setWordWrap(wrap)
     if centred:
-        made.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    return made
+        widget.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    return widget
 
 
 def tip(text: str) -> str:
-    """What to give to `setToolTip`, so that the text is shown as it stands, in lines that wrap."""
+    """Tooltip text for `setToolTip` that is shown literally and wraps."""
     return f"<p>{escape(text)}</p>" if text else ""
 
 
 def button(text: str) -> QPushButton:
-    """A button that is reached with Tab. A click does not give it the focus, and with it the keys."""
-    made = QPushButton(text)
-    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    return made
+    """Make a button that Tab reaches, but that a click does not focus."""
+    widget = QPushButton(text)
+    widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return widget

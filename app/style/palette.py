@@ -1,4 +1,4 @@
-"""The colours, dark and light. Pure."""
+"""The dark and the light palette."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.types import Choice
 
 @dataclass(frozen=True)
 class Palette:
-    """Every colour that the window uses, as #rrggbb; text stands on the first three and the last three."""
+    """All colours of the windows as #rrggbb; text is drawn on the first three and the last three."""
 
     dark: bool
     background: str
@@ -31,7 +31,7 @@ class Palette:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """One for each member of the ensemble; more members start over."""
+        """Colours of ensemble members; further members start over."""
         return (self.blue, self.amber, self.green, self.purple, self.red, self.teal)
 
     @property
@@ -39,7 +39,7 @@ class Palette:
         return {Choice.LEFT: self.green, Choice.RIGHT: self.green, Choice.TIE: self.amber, Choice.CANT_TELL: self.grey}
 
     def named(self) -> dict[str, str]:
-        """NAME -> colour, as resources/style.qss refers to them."""
+        """Colours by the names that resources/style.qss uses."""
         return {name.upper(): value for name, value in vars(self).items() if isinstance(value, str)}
 
 

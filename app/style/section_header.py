@@ -1,4 +1,4 @@
-"""The headline of a part of a page, with its buttons."""
+"""Heading of a part of a page, with its buttons."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout
 from app.style.labels import label
 
 
-def head(title: str, about: str, *buttons: QPushButton) -> QHBoxLayout:
-    """about: a line below the title, in small print."""
-    words = QVBoxLayout()
-    words.setSpacing(2)
-    words.addWidget(label("pageTitle", title))
-    words.addWidget(label("settingHelp", about, wrap=True))
+def section_header(title: str, about: str, *buttons: QPushButton) -> QHBoxLayout:
+    """about: small line below the title."""
+    texts = QVBoxLayout()
+    texts.setSpacing(2)
+    texts.addWidget(label("pageTitle", title))
+    texts.addWidget(label("settingHelp", about, wrap=True))
     row = QHBoxLayout()
     row.setSpacing(8)
-    row.addLayout(words, 1)
-    for made in buttons:
-        made.setObjectName("small")
-        row.addWidget(made, 0, Qt.AlignmentFlag.AlignBottom)
+    row.addLayout(texts, 1)
+    for button in buttons:
+        button.setObjectName("small")
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
     return row

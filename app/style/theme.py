@@ -1,8 +1,7 @@
-"""The present colours, and the style sheet with them filled in.
+"""The palette on screen, and the style sheet filled with its colours.
 
-`theme.GREEN` is the green of the scheme that is on screen, `theme.MEMBERS` and `theme.CHOICE_COLOURS` likewise: look
-them up when drawing and keep none, as the person or the system may change the scheme at any time. A widget that has
-kept one after all, as plots must, hears of the change as QEvent.PaletteChange.
+Look colours up with `palette()` when drawing and keep none: the person or the system may change the appearance at any
+time. A widget that has to keep a colour, as plots do, learns of the change as QEvent.PaletteChange.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
@@ -26,7 +24,7 @@ _FOLLOWS = "somersault_follows_system"
 
 
 class Appearance(StrEnum):
-    """What the person may choose."""
+    """Choices in the View menu."""
 
     SYSTEM = "system"
     LIGHT = "light"
@@ -41,75 +39,70 @@ _QT_SCHEMES = {
 _present = DARK
 
 
-def __getattr__(name: str) -> Any:
-    if name.isupper() and hasattr(_present, name.lower()):
-        return getattr(_present, name.lower())
-    raise AttributeError(f"the theme has no {name}")
-
-
-def scheme() -> Palette:
-    """The one on screen."""
+def palette() -> Palette:
+    """The palette on screen."""
     return _present
 
 
 def is_up_to_date() -> bool:
-    """Whether what is on screen is what the person has chosen; `apply` and `choose` make it so."""
-    return _wanted() is _present
+    """True if the palette on screen is the chosen one; `apply` and `choose` see to that."""
+    return _chosen_palette() is _present
 
 
 def appearance() -> Appearance:
-    """What the person has chosen; the system's where nothing was, or nothing that can be read."""
+    """The appearance in the settings; SYSTEM if there is none, or none that can be read."""
     chosen = settings.text(_SETTING, Appearance.SYSTEM)
     return Appearance(chosen) if chosen in list(Appearance) else Appearance.SYSTEM
 
 
 def choose(chosen: Appearance) -> None:
-    """Keeps what the person chose, and restyles every window."""
+    """Save the chosen appearance and restyle every window."""
     settings.keep(_SETTING, str(chosen))
     _apply_chosen()
 
 
 def apply(app: QApplication) -> None:
-    """Calm, and the same on every system; light or dark as chosen, and from now on as the system says where it is."""
+    """Style the application: Fusion on every system, light or dark as chosen; follows later changes of the system."""
     if not app.property(_FOLLOWS):
         app.setProperty(_FOLLOWS, True)
         app.setStyle("Fusion")  # once: another style under open windows has crashed Qt
-        app.styleHints().colorSchemeChanged.connect(lambda _: _show(_wanted()))
-    _show(_wanted())
+        app.styleHints().colorSchemeChanged.connect(lambda _: _show(_chosen_palette()))
+    _show(_chosen_palette())
     _apply_chosen()
 
 
 def _apply_chosen() -> None:
     QGuiApplication.styleHints().setColorScheme(_QT_SCHEMES[appearance()])  # for frames that the system draws
     if not is_up_to_date():
-        _show(_wanted())
+        _show(_chosen_palette())
 
 
-def _wanted() -> Palette:
-    """Dark where the system has no opinion."""
+def _chosen_palette() -> Palette:
+    """Dark if the person leaves it to the system and the system has no preference."""
     chosen = appearance()
-    light = _system_is_light() if chosen == Appearance.SYSTEM else chosen == Appearance.LIGHT
+    light = system_is_light() if chosen == Appearance.SYSTEM else chosen == Appearance.LIGHT
     return LIGHT if light else DARK
 
 
-def _system_is_light() -> bool:
+def system_is_light() -> bool:
     return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light
 
 
-def _show(wanted: Palette) -> None:
+def _show(chosen: Palette) -> None:
+    """Restyle every window in this palette."""
     global _present
     app = QApplication.instance()
     assert isinstance(app, QApplication)
-    _present = wanted
-    sheet = _filled(assets.text("style.qss"), wanted)
-    with _nothing_collected():
-        app.setPalette(_palette(wanted))
+    _present = chosen
+    sheet = _filled(assets.text("style.qss"), chosen)
+    with _no_garbage_collection():
+        app.setPalette(_qt_palette(chosen))
         app.setStyleSheet(sheet)
 
 
 @contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """While Qt goes through all widgets Python must not delete those of a window that was closed: that has crashed."""
+def _no_garbage_collection() -> Iterator[None]:
+    """Keep Python from deleting widgets of a closed window while Qt iterates over all widgets: that has crashed."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -119,25 +112,25 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _palette(wanted: Palette) -> QPalette:
-    palette = QPalette(QColor(wanted.panel), QColor(wanted.background))
+def _qt_palette(chosen: Palette) -> QPalette:
+    filled = QPalette(QColor(chosen.panel), QColor(chosen.background))
     role = QPalette.ColorRole
     colours = {
-        wanted.panel: (role.Base, role.AlternateBase, role.Button, role.ToolTipBase),
-        wanted.text: (role.WindowText, role.Text, role.ButtonText, role.ToolTipText),
-        wanted.muted: (role.PlaceholderText,),
-        wanted.blue: (role.Highlight, role.Link, role.LinkVisited),
-        wanted.background: (role.Window, role.HighlightedText),
+        chosen.panel: (role.Base, role.AlternateBase, role.Button, role.ToolTipBase),
+        chosen.text: (role.WindowText, role.Text, role.ButtonText, role.ToolTipText),
+        chosen.muted: (role.PlaceholderText,),
+        chosen.blue: (role.Highlight, role.Link, role.LinkVisited),
+        chosen.background: (role.Window, role.HighlightedText),
     }
     for colour, roles in colours.items():
         for one in roles:
-            palette.setColor(one, QColor(colour))
+            filled.setColor(one, QColor(colour))
     for one in (role.WindowText, role.Text, role.ButtonText):
-        palette.setColor(QPalette.ColorGroup.Disabled, one, QColor(wanted.disabled))
-    return palette
+        filled.setColor(QPalette.ColorGroup.Disabled, one, QColor(chosen.disabled))
+    return filled
 
 
-def _filled(sheet: str, wanted: Palette) -> str:
-    for name, colour in wanted.named().items():
+def _filled(sheet: str, chosen: Palette) -> str:
+    for name, colour in chosen.named().items():
         sheet = sheet.replace(f"@{name};", f"{colour};").replace(f"@{name} ", f"{colour} ")
     return sheet.replace("@RESOURCES", assets.folder().as_posix())

@@ -1,4 +1,4 @@
-"""The one place where the window tells of trouble."""
+"""Message bar at the top of the main window, for failures and notices."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _NOTICE_MS = 12_000
 
 
 class Banner(QFrame):
-    """Hidden unless something is to be told. A failure stays until it is dealt with; a notice goes by itself.
+    """Hidden without a message. A failure stays until it is resolved; a notice disappears after some seconds.
 
     Signals:
-        restart_requested(): the person wants what failed to be started again.
-        quit_requested(): the person wants to save and leave.
+        restart_requested(): the failed stage is to be restarted.
+        quit_requested(): save and quit.
     """
 
     restart_requested = Signal()
@@ -36,36 +36,36 @@ class Banner(QFrame):
         row.addWidget(self.text, 1)
         row.addWidget(self.restart)
         row.addWidget(self.quit)
-        self._end = QTimer(self, singleShot=True, interval=_NOTICE_MS)
-        self._end.timeout.connect(self.hide)
+        self._expiry = QTimer(self, singleShot=True, interval=_NOTICE_MS)
+        self._expiry.timeout.connect(self.hide)
         self.hide()
 
     @property
     def shows_failure(self) -> bool:
         return self.isVisible() and self.property("kind") == "failure"
 
-    def tell_failure(self, text: str, remedy: str) -> None:
-        """remedy: what the button to go on says."""
-        self._end.stop()
+    def show_failure(self, text: str, remedy: str) -> None:
+        """remedy: text of the button that restarts."""
+        self._expiry.stop()
         self.restart.setText(remedy)
-        self._tell(text, "failure")
+        self._show_message(text, "failure")
 
-    def tell_notice(self, text: str) -> None:
-        """A failure on screen is the more important of the two."""
+    def show_notice(self, text: str) -> None:
+        """Ignored while a failure is shown."""
         if not self.shows_failure:
-            self._tell(text, "notice")
-            self._end.start()
+            self._show_message(text, "notice")
+            self._expiry.start()
 
     def clear_notice(self) -> None:
         if not self.shows_failure:
             self.hide()
 
     def clear_failure(self) -> None:
-        """It is dealt with; what a notice tells is not."""
+        """Hide a failure but keep a notice."""
         if self.property("kind") == "failure":
             self.hide()
 
-    def _tell(self, text: str, kind: str) -> None:
+    def _show_message(self, text: str, kind: str) -> None:
         self.text.setText(text)
         self.setAccessibleDescription(text)
         self.setProperty("kind", kind)

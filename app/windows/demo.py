@@ -1,7 +1,7 @@
-"""Demo mode: the session full screen, for a room. Guests answer with four keys, or the oracle plays by itself.
+"""Demo mode: the session full screen for an audience. Guests answer with four keys, or the oracle answers.
 
-A second view of the same controller: nothing is decided here. Qt 6 offers no game pad (QtGamepad ended with Qt 5.15),
-so guests have the keyboard; a pad that is set up to press arrow keys works as well.
+A second view of the same controller. Qt 6 has no game pad support (QtGamepad ended with Qt 5.15), so guests use the
+keyboard; a game pad configured to press arrow keys works as well.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.keys.commands import Command, KeyAction, KeyMap, symbol
-from app.live.demonstrations import Demonstration
+from app.keys.commands import Command, KeyAction
+from app.keys.key_map import KeyMap, key_symbol
 from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
 from app.style import assets
@@ -25,16 +25,16 @@ from core.formatting import format_duration, format_number
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
-_WORDS = {
+_NAMES = {
     Choice.LEFT: "Left",
     Choice.TIE: "Tie",
     Choice.CANT_TELL: "Can't tell",
     Choice.RIGHT: "Right",
 }
 _QUESTION = "Which is better?"
-_PLAYING, _PLAYED = "The oracle answers by itself", "The oracle has given all its answers"
+_ORACLE_ANSWERS, _ORACLE_FINISHED = "The computer is choosing", "The computer has given all answers"
 _DESIGNED = 1280, 720
-"""All sizes are for a screen of so many pixels, and grow with it."""
+"""Screen size in pixels that all sizes refer to; they scale with the screen."""
 _SIZES = {
     "title": 19,
     "question": 36,
@@ -45,15 +45,15 @@ _SIZES = {
     "unit": 18,
     "foot": 13,
 }
-"""Pixels of the letters on such a screen."""
+"""Font sizes in pixels."""
 _BOLD = ("question", "headline", "count")
 
 
 class DemoWindow(QWidget):
-    """Full screen until Esc or F11. When it goes, who taught before it teaches again.
+    """Full screen until Esc or F11. Closing it restores the teacher.
 
     Signals:
-        left(): the window has gone; the session goes on.
+        left(): the window was closed; the session continues.
     """
 
     left = Signal()
@@ -66,31 +66,31 @@ class DemoWindow(QWidget):
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.setObjectName("demo")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._make()
+        self._make_widgets()
         for child in self.findChildren(QWidget):
-            child.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # there is nothing to move about for: four keys are all
+            child.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # four keys are all that is needed
         self._make_keys()
         self._connect()
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
-        self._flash_end = QTimer(self, singleShot=True, interval=600)
-        self._flash_end.timeout.connect(self._light_none)
+        self._flash_timer = QTimer(self, singleShot=True, interval=600)
+        self._flash_timer.timeout.connect(self._clear_tiles)
         self.clips.show_pair(controller.labelling.pairs.shown)
-        self.place.settle()
+        self.pair_page.update_page()
         self.refresh()
 
-    def _make(self) -> None:
-        self.policy = PolicyPlayer("The present policy acting")
+    def _make_widgets(self) -> None:
+        self.policy = PolicyPlayer("The current policy acting")
         self.headline, self.detail = self._label("headline", wrap=True), self._label("detail", wrap=True)
         self.question = self._label("question")
-        self.place = PairPage(self._controller, self._waiting())
-        self.clips = self.place.clips
-        self.tiles = {choice: self._tile(choice, words) for choice, words in _WORDS.items()}
+        self.pair_page = PairPage(self._controller, self._make_waiting_page())
+        self.clips = self.pair_page.clips
+        self.tiles = {choice: self._make_tile(choice, name) for choice, name in _NAMES.items()}
         self._grid = QGridLayout(self)
-        self._grid.addLayout(self._head(), 0, 0, 1, 2)
-        self._grid.addWidget(self.place, 1, 0)
-        self._grid.addLayout(self._side(), 1, 1, 2, 1)
+        self._grid.addLayout(self._make_head(), 0, 0, 1, 2)
+        self._grid.addWidget(self.pair_page, 1, 0)
+        self._grid.addLayout(self._make_side(), 1, 1, 2, 1)
         self._row = QHBoxLayout()
         for tile in self.tiles.values():
             self._row.addWidget(tile)
@@ -107,20 +107,19 @@ class DemoWindow(QWidget):
         made.setObjectName(f"demo{name.capitalize()}")
         return made
 
-    def _tile(self, choice: Choice, words: str) -> KeyTile:
-        key = symbol(self._keys.keys_for(choice)[0])
-        tile = KeyTile(key, words, choice)
+    def _make_tile(self, choice: Choice, name: str) -> KeyTile:
+        tile = KeyTile(key_symbol(self._keys.keys_for(choice)[0]), name, choice)
         tile.clicked.connect(lambda: self.answer(choice))
         return tile
 
-    def _head(self) -> QVBoxLayout:
+    def _make_head(self) -> QVBoxLayout:
         head = QVBoxLayout()
         head.addWidget(self._label("title", self._controller.task.title))
         head.addWidget(self.question)
         head.addWidget(self._label("instruction", self._controller.task.instruction, wrap=True))
         return head
 
-    def _waiting(self) -> QWidget:
+    def _make_waiting_page(self) -> QWidget:
         page = QWidget()
         column = QVBoxLayout(page)
         column.addStretch(1)
@@ -129,10 +128,10 @@ class DemoWindow(QWidget):
         column.addStretch(1)
         return page
 
-    def _side(self) -> QVBoxLayout:
+    def _make_side(self) -> QVBoxLayout:
         side = QVBoxLayout()
         self.answers, self.time, self.measure = (self._label("count", "–") for _ in range(3))
-        side.addWidget(self._label("unit", "What it does now"))
+        side.addWidget(self._label("unit", "Current behaviour"))
         side.addWidget(self.policy, 1)
         self.time_unit = self._label("unit")
         figures = QHBoxLayout()
@@ -143,7 +142,7 @@ class DemoWindow(QWidget):
         return side
 
     def _make_keys(self) -> None:
-        wanted: dict[KeyAction, Callable[[], object]] = {
+        slots: dict[KeyAction, Callable[[], object]] = {
             **{choice: partial(self.answer, choice) for choice in Choice},
             Command.UNDO: self._controller.labelling.undo,
             Command.REDO: self._controller.labelling.redo,
@@ -152,58 +151,55 @@ class DemoWindow(QWidget):
             Command.ORACLE: partial(self._controller.labelling.set_teacher, Teacher.ORACLE),
             Command.DEMO: self.close,
         }
-        for meaning, slot in wanted.items():
-            self._bind(self._keys.keys_for(meaning), slot)
-        self._bind(("Esc",), self.close)
-
-    def _bind(self, keys: tuple[str, ...], slot: Callable[[], object]) -> None:
-        action = QAction(self, autoRepeat=False)
-        action.setShortcuts([QKeySequence(key) for key in keys])
-        action.triggered.connect(lambda: slot())
-        self.addAction(action)
+        keyed = [(self._keys.keys_for(action), slot) for action, slot in slots.items()]
+        for keys, slot in [*keyed, (("Esc",), self.close)]:
+            action = QAction(self, autoRepeat=False)
+            action.setShortcuts([QKeySequence(key) for key in keys])
+            action.triggered.connect(lambda _=False, slot=slot: slot())
+            self.addAction(action)
 
     @property
     def _hints(self) -> str:
-        """What is at the foot of the screen: for who runs the demo, not for the room."""
-        hints = ((Command.ORACLE, "the oracle plays"), (Command.HUMAN, "guests answer"), (Command.UNDO, "undo"))
-        told = [f"{symbol(self._keys.keys_for(m)[0])} {words}" for m, words in hints if self._keys.keys_for(m)]
-        return "      ".join([*told, "Esc leave"])
+        """Text at the foot of the screen, for the presenter."""
+        hints = ((Command.ORACLE, "Computer answers"), (Command.HUMAN, "Guests answer"), (Command.UNDO, "Undo"))
+        texts = [f"{key_symbol(self._keys.keys_for(c)[0])} {name}" for c, name in hints if self._keys.keys_for(c)]
+        return "      ".join([*texts, "Esc Leave"])
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
-        self.place.settled.connect(self._on_settled)
+        self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_withdrawn.connect(self._on_answer_withdrawn)
-        labelling.teacher_changed.connect(self._ask)
-        labelling.trouble_arose.connect(self._tell)
-        controller.trouble_arose.connect(self._tell)
-        controller.job_failed.connect(self._tell)
-        controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
+        labelling.teacher_changed.connect(self._update_question)
+        labelling.trouble_arose.connect(self._foot.setText)
+        controller.trouble_arose.connect(self._foot.setText)
+        controller.job_failed.connect(self._foot.setText)
+        controller.demonstrations.demonstration_drawn.connect(self.policy.play_next)
 
     def answer(self, choice: Choice) -> None:
-        """A guest's answer also takes over from the oracle."""
+        """Give a guest's answer; the guest takes over from the oracle."""
         self._controller.labelling.set_teacher(Teacher.HUMAN)
         self._controller.labelling.answer(choice)
 
     def refresh(self) -> None:
-        """What is pulled a few times a second instead of being pushed."""
+        """Update the figures; called several times a second."""
         progress = self._controller.progress
         _, figures = self._controller.metrics.snapshot(self._controller.task.measure_name)
         self.answers.setText(f"{progress.labels:,}")
         number, unit = format_duration(progress.seconds).split(" ")
         self.time.setText(number)
         self.time_unit.setText(unit)
-        told = len(figures) and not self._controller.true_reward.hides(self._controller.task)
-        self.measure.setText(format_number(float(figures[-1])) if told else "–")
-        self._ask()
-        if not self.place.asks:
+        known = len(figures) and not self._controller.true_reward.hides(self._controller.task)
+        self.measure.setText(format_number(float(figures[-1])) if known else "–")
+        self._update_question()
+        if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)
             self.headline.setText(headline)
             self.detail.setText(detail)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         scale = min(self.width() / _DESIGNED[0], self.height() / _DESIGNED[1])
-        self.setStyleSheet("".join(_letters(name, scale) for name in _SIZES))  # a change of colours resets plain fonts
+        self.setStyleSheet("".join(_font_rule(name, scale) for name in _SIZES))  # a new palette would reset plain fonts
         margin = round(20 * scale)
         self._grid.setContentsMargins(round(1.6 * margin), margin, round(1.6 * margin), round(0.5 * margin))
         self._grid.setHorizontalSpacing(round(28 * scale))
@@ -213,46 +209,43 @@ class DemoWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
-        self._flash_end.stop()
+        self._flash_timer.stop()
         self.clips.show_pair(None)
         self.policy.halt()
         self._controller.labelling.set_teacher(self._teacher_before)
         event.accept()
         self.left.emit()
 
-    def _tell(self, sentence: str) -> None:
-        self._foot.setText(sentence)
-
-    def _light_none(self) -> None:
+    def _clear_tiles(self) -> None:
         for tile in self.tiles.values():
             tile.set_chosen(False)
 
-    def _on_settled(self, asks: bool) -> None:
+    def _on_page_updated(self, has_pair: bool) -> None:
         for tile in self.tiles.values():
-            tile.setEnabled(asks)
+            tile.setEnabled(has_pair)
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == Teacher.HUMAN:  # as in the main window: what was told stays until a person goes on
+        if preference.labeller == Teacher.HUMAN:  # a message stays until a person answers
             self._foot.setText(self._hints)
         self.clips.flash(preference.choice)
-        self._light_none()
+        self._clear_tiles()
         self.tiles[preference.choice].set_chosen(True)
-        self._flash_end.start()
+        self._flash_timer.start()
 
     def _on_answer_withdrawn(self) -> None:
-        self._flash_end.stop()
-        self._light_none()
+        self._flash_timer.stop()
+        self._clear_tiles()
 
-    def _ask(self) -> None:
+    def _update_question(self) -> None:
         progress = self._controller.progress
-        playing = _PLAYED if progress.target and progress.labels >= progress.target else _PLAYING
-        self.question.setText(playing if self._controller.labelling.teacher == Teacher.ORACLE else _QUESTION)
+        if self._controller.labelling.teacher != Teacher.ORACLE:
+            self.question.setText(_QUESTION)
+        else:
+            finished = progress.target and progress.labels >= progress.target
+            self.question.setText(_ORACLE_FINISHED if finished else _ORACLE_ANSWERS)
 
-    def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
-        self.policy.play_next(demonstration)
 
-
-def _letters(name: str, scale: float) -> str:
+def _font_rule(name: str, scale: float) -> str:
     weight = "bold" if name in _BOLD else "normal"
     size = max(9, round(_SIZES[name] * scale))
     return f"QLabel#demo{name.capitalize()} {{ font-size: {size}px; font-weight: {weight}; }}"

@@ -1,4 +1,4 @@
-"""What is there to be looked at rather than answered: earlier policies, demo mode and films. Connects; no widgets."""
+"""Handlers of the commands for watching: earlier policies, demo mode, and the progress of films."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from app.clips.clip_pair import ClipPair
-from app.keys.commands import Command, KeyMap
+from app.keys.commands import Command
+from app.keys.key_map import KeyMap
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.session.controller import Controller
@@ -16,7 +17,7 @@ from core.types import Teacher
 
 
 class DemoCommands(QObject):
-    """Carries out what the keys and menus ask for in that line. `handlers` has a function for each of its commands."""
+    """`handlers` has a function for each command."""
 
     def __init__(
         self,
@@ -31,11 +32,11 @@ class DemoCommands(QObject):
         self.demo: DemoWindow | None = None
         self._clips_played = False
         self.handlers: dict[Command, Callable[[], object]] = {
-            Command.EARLIER: lambda: live.step(-1),
-            Command.LATER: lambda: live.step(1),
-            Command.LIVE: live.go_live,
+            Command.EARLIER_POLICY: lambda: live.step(-1),
+            Command.LATER_POLICY: lambda: live.step(1),
+            Command.CURRENT_POLICY: live.go_live,
             Command.DEMO: self.open_demo,
-            Command.DEMO_ALONE: lambda: self.open_demo(alone=True),
+            Command.SELF_RUNNING_DEMO: lambda: self.open_demo(self_running=True),
         }
         past, replays, films = controller.policy_history, controller.replays, controller.film_export
         past.snapshots_changed.connect(live.set_snapshots)
@@ -46,8 +47,8 @@ class DemoCommands(QObject):
         films.film_ended.connect(lambda _: film_bar.hide())
         film_bar.cancel_requested.connect(films.cancel)
 
-    def open_demo(self, alone: bool = False) -> None:
-        """Full screen; alone: the oracle plays. What the window behind it would play holds still meanwhile."""
+    def open_demo(self, self_running: bool = False) -> None:
+        """Open demo mode and pause the playback of the main window. self_running: the oracle answers."""
         if self.demo is not None:
             return
         self._clips_played = self._clips.clock.playing
@@ -55,30 +56,29 @@ class DemoCommands(QObject):
         self.demo.left.connect(self._on_left)
         if acting := self._live.live or self._live.shown:
             self.demo.policy.play_next(acting)
-        self._rest()
+        self._pause_playback()
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
-            shown.connect(self._rest)
+            shown.connect(self._pause_playback)
         if screen := self._clips.screen():
-            self.demo.setGeometry(screen.geometry())  # the one that the window is on, and where no manager enlarges it
+            self.demo.setGeometry(screen.geometry())  # the main window's screen, even without a window manager
         self.demo.showFullScreen()
-        if alone:
+        if self_running:
             self._controller.labelling.set_teacher(Teacher.ORACLE)
 
     def leave_demo(self) -> None:
         if self.demo is not None:
             self.demo.close()
 
-    def _rest(self, *_: object) -> None:
+    def _pause_playback(self, *_: object) -> None:
         self._clips.clock.halt()
         self._live.halt()
 
     def _on_left(self) -> None:
-        """A window that has only gone would go on drawing what the policy does."""
-        gone, self.demo = self.demo, None
-        if gone is not None:
-            gone.deleteLater()
+        if self.demo is not None:
+            self.demo.deleteLater()  # hidden only, it would keep drawing the policy
+        self.demo = None
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
-            shown.disconnect(self._rest)
+            shown.disconnect(self._pause_playback)
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()
         self._live.resume()

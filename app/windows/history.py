@@ -1,4 +1,4 @@
-"""The answer history: a window of its own, beside which teaching goes on."""
+"""The answer history: a window for reviewing and changing answers while teaching continues."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from app.history.preference_history import Judgement
 from app.history.preference_list import PreferenceList
 from app.history.preference_model import TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES
-from app.keys.commands import Command, KeyMap
+from app.keys.commands import Command
+from app.keys.key_map import KeyMap
 from app.labelling.pair_queue import Pair
 from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState
@@ -21,16 +22,16 @@ from app.style.labels import label
 from core.preferences.records import PreferenceSummary
 from core.types import Choice, Preference
 
-_SETTLE_MS = 150
-"""How long an answer must stay chosen before its clips are drawn: who runs through the list wants none of them."""
+_SELECTION_MS = 150
+"""Time an answer must stay selected before its clips are rendered; scrolling through the list renders none."""
 _NOT_RUNNING = (
-    "The clips can't be drawn now",
-    "A process of the session draws them: press Start in the main window.",
+    "The clips can't be rendered now",
+    "The session is stopped: press Start in the main window.",
 )
 
 
 class HistoryPage(QWidget):
-    """Every answer of the session, newest first; the chosen one plays and can be changed."""
+    """All answers of the session, newest first; the selected one plays and can be changed."""
 
     def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -43,19 +44,19 @@ class HistoryPage(QWidget):
         self.list, self.pane = PreferenceList(self.model), PreferenceDetail(keys)
         self.filter, self.empty, self.count = FilterBar(), EmptyState(), label("caption")
         self.consistency = ConsistencyBox(controller.session.config.reward.error_rate)
-        self.place = QStackedWidget()
-        self.place.addWidget(self.empty)
-        self.place.addWidget(self.list)
-        self._play = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self.stack = QStackedWidget()
+        self.stack.addWidget(self.empty)
+        self.stack.addWidget(self.list)
+        self._selection_timer = QTimer(self, singleShot=True, interval=_SELECTION_MS)
         self._arrange()
         self._make_keys(keys)
         self._connect()
-        self.empty.tell("Reading the answers", "They are on disk.")
+        self.empty.set_message("Loading the answers", "They are being read from disk.")
 
     def _arrange(self) -> None:
         left, right = QVBoxLayout(), QVBoxLayout()
         for column, widgets in (
-            (left, ((self.filter, 0), (self.place, 1), (self.count, 0))),
+            (left, ((self.filter, 0), (self.stack, 1), (self.count, 0))),
             (right, ((self.pane, 1), (self.consistency, 0))),
         ):
             column.setSpacing(10)
@@ -68,9 +69,9 @@ class HistoryPage(QWidget):
         row.addLayout(right, 6)
 
     def _make_keys(self, keys: KeyMap) -> None:
-        alone = Qt.ShortcutContext.WidgetShortcut
+        in_list = Qt.ShortcutContext.WidgetShortcut
         for key, slot in self.pane.playback_keys().items():
-            QShortcut(QKeySequence(key), self.list, context=alone).activated.connect(slot)
+            QShortcut(QKeySequence(key), self.list, context=in_list).activated.connect(slot)
         for key in dict.fromkeys((*keys.keys_for(Command.HISTORY), "Ctrl+W")):
             QShortcut(QKeySequence(key), self).activated.connect(self.close)
 
@@ -86,30 +87,30 @@ class HistoryPage(QWidget):
         history.clip_cache.trouble_found.connect(self._on_trouble_found)
         self.filter.changed.connect(self._on_filter_changed)
         self.filter.judgement_requested.connect(history.judge)
-        self.list.selectionModel().currentChanged.connect(self._on_chosen)
+        self.list.selectionModel().currentChanged.connect(self._on_selected)
         self.list.activated.connect(lambda _: self.pane.setFocus())
         self.pane.choice_requested.connect(self._on_choice_requested)
         self.pane.list_requested.connect(self.list.setFocus)
-        self._play.timeout.connect(self._on_settled)
+        self._selection_timer.timeout.connect(self._on_selection_settled)
         self._controller.state_changed.connect(self._on_state_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
-        if not event.spontaneous():  # as when it comes back from the task bar
+        if not event.spontaneous():  # restored from the task bar
             self._history.open()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Nothing is kept for a page that nobody sees."""
-        self._play.stop()
+        """Free the rows and clips of the hidden page."""
+        self._selection_timer.stop()
         self.pane.show_nothing()
         self.model.set_rows([])
         self._history.close_page()
 
     def _on_rows_read(self, rows: list[PreferenceSummary]) -> None:
         if not self.isVisible():
-            return  # it was closed meanwhile
+            return  # closed meanwhile
         self.model.set_rows(rows)
-        self._list()
-        self._weigh()
+        self._fill_list()
+        self._update_consistency()
         self.list.setFocus()
         if self.pane.row is None:
             self.list.setCurrentIndex(self.model.index(0))
@@ -118,19 +119,19 @@ class HistoryPage(QWidget):
         self.model.set_row(row)
         if self.pane.row and self.pane.row.id == row.id:
             self.pane.show_answer(row)
-        self._settle()
-        self._weigh()
+        self._update_stack()
+        self._update_consistency()
 
-    def _weigh(self) -> None:
+    def _update_consistency(self) -> None:
         self.consistency.show_consistency(self.model.rows, self._controller.labelling.repeats.on)
 
     def _on_filter_changed(self) -> None:
         if self.filter.on_disagreements:
             self._history.judge()
-        self._list()
+        self._fill_list()
 
-    def _list(self) -> None:
-        """Anew, by the tab and the sieve; the chosen answer stays chosen where it is still there."""
+    def _fill_list(self) -> None:
+        """List the answers of the chosen tab and filter; the selection stays if its answer is still listed."""
         if self.filter.on_disagreements:
             self.model.list_disagreements(self._judgement.left if self._judgement else {})
         else:
@@ -140,64 +141,65 @@ class HistoryPage(QWidget):
             self.list.setCurrentIndex(index)
         else:
             self.pane.show_nothing()
-        self._settle()
+        self._update_stack()
 
-    def _settle(self) -> None:
-        """The list, or why there is none."""
+    def _update_stack(self) -> None:
+        """Show the list, or the reason why it is empty."""
         count = self.model.rowCount()
-        self.place.setCurrentWidget(self.list if count else self.empty)
-        self.empty.tell(*self._why_empty())
+        self.stack.setCurrentWidget(self.list if count else self.empty)
+        self.empty.set_message(*self._why_empty())
         self.count.setText(f"{count:,} answer{'s' * (count != 1)} shown")
         self.filter.show_judgement(self._judgement, count)
 
     def _why_empty(self) -> tuple[str, str]:
         if not self.filter.on_disagreements:
             if any(True for _ in self.model.rows):
-                return "No such answer", "Another filter lets more of them through."
-            return "No answer yet", "Each answer appears here with its two clips as soon as it is given."
+                return "No matching answers", "Choose another filter to see more answers."
+            return "No answers yet", "Each answer appears here with its two clips as soon as it is given."
         if self._judgement is None:
-            detail = "It says so when training goes on." if self._controller.state != State.RUNNING else "A moment."
-            return "Asking the predictor what it thinks", detail
+            running = self._controller.state == State.RUNNING
+            detail = "This takes a moment." if running else "The result appears when training continues."
+            return "Comparing your answers with the reward model", detail
         if not self._judgement.generation:
-            return "There is no predictor yet", "It can doubt an answer once it has been fitted to the first of them."
-        return "Nothing to look at again", "The predictor agrees with every answer that it is fitted to."
+            return "No reward model yet", "Answers can be compared after the first fit."
+        return "Nothing to review", "The reward model agrees with every answer that it was fitted to."
 
     def _on_judged(self, judgement: Judgement) -> None:
         self._judgement = judgement
         if self.filter.on_disagreements:
-            self._list()
+            self._fill_list()
 
     def _on_refused(self, sentence: str) -> None:
-        self.place.setCurrentWidget(self.empty)
-        self.empty.tell("The answers can't be read", sentence)
+        self.stack.setCurrentWidget(self.empty)
+        self.empty.set_message("The answers can't be read", sentence)
 
-    def _on_chosen(self, index: QModelIndex, _: QModelIndex) -> None:
+    def _on_selected(self, index: QModelIndex, _: QModelIndex) -> None:
         row = self.list.current
         if row is None:
-            self._play.stop()
+            self._selection_timer.stop()
             self.pane.show_nothing()
             return
         self.pane.show_answer(row)
         if trouble := index.data(TROUBLE):
-            self._play.stop()
+            self._selection_timer.stop()
             self.pane.show_unreadable(trouble)
         else:
-            self._play.start()
+            self._selection_timer.start()
 
-    def _on_settled(self) -> None:
+    def _on_selection_settled(self) -> None:
         if self.pane.row is None:
             return
         self._history.clip_cache.play(self.pane.row.id)
-        self._say_why_nothing_plays()
+        self._explain_missing_clips()
 
     def _on_state_changed(self, state: str) -> None:
         if self._judgement is None and self.filter.on_disagreements:
-            self._settle()
-        self._say_why_nothing_plays()
+            self._update_stack()
+        self._explain_missing_clips()
 
-    def _say_why_nothing_plays(self) -> None:
-        shown, ended = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
-        if shown and not shown.trouble and self.pane.clips.shown is None and ended:
+    def _explain_missing_clips(self) -> None:
+        row, stopped = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
+        if row and not row.trouble and self.pane.clips.shown is None and stopped:
             self.pane.show_reason(*_NOT_RUNNING)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:
@@ -217,4 +219,4 @@ class HistoryPage(QWidget):
             self.pane.clips.flash(preference.choice)
             before = self.pane.row.choice
             if before:
-                self.pane.show_message(f"Kept: {CHOICES[preference.choice]}. It was: {CHOICES[before]}.")
+                self.pane.show_message(f"Saved: {CHOICES[preference.choice]} (before: {CHOICES[before]}).")

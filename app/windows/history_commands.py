@@ -1,4 +1,4 @@
-"""What the commands do that look at answers again."""
+"""Handlers of the commands for reviewing answers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from app.windows.history import HistoryPage
 
 
 class HistoryCommands:
-    """Opens the answer history, one at a time and with the keys of now, and switches repeats.
-
-    `handlers` has a function for each command.
-    """
+    """Opens the answer history with the current keys, and switches repeated pairs; `handlers` has the functions."""
 
     def __init__(self, window: QMainWindow, controller: Controller, actions: Actions) -> None:
         self._window, self._controller, self._actions = window, controller, actions

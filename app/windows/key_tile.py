@@ -1,4 +1,4 @@
-"""A key as large as its place: what to press and what it says, to be read from the last row of a room."""
+"""Large button for demo mode: a key and its answer, readable from the back of a room."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 from app.style import theme
 from core.types import Choice
 
-_KEY_SHARE, _WORDS_SHARE = 0.5, 0.26
-"""Heights of the letters, of the tile's."""
+_KEY_SHARE, _NAME_SHARE = 0.5, 0.26
+"""Height of the letters, as shares of the tile's height."""
 _WIDEST = 0.86
-"""Share of the tile that the words may take; longer ones are written smaller."""
+"""Largest share of the tile's width that text may take; longer text is written smaller."""
 
 
 class KeyTile(QAbstractButton):
-    """Clickable, but never with the focus: its key does the same."""
+    """Clickable, but never focused: its key does the same."""
 
-    def __init__(self, symbol: str, words: str, choice: Choice, parent: QWidget | None = None) -> None:
+    def __init__(self, symbol: str, name: str, choice: Choice, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._symbol, self._words, self._choice = symbol, words, choice
+        self._symbol, self._name, self._choice = symbol, name, choice
         self._chosen = False
-        self.setText(words)
-        self.setAccessibleName(f"{words}: key {symbol}")
+        self.setText(name)
+        self.setAccessibleName(f"{name}: key {symbol}")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
@@ -35,7 +35,7 @@ class KeyTile(QAbstractButton):
         return self._chosen
 
     def set_chosen(self, on: bool) -> None:
-        """Lights up as the answer that was given."""
+        """Highlight the tile as the answer that was given."""
         self._chosen = on
         self.update()
 
@@ -45,17 +45,17 @@ class KeyTile(QAbstractButton):
         line = max(2.0, self.height() / 40)
         frame = QRectF(self.rect()).adjusted(line / 2, line / 2, -line / 2, -line / 2)
         lit = self._chosen or self.isDown()
-        colour = theme.CHOICE_COLOURS[self._choice]
-        painter.setPen(QPen(QColor(colour if lit or self.isEnabled() else theme.LINE), line))
-        painter.setBrush(QColor(colour if lit else theme.PANEL))
+        colour = theme.palette().choice_colours[self._choice]
+        painter.setPen(QPen(QColor(colour if lit or self.isEnabled() else theme.palette().line), line))
+        painter.setBrush(QColor(colour if lit else theme.palette().panel))
         painter.drawRoundedRect(frame, self.height() / 8, self.height() / 8)
-        ink = theme.BACKGROUND if lit else theme.TEXT if self.isEnabled() else theme.MUTED
+        ink = theme.palette().background if lit else theme.palette().text if self.isEnabled() else theme.palette().muted
         self._write(painter, self._symbol, _KEY_SHARE, (0.08, 0.54), ink)
-        self._write(painter, self._words, _WORDS_SHARE, (0.6, 0.32), ink)
+        self._write(painter, self._name, _NAME_SHARE, (0.6, 0.32), ink)
         painter.end()
 
-    def _write(self, painter: QPainter, text: str, share: float, place: tuple[float, float], ink: str) -> None:
-        """place: top and height of its line, as shares of the tile's height."""
+    def _write(self, painter: QPainter, text: str, share: float, line: tuple[float, float], ink: str) -> None:
+        """line: top and height of the line, as shares of the tile's height."""
         font = self.font()
         font.setBold(True)
         font.setPixelSize(max(8, round(self.height() * share)))
@@ -66,5 +66,5 @@ class KeyTile(QAbstractButton):
             font.setPixelSize(max(8, int(font.pixelSize() * room / wide)))
             painter.setFont(font)
         painter.setPen(QColor(ink))
-        box = QRectF(0, self.height() * place[0], self.width(), self.height() * place[1])
+        box = QRectF(0, self.height() * line[0], self.width(), self.height() * line[1])
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)

@@ -1,4 +1,4 @@
-"""The main window: tables of commands, a place for the clips, a dock. No logic of its own."""
+"""The main window of a session: clips, key hints, figures, progress panel, menus."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.keys.actions import Actions
-from app.keys.commands import COMMANDS, Command, KeyAction, KeyMap, keep_keys, kept_keys
+from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
+from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.labelling.milestones import Milestone
-from app.live.demonstrations import Demonstration
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.menus.dialogs import dialog_handlers
@@ -53,9 +53,9 @@ class MainWindow(QMainWindow):
     """Shows one session.
 
     Signals:
-        closed(): every child and thread has ended and the window is gone.
-        start_page_requested(): the person wants another session; the window closes.
-        quit_requested(): the person wants to leave the program; the window closes.
+        closed(): all child processes and threads have ended and the window is closed.
+        start_page_requested(): show the start page; the window closes.
+        quit_requested(): quit the program; the window closes.
     """
 
     closed = Signal()
@@ -69,17 +69,17 @@ class MainWindow(QMainWindow):
         self.true_reward = controller.true_reward
         self.setWindowTitle(f"{controller.task.title} – Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
-        self.commands = Actions(keys or kept_keys(), self)
+        self.commands = Actions(keys or load_key_map(), self)
         self._make_centre()
         self._make_dock()
         self._make_bars()
         add_menus(self, self.commands)
-        self.playback = PlaybackCommands(self.clips, self.commands, self)
-        self.shows = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
-        self.view = ViewCommands(self.plots, self.true_reward, self.commands, self)
+        self.playback_commands = PlaybackCommands(self.clips, self.commands, self)
+        self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
+        self.view_commands = ViewCommands(self.plots, self.true_reward, self.commands, self)
         self.playing = Playing(controller.session.config, controller.job_group.make_process, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
-        self.review = HistoryCommands(self, controller, self.commands)
+        self.history_commands = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
         self._focus = Focus(self, self.centre)
         self._connect()
@@ -88,7 +88,7 @@ class MainWindow(QMainWindow):
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
         self._on_state_changed(controller.state)
-        self.place.settle()
+        self.pair_page.update_page()
         self._on_teacher_changed(controller.labelling.teacher)
         self._on_playback_changed()
 
@@ -96,26 +96,26 @@ class MainWindow(QMainWindow):
         self.banner, self.film_bar = Banner(), FilmProgress()
         self.instruction = label("instruction", self._controller.task.instruction, wrap=True, centred=True)
         self.empty = EmptyState()
-        self.place = PairPage(self._controller, self.empty)
-        self.clips = self.place.clips
-        self.hints, self.strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
+        self.pair_page = PairPage(self._controller, self.empty)
+        self.clips = self.pair_page.clips
+        self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.centre = QWidget()
         column = QVBoxLayout(self.centre)
         column.setContentsMargins(20, 14, 20, 14)
         column.setSpacing(14)
-        for widget, stretch in ((self.banner, 0), (self._top(), 0), (self.place, 1), (self.hints, 0)):
+        for widget, stretch in ((self.banner, 0), (self._make_top(), 0), (self.pair_page, 1), (self.key_hints, 0)):
             column.addWidget(widget, stretch)
         column.insertWidget(1, self.film_bar)
-        column.addWidget(self.strip)
+        column.addWidget(self.status_strip)
         self.setCentralWidget(self.centre)
 
-    def _top(self) -> QWidget:
-        """The instruction; beside it, where the task is a game, a way to play it first."""
+    def _make_top(self) -> QWidget:
+        """The instruction; for a game also a button to play it."""
         self.play_button = button("▶  Play it yourself")
-        self.play_button.setToolTip(COMMANDS[Command.PLAY].tip)
+        self.play_button.setToolTip(COMMANDS[Command.PLAY_GAME].tip)
         self.play_button.setVisible(playable(self._controller.task))
-        self.play_button.clicked.connect(self.commands[Command.PLAY].trigger)
-        self.play_advice = label("caption", "for about five minutes, first", centred=True)
+        self.play_button.clicked.connect(self.commands[Command.PLAY_GAME].trigger)
+        self.play_advice = label("caption", "for about five minutes before you answer", centred=True)
         self.play_advice.setVisible(playable(self._controller.task))
         top, first = QWidget(), QVBoxLayout()
         row = QHBoxLayout(top)
@@ -143,7 +143,7 @@ class MainWindow(QMainWindow):
         dock.setMinimumWidth(390)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
         self.resizeDocks([dock], [390], Qt.Orientation.Horizontal)
-        panel = self.commands[Command.PANEL]
+        panel = self.commands[Command.PROGRESS_PANEL]
         self.dock = dock
         dock.visibilityChanged.connect(lambda: panel.setChecked(not dock.isHidden()))
 
@@ -165,13 +165,13 @@ class MainWindow(QMainWindow):
         bar.addActions(list(self.teacher_actions.values()))
         bar.addSeparator()
         bar.addActions([of[Command.UNDO], of[Command.REDO]])
-        self.stages, self.playback_words = label("stages"), label("stages")
-        self.playback_words.setContentsMargins(16, 0, 0, 0)
-        for shown in (self.stages, self.playback_words):
+        self.stages, self.playback_status = label("stages"), label("stages")
+        self.playback_status.setContentsMargins(16, 0, 0, 0)
+        for shown in (self.stages, self.playback_status):
             self.statusBar().addPermanentWidget(shown)
 
     def _make_handlers(self) -> dict[Command, Callable[[], object]]:
-        """What each command does: a new one needs an entry here, one in keys.TABLE, and a place in menus.MENUS."""
+        """Functions by command. A new command needs a row in COMMANDS and a place in MENUS too."""
         labelling = self._controller.labelling
         return {
             Command.UNDO: labelling.undo,
@@ -182,61 +182,61 @@ class MainWindow(QMainWindow):
             Command.ORACLE: lambda: labelling.set_teacher(Teacher.ORACLE),
             Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self._on_quit_requested,
-            Command.PANEL: lambda: self.dock.setVisible(self.commands[Command.PANEL].isChecked()),
-            Command.PLAY: self.playing.open,
-            **self.playback.handlers,
-            **self.shows.handlers,
-            **self.view.handlers,
-            **dialog_handlers(self, self.commands, self.bind),
-            **self.review.handlers,
+            Command.PROGRESS_PANEL: lambda: self.dock.setVisible(self.commands[Command.PROGRESS_PANEL].isChecked()),
+            Command.PLAY_GAME: self.playing.open,
+            **self.playback_commands.handlers,
+            **self.demo_commands.handlers,
+            **self.view_commands.handlers,
+            **dialog_handlers(self, self.commands, self.set_keys),
+            **self.history_commands.handlers,
             **file_handlers(self, self._controller),
         }
 
     def _connect(self) -> None:
         controller, labelling = self._controller, self._controller.labelling
         controller.state_changed.connect(self._on_state_changed)
-        controller.job_failed.connect(self.banner.tell_failure)
-        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("A stage has stopped", text))
-        controller.trouble_arose.connect(self.banner.tell_notice)
-        controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
+        controller.job_failed.connect(self.banner.show_failure)
+        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("Training has stopped", text))
+        controller.trouble_arose.connect(self.banner.show_notice)
+        controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
         controller.stopped.connect(self._on_stopped)
-        self.place.settled.connect(self._on_settled)
+        self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_restored.connect(self._on_answer_restored)
         labelling.milestone_reached.connect(self._on_milestone_reached)
-        labelling.trouble_arose.connect(self.banner.tell_notice)
+        labelling.trouble_arose.connect(self.banner.show_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
         self._on_hidden_changed()
         self.plots.save_requested.connect(self._on_save_requested)
         self.clips.playback_changed.connect(self._on_playback_changed)
-        self.hints.meaning_requested.connect(self.carry_out)
-        self.commands.meaning_requested.connect(self.carry_out)
-        self.playing.refused.connect(self.banner.tell_notice)
+        self.key_hints.action_requested.connect(self.run_action)
+        self.commands.action_requested.connect(self.run_action)
+        self.playing.refused.connect(self.banner.show_notice)
         self.banner.restart_requested.connect(controller.restart)
         self.banner.quit_requested.connect(self._on_quit_requested)
 
-    def carry_out(self, meaning: KeyAction) -> None:
-        """What a key, a menu or a hint asks for."""
-        if isinstance(meaning, Choice):
-            self._controller.labelling.answer(meaning)
+    def run_action(self, action: KeyAction) -> None:
+        """Answer the pair, or run the handler of a command."""
+        if isinstance(action, Choice):
+            self._controller.labelling.answer(action)
         else:
-            self._handlers[meaning]()
+            self._handlers[action]()
 
-    def bind(self, keys: KeyMap) -> None:
-        """From now on these keys, here and in the next run."""
-        keep_keys(keys)
-        self.commands.bind(keys)
-        self.hints.bind(keys)
+    def set_keys(self, keys: KeyMap) -> None:
+        """Use and save these keys."""
+        save_key_map(keys)
+        self.commands.set_keys(keys)
+        self.key_hints.set_keys(keys)
 
     def refresh(self) -> None:
-        """What is pulled a few times a second instead of being pushed."""
-        self.strip.refresh()
+        """Update figures, plots and the waiting message; called several times a second."""
+        self.status_strip.refresh()
         self.plots.refresh(self._controller.metrics, self._controller.episode)
         waits = self._controller.waits
         self.stages.setText("   ".join(waits[job] for job in ("reward", "policy") if job in waits))
-        if not self.place.asks:
-            self.empty.tell(*explanation(self._controller))
+        if not self.pair_page.has_pair:
+            self.empty.set_message(*explanation(self._controller))
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -244,7 +244,7 @@ class MainWindow(QMainWindow):
             icons.restyle(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """The first request to close ends the session; the window goes when that is done."""
+        """Stop the session at the first request; the window closes when the session has stopped."""
         if self._closing and self._controller.state == State.STOPPED:
             event.accept()
             return
@@ -254,13 +254,13 @@ class MainWindow(QMainWindow):
             self._close_others()
             save(self)
             self._controller.stop_for_exit()
-            event.setAccepted(self._controller.state == State.STOPPED)  # nobody was left to wait for
+            event.setAccepted(self._controller.state == State.STOPPED)  # it had already stopped
 
     def _on_stopped(self) -> None:
         if self._closing:
             self._timer.stop()
-            self._close_others()  # a key may have opened one while the last checkpoint was being written
-            self.review.close()
+            self._close_others()  # one may have been opened while the last checkpoint was being written
+            self.history_commands.close()
             self.clips.show_pair(None)
             self.live.halt()
             self.notifier.close()
@@ -270,35 +270,32 @@ class MainWindow(QMainWindow):
             self.closed.emit()
 
     def _close_others(self) -> None:
-        self.shows.leave_demo()
+        self.demo_commands.leave_demo()
         self.playing.close()
 
-    def _on_settled(self, asks: bool) -> None:
-        self.hints.enable_choices(asks)
-        self.empty.tell(*explanation(self._controller))
+    def _on_page_updated(self, has_pair: bool) -> None:
+        self.key_hints.enable_choices(has_pair)
+        self.empty.set_message(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == Teacher.HUMAN:  # nobody has read it while the oracle answers
+        if preference.labeller == Teacher.HUMAN:  # while the oracle answers the notice may be unread
             self.banner.clear_notice()
-        thoughts = preference.query.predicted if self.playback.tells_thoughts else ()
-        self.clips.flash(preference.choice, thoughts)
-        self.strip.refresh()
+        predicted = preference.query.predicted if self.playback_commands.shows_predictions else ()
+        self.clips.flash(preference.choice, predicted)
+        self.status_strip.refresh()
 
     def _on_answer_restored(self, preference: Preference) -> None:
-        words = COMMANDS[preference.choice].words
-        self.statusBar().showMessage(f"The answer “{words}” stands again; its pair is not on screen.", _MESSAGE_MS)
-        self.strip.refresh()
+        name = COMMANDS[preference.choice].name
+        self.statusBar().showMessage(f"Restored the answer “{name}”; its pair is not on screen.", _MESSAGE_MS)
+        self.status_strip.refresh()
 
     def _on_milestone_reached(self, milestone: Milestone) -> None:
         left = self._controller.progress.target - milestone.labels
         rest = f"{left} to go" if left else "all given"
-        self.notifier.tell(f"{milestone.labels} labels given", f"{milestone.percent} % of this session, {rest}")
+        self.notifier.tell(f"{milestone.labels} answers given", f"{milestone.percent} % of this session, {rest}")
 
     def _on_playback_changed(self) -> None:
-        self.playback_words.setText(self.playback.words)
-
-    def _on_demonstration_drawn(self, demonstration: Demonstration) -> None:
-        self.live.set_live(demonstration)
+        self.playback_status.setText(self.playback_commands.status_text)
 
     def _on_teacher_changed(self, teacher: str) -> None:
         self.teacher_actions[teacher].setChecked(True)
@@ -308,7 +305,7 @@ class MainWindow(QMainWindow):
             State(state), ("Pause", "pause")
         )
         self.pause_action.setText(text)
-        icons.give(self.pause_action, icon)
+        icons.set_icon(self.pause_action, icon)
         self.pause_action.setEnabled(state in (State.RUNNING, State.PAUSED, State.STOPPED))
         self.stop_action.setEnabled(state not in (State.STOPPING, State.STOPPED))
         if state in (State.RUNNING, State.STOPPED):

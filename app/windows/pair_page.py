@@ -1,4 +1,4 @@
-"""Where a pair is asked about, in whatever window: the clips, or a page that says why there are none."""
+"""Stack of the two clips to compare and a page shown while there is no pair."""
 
 from __future__ import annotations
 
@@ -11,50 +11,49 @@ from app.session.controller import Controller
 
 
 class PairPage(QStackedWidget):
-    """Follows the labelling and the session's state by itself.
+    """Follows the labelling and the session's state.
 
     Signals:
-        settled(bool): whether there is a pair to answer now; sent after each change.
+        page_updated(bool): the page was chosen anew; True if there is a pair to answer.
     """
 
-    settled = Signal(bool)
+    page_updated = Signal(bool)
 
-    def __init__(self, controller: Controller, waits: QWidget, parent: QWidget | None = None) -> None:
-        """waits: the page for when there is nothing to answer."""
+    def __init__(self, controller: Controller, waiting_page: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._controller, self._waits, self.clips = controller, waits, ClipPair()
-        self.addWidget(waits)
+        self._controller, self._waiting_page, self.clips = controller, waiting_page, ClipPair()
+        self.addWidget(waiting_page)
         self.addWidget(self.clips)
         labelling = controller.labelling
         labelling.pair_shown.connect(self._on_pair_shown)
         labelling.pair_awaited.connect(self._on_pair_awaited)
         labelling.answer_withdrawn.connect(self.clips.end_flash)
-        controller.state_changed.connect(self.settle)
+        controller.state_changed.connect(self.update_page)
         self.clips.flash_ended.connect(self._on_flash_ended)
 
     @property
-    def asks(self) -> bool:
+    def has_pair(self) -> bool:
+        """True if a pair is on screen and can be answered."""
         return self.currentWidget() is self.clips
 
-    def settle(self) -> None:
-        """Clips where there are any to answer, otherwise the reason why not."""
-        asks = self._controller.labelling.open and self.clips.shown is not None
-        self.setCurrentWidget(self.clips if asks else self._waits)
-        self.settled.emit(self.asks)
+    def update_page(self) -> None:
+        has_pair = self._controller.labelling.open and self.clips.shown is not None
+        self.setCurrentWidget(self.clips if has_pair else self._waiting_page)
+        self.page_updated.emit(has_pair)
 
     def _on_pair_shown(self, pair: Pair) -> None:
         self.clips.show_pair(pair)
-        self.settle()
+        self.update_page()
 
     def _on_pair_awaited(self) -> None:
         if self.clips.flashed is None:
             self._clear()
 
     def _on_flash_ended(self) -> None:
-        """With no pair to follow, the answered one has stayed so that its flash could be seen."""
+        """Without a next pair, the answered one stayed on screen until its flash ended."""
         if self._controller.labelling.pairs.shown is None:
             self._clear()
 
     def _clear(self) -> None:
         self.clips.show_pair(None)
-        self.settle()
+        self.update_page()

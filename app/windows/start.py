@@ -1,4 +1,4 @@
-"""The start window: tasks to begin with, sessions to go on with, and the form for a new one."""
+"""The start window: tasks to teach, saved sessions to continue, and the form for a new session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.keys.commands import Command, kept_keys
+from app.keys.commands import Command
+from app.keys.key_map import load_key_map
 from app.session.library import SessionLibrary
 from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
@@ -26,24 +27,24 @@ from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import TaskGrid
 from app.style import assets
 from app.style.labels import label
-from app.style.section_header import head
+from app.style.section_header import section_header
 from app.window_state import restore, save
 from core.config import Config
 from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.tasks.gymnasium import PREFIX
 
-_NAME, _WANTED = "start page", QSize(1280, 720)
-_STILL = 192
-_ABOUT = "You choose the better of two short clips: that is all it learns from."
+_STATE_NAME, _SIZE = "start page", QSize(1280, 720)
+_THUMBNAIL = 192
+_ABOUT = "It learns only from your choices between two short clips."
 
 
 class StartWindow(QMainWindow):
-    """Owns what its pages need: the shelf of sessions and the tasks' pictures. `close_down` ends their threads.
+    """Owns the session library and the task previews; `close_down` ends their threads.
 
     Signals:
-        opened(object): this Session, which is locked from now on, is to be shown.
-        closed(): the person has closed the window.
+        opened(object): this Session was opened and locked; show it.
+        closed(): the user closed the window.
     """
 
     opened = Signal(object)
@@ -51,21 +52,21 @@ class StartWindow(QMainWindow):
 
     def __init__(
         self,
-        shelf: SessionLibrary,
+        library: SessionLibrary,
         previews: Previews,
         given: Mapping[str, Any] | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.shelf, self.previews = shelf, previews
+        self.library, self.previews = library, previews
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
         self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
-        self.banner = label("told", wrap=True)
-        self.form = NewSessionForm(shelf.root, given or {})
+        self.banner = label("message", wrap=True)
+        self.form = NewSessionForm(library.root, given or {})
         self.pages = QStackedWidget()
-        self.front = self._front()
+        self.front = self._make_front()
         self.pages.addWidget(self.front)
         self.pages.addWidget(self.form)
         self._make_frame()
@@ -73,7 +74,7 @@ class StartWindow(QMainWindow):
         self._quit.triggered.connect(self.close)
         self.addAction(self._quit)
         self._connect()
-        restore(self, _NAME, _WANTED)
+        restore(self, _STATE_NAME, _SIZE)
 
     def _make_frame(self) -> None:
         frame = QWidget()
@@ -85,18 +86,18 @@ class StartWindow(QMainWindow):
         self.setCentralWidget(frame)
         self.banner.hide()
 
-    def _front(self) -> QWidget:
+    def _make_front(self) -> QWidget:
         front = QWidget()
         columns = QHBoxLayout(front)
         columns.setContentsMargins(28, 20, 28, 20)
         columns.setSpacing(28)
-        columns.addLayout(self._tasks(), 1)
-        self.sessions = SessionsPanel(self.shelf)
+        columns.addLayout(self._make_tasks(), 1)
+        self.sessions = SessionsPanel(self.library)
         columns.addWidget(self.sessions)
-        front.addActions([*self.sessions.of_chosen, *self.sessions.of_others])  # their keys work beside the cards too
+        front.addActions([*self.sessions.selection_actions, *self.sessions.other_actions])  # so keys work everywhere
         return front
 
-    def _tasks(self) -> QVBoxLayout:
+    def _make_tasks(self) -> QVBoxLayout:
         self.grid = TaskGrid(CATALOGUE.values())
         self.other = QPushButton("A &Gymnasium environment…")
         area = QScrollArea(widgetResizable=True)
@@ -106,81 +107,81 @@ class StartWindow(QMainWindow):
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         column = QVBoxLayout()
         column.setSpacing(12)
-        column.addLayout(head("Teach something new", _ABOUT, self.other))
+        column.addLayout(section_header("Teach something new", _ABOUT, self.other))
         column.addWidget(area, 1)
         return column
 
     def _connect(self) -> None:
-        self.grid.chosen.connect(self.begin)
-        self.other.clicked.connect(lambda: self.begin(PREFIX))
+        self.grid.chosen.connect(self.show_form)
+        self.other.clicked.connect(lambda: self.show_form(PREFIX))
         self.sessions.open_requested.connect(self._open)
-        self.sessions.told.connect(self.tell)
-        self.sessions.refused.connect(self.tell_refusal)
+        self.sessions.succeeded.connect(self.show_message)
+        self.sessions.failed.connect(self.show_error)
         self.sessions.first_listed.connect(self._on_first_listed)
         self.form.create_requested.connect(self._create)
         self.form.back_requested.connect(self.go_back)
-        self.form.preview_wanted.connect(self.previews.request)
+        self.form.preview_requested.connect(self.previews.request)
         self.previews.preview_ready.connect(self._on_preview_ready)
         self.previews.preview_refused.connect(self._on_preview_refused)
-        self.shelf.opened.connect(self._on_opened)
-        self.shelf.progressed.connect(self.tell)
-        self.shelf.refused.connect(self.tell_refusal)
+        self.library.opened.connect(self._on_opened)
+        self.library.progressed.connect(self.show_message)
+        self.library.refused.connect(self.show_error)
 
-    def begin(self, task: str) -> None:
-        """The form for a new session of this task."""
-        self.tell("")
+    def show_form(self, task: str) -> None:
+        """Show the form for a new session of this task."""
+        self.show_message("")
         self.pages.setCurrentWidget(self.form)
-        self.form.begin(task)
+        self.form.reset(task)
 
     def go_back(self) -> None:
         task = self.form.draft.task
         self.pages.setCurrentWidget(self.front)
         self.grid.focus_card(task)
 
-    def tell(self, sentence: str) -> None:
-        """'' for nothing."""
-        self._tell(sentence, "")
+    def show_message(self, sentence: str) -> None:
+        """Show a message above the page; '' hides it."""
+        self._set_banner(sentence, "")
 
-    def tell_refusal(self, sentence: str) -> None:
+    def show_error(self, sentence: str) -> None:
         self._set_busy(False)
-        self._tell(sentence, "refusal")
+        self._set_banner(sentence, "refusal")
 
-    def _tell(self, sentence: str, kind: str) -> None:
+    def _set_banner(self, sentence: str, kind: str) -> None:
         self.banner.setText(sentence)
         self.banner.setProperty("kind", kind)
         self.banner.style().polish(self.banner)  # the style sheet looks at `kind`
         self.banner.setVisible(bool(sentence))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Each time it comes up: what may have changed meanwhile, and the pictures that are not there."""
-        if event.spontaneous():  # it was only minimised
+        """Refresh the sessions and keys, which may have changed, and request missing previews."""
+        if event.spontaneous():  # restored after being minimized
             return
         self._set_busy(False)
-        self._quit.setShortcuts([QKeySequence(key) for key in kept_keys().keys_for(Command.QUIT)])
-        self.shelf.refresh()
+        self._quit.setShortcuts([QKeySequence(key) for key in load_key_map().keys_for(Command.QUIT)])
+        self.library.refresh()
         self.previews.hold(False)
         for task in self.grid.missing():
             self.previews.request(task)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """A session wants the processor and the memory."""
+        """Free memory and the processor for the session."""
         if not event.spontaneous():
-            save(self, _NAME)
+            save(self, _STATE_NAME)
             self.previews.hold(True)
-            self.grid.let_go()
-            self.form.let_go()
+            self.grid.free_previews()
+            self.form.free_preview()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)
         self.closed.emit()
 
     def close_down(self) -> None:
-        """Ends every thread and child; blocks until they have ended."""
+        """End every thread and child process; blocks until they have ended."""
         self.previews.close()
-        self.shelf.close()
+        self.library.close()
 
     def _set_busy(self, on: bool) -> None:
-        """While a session is being opened nothing else can be asked for; then the focus is where it was."""
+        """Disable the page while a session is opened; afterwards the focus returns to its widget."""
         if on:
             self._busy_from = self.focusWidget()
         self.pages.setEnabled(not on)
@@ -190,27 +191,27 @@ class StartWindow(QMainWindow):
 
     def _open(self, folder: Path) -> None:
         self._set_busy(True)
-        self.shelf.open(folder)
+        self.library.open(folder)
 
     def _create(self, folder: Path, config: Config) -> None:
         self._set_busy(True)
-        self.shelf.create(folder, config)
+        self.library.create(folder, config)
 
     def _on_first_listed(self) -> None:
-        """The keys go to what most people come for."""
+        """Focus the saved sessions, or the tasks if there are none."""
         if self.pages.currentWidget() is self.front:
             self.sessions.list.setFocus() if self.sessions.list.current else self.grid.focus_card()
 
     def _on_opened(self, session: Session) -> None:
-        self.tell("")
+        self.show_message("")
         self.pages.setCurrentWidget(self.front)
         self.opened.emit(session)
 
     def _on_preview_ready(self, task: str, preview: Preview) -> None:
         self.grid.set_preview(task, preview)
         self.form.set_preview(task, preview)
-        self.sessions.list.entries.set_task_picture(task, preview.still(_STILL))
+        self.sessions.list.entries.set_task_picture(task, preview.still(_THUMBNAIL))
 
     def _on_preview_refused(self, task: str, sentence: str) -> None:
-        self.grid.set_problem(task, sentence)
-        self.form.set_refusal(task, sentence)
+        self.grid.set_error(task, sentence)
+        self.form.set_preview_error(task, sentence)

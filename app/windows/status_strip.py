@@ -1,4 +1,4 @@
-"""A strip of figures: labels, pace, the next milestone, steps."""
+"""Row of figures below the clips: answers, pace, next milestone, steps."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from app.session.controller import Controller
 from app.style.labels import label, tip
 
 _MILESTONE = 3
-_BLOW_UPS = "blow-ups"
-_BLOW_UPS_TOLD = "The simulation failed so often in this session. It was started anew each time, and no clip shows it."
+_CAPTIONS = ("Answers", "Due by now", "Answers per minute", "To the end", "Steps per second", "Environment steps")
+_DIVERGED = "Diverged"
+_DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
 _GAP = 24
-"""Pixels between it and its neighbour."""
-_CAPTIONS = ("labels", "due by now", "labels a minute", "to the end", "steps a second", "environment steps")
+"""Pixels before the figure of diverged simulations."""
 
 
 class StatusStrip(QWidget):
-    """Pulls its figures from the controller when told to."""
+    """Reads its figures from the controller on `refresh`."""
 
     def __init__(self, controller: Controller, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,12 +27,18 @@ class StatusStrip(QWidget):
         self._captions = [label("caption", caption) for caption in _CAPTIONS]
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 4, 0)
-        for place, (figure, caption) in enumerate(zip(self._figures, self._captions, strict=True)):
-            if place:
+        for column, (figure, caption) in enumerate(zip(self._figures, self._captions, strict=True)):
+            if column:
                 row.addStretch(1)
             row.addLayout(_cell(figure, caption))
-        self._divergences = _BlowUps()
-        row.addWidget(self._divergences)
+        self._diverged = label("figure")
+        cell = _cell(self._diverged, label("caption", _DIVERGED))
+        cell.setContentsMargins(_GAP, 0, 0, 0)
+        self._diverged_cell = QWidget()
+        self._diverged_cell.setLayout(cell)
+        self._diverged_cell.setToolTip(tip(_DIVERGED_TIP))
+        self._diverged_cell.hide()
+        row.addWidget(self._diverged_cell)
 
     def refresh(self) -> None:
         progress = self._controller.progress
@@ -47,37 +53,22 @@ class StatusStrip(QWidget):
             f"{speed:,.0f}" if speed else "–",
             f"{progress.env_steps:,}",
         )
-        for figure, told, text in zip(self._figures, self._captions, texts, strict=True):
+        for figure, name, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
-            figure.setAccessibleName(f"{told.text()}: {text}")
-        self._divergences.tell(progress.divergences)
-
-
-class _BlowUps(QWidget):
-    """How often a simulation failed; not there while none has."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._figure = label("figure")
-        cell = _cell(self._figure, label("caption", _BLOW_UPS))
-        cell.setContentsMargins(_GAP, 0, 0, 0)
-        self.setLayout(cell)
-        self.setToolTip(tip(_BLOW_UPS_TOLD))
-        self.hide()
-
-    def tell(self, count: int) -> None:
-        self._figure.setText(f"{count:,}")
-        self._figure.setAccessibleName(f"{_BLOW_UPS}: {count:,}")
-        self.setVisible(count > 0)
+            figure.setAccessibleName(f"{name.text()}: {text}")
+        count = f"{progress.divergences:,}"
+        self._diverged.setText(count)
+        self._diverged.setAccessibleName(f"{_DIVERGED}: {count}")
+        self._diverged_cell.setVisible(progress.divergences > 0)
 
 
 def _to_milestone(progress: Progress) -> tuple[str, str]:
-    """The figure and its caption."""
+    """Time to the next milestone, and the caption below it."""
     milestone, minutes = progress.next_milestone, progress.minutes_to_milestone
     if milestone is None:
-        return "✓", "all labels given"
+        return "✓", "All answers given"
     text = "–" if minutes is None else "< 1 min" if minutes < 1 else f"{minutes:.0f} min"
-    return text, f"to {milestone.labels} labels ({milestone.percent} %)"
+    return text, f"To {milestone.labels} answers ({milestone.percent} %)"
 
 
 def _cell(figure: QLabel, caption: QLabel) -> QVBoxLayout:

@@ -1,4 +1,4 @@
-"""Why there is no pair on screen, and when one is expected: in words. Pure."""
+"""Headline and detail for the time without a pair: the reason, and when the next pair is expected."""
 
 from __future__ import annotations
 
@@ -6,74 +6,65 @@ import math
 
 from app.session.controller import Controller, State
 
-_STARTS = "The simulation, the reward and the policy start in processes of their own."
-
-_EXPLORES = "So there will be more to choose between than an untrained robot shows."
+_STARTS = "Simulation, reward model and policy start in separate processes."
+_EXPLORES = "Exploration gives more varied clips to compare."
 
 
 def explanation(controller: Controller) -> tuple[str, str]:
-    """A headline, with a count-down where one can be told, and a second line for the place where clips would be."""
+    """Headline, with a countdown if the time is known, and detail."""
     match controller.state:
         case State.STARTING:
-            return _counted("Getting ready", controller.progress.first_pair.left), _STARTS
+            return _with_countdown("Getting ready", controller.progress.first_pair.left), _STARTS
         case State.RESTARTING:
             return "Getting ready", _STARTS
         case State.STOPPING:
-            return "Saving", _being_written(controller)
+            return "Saving", _what_is_written(controller)
         case State.STOPPED:
-            return "Stopped", "Everything is saved. Press Start to go on from here."
+            return "Stopped", "Everything is saved. Press Start to continue."
         case State.FAILED:
-            return "A stage has stopped", "See the message above: it can be started again."
+            return "Training has stopped", "The message above explains why and lets you restart it."
     return _while_running(controller)
-
-
-def _being_written(controller: Controller) -> str:
-    if not controller.checkpointer.runs_file_tasks:
-        return "The last checkpoint is being written."
-    late = " If that takes longer than two seconds, the file is given up." if controller.file_tasks.deadline_set else ""
-    return f"The last checkpoint and the file that you asked for are being written.{late}"
 
 
 def _while_running(controller: Controller) -> tuple[str, str]:
     pairs, progress = controller.labelling.pairs, controller.progress
     if pairs.waits_for_undone:
-        behind = (pairs.rendering - 1) * (progress.drawing.expected or 0.0)
-        return _counted("Bringing the pair back", _sum(progress.drawing.left, behind)), "Its clips are drawn again."
+        ahead = (pairs.rendering - 1) * (progress.drawing.expected or 0.0)
+        seconds = None if progress.drawing.left is None else progress.drawing.left + ahead
+        return _with_countdown("Restoring the pair", seconds), "Its clips are being rendered again."
     if pairs.rendering:
         seconds = progress.first_pair.left if progress.drawing.left is None else progress.drawing.left
-        return _counted("Drawing the next pair", seconds), "It comes as soon as both clips are drawn."
+        return _with_countdown("Rendering the next pair", seconds), "It appears as soon as both clips are ready."
     if controller.state == State.PAUSED:
-        return "Paused", "Press Resume, and rollout goes on collecting segments to compare."
-    reason = controller.waits.get("rollout", "")
+        return "Paused", "Press Resume to continue simulating."
+    reason = _sentence_case(controller.waits.get("rollout", ""))
     if progress.target and progress.labels >= progress.target:
-        detail = f"{_capital(reason)}." if reason else "The policy goes on practising what you taught it."
-        return f"All planned answers are given: {progress.target}", detail
-    return _while_collecting(controller, reason)
-
-
-def _while_collecting(controller: Controller, reason: str) -> tuple[str, str]:
-    """Rollout owes a pair: reason says what it waits for itself, '' if it is at work."""
-    progress = controller.progress
+        return (
+            f"All planned answers are given: {progress.target}",
+            f"{reason or 'The policy keeps training on your answers'}.",
+        )
     if progress.explores:
-        return _counted("It tries out whatever is new to it", progress.seconds_of_exploring), _EXPLORES
+        return _with_countdown("Exploring before the first question", progress.seconds_of_exploring), _EXPLORES
     if progress.first_pair.under_way:
-        headline = _capital(reason) or "Rollout is collecting the first segments"
-        return _counted(headline, progress.first_pair.left), "Then their clips are drawn, and you choose."
-    headline, seconds = _capital(reason) or "Rollout is collecting segments", progress.seconds_to_next_offer
-    detail = "The next pair comes soon." if seconds is None else "That is the recent pace."
-    return _counted(headline, seconds), detail
+        headline = reason or "Collecting the first segments"
+        return _with_countdown(headline, progress.first_pair.left), "The first clips are rendered after that."
+    seconds = progress.seconds_to_next_offer
+    detail = "The next pair comes soon." if seconds is None else "Estimated from the recent pace."
+    return _with_countdown(reason or "Collecting segments", seconds), detail
 
 
-def _counted(words: str, seconds: float | None) -> str:
-    """With the seconds that are left, as far as that is known."""
+def _what_is_written(controller: Controller) -> str:
+    if not controller.checkpointer.runs_file_tasks:
+        return "Writing the last checkpoint."
+    late = " The file is cancelled if it takes longer than two seconds." if controller.file_tasks.deadline_set else ""
+    return f"Writing the last checkpoint and the file you asked for.{late}"
+
+
+def _with_countdown(text: str, seconds: float | None) -> str:
     if seconds is None:
-        return words
-    return f"{words}: {math.ceil(seconds)} s" if seconds > 0 else f"{words}: longer than usual"
+        return text
+    return f"{text}: {math.ceil(seconds)} s" if seconds > 0 else f"{text}: longer than usual"
 
 
-def _sum(seconds: float | None, more: float) -> float | None:
-    return None if seconds is None else seconds + more
-
-
-def _capital(reason: str) -> str:
+def _sentence_case(reason: str) -> str:
     return (reason[:1].upper() + reason[1:]).rstrip(".")

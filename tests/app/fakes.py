@@ -152,7 +152,7 @@ class Face:
     def query(self) -> Query | None:
         """The query that the window shows."""
         shown = self.window.clips.shown
-        return shown.query if shown and self.window.place.currentWidget() is self.window.clips else None
+        return shown.query if shown and self.window.pair_page.currentWidget() is self.window.clips else None
 
     def answers(self) -> list[Preference]:
         self.qtbot.waitUntil(lambda: self.labelling.idle)  # none is on its way to the disk

@@ -33,7 +33,7 @@ def kept(number: int, choice: Choice, labeller: str = "human", withdrawn: bool =
 def page_of(face: Face) -> HistoryPage:
     """Opens the page by its key and waits until it lists what there is."""
     face.press(Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
-    page = face.window.review.page
+    page = face.window.history_commands.page
     assert page is not None
     face.qtbot.waitUntil(page.isActiveWindow)
     face.qtbot.waitUntil(lambda: page.empty.headline.text() != "Reading the answers")

@@ -168,7 +168,7 @@ def close():
 
 loop = QApplication.exec
 QApplication.exec = lambda *_: (QTimer.singleShot(0, close), loop())[1]
-app.display_check.tell(UserError('Only a little is free: make room.'))
+app.display_check.show_error(UserError('Only a little is free: make room.'))
 """
 
 

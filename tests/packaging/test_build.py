@@ -67,6 +67,6 @@ def test_a_bundle_on_another_disk_is_copied(script: Script, tmp_path: Path, monk
     (tmp_path / "b/somersault").write_bytes(b"#!/bin/sh\n")
     (tmp_path / "b/somersault").chmod(0o755)
     monkeypatch.setattr(os, "link", refuse)
-    script("debian")._lay_out(tmp_path / "b", "1.2", tmp_path / "staging")
+    script("debian").lay_out(tmp_path / "b", "1.2", tmp_path / "staging")
     copied = tmp_path / "staging/usr/lib/somersault/somersault"
     assert copied.read_bytes() == b"#!/bin/sh\n" and os.access(copied, os.X_OK)

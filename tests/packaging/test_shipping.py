@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -46,6 +47,19 @@ def test_licences_are_those_of_the_owners_of_the_files(script: Script, tmp_path:
     assert (
         "Permission is hereby granted" in (tmp_path / f"l/filelock-{metadata.version('filelock')}/LICENSE").read_text()
     )
+
+
+def test_the_projects_own_files_need_no_owner_even_in_an_editable_install(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, info = ROOT / "core/headless/commands.py", tmp_path / "somersault_left.egg-info"
+    info.mkdir()
+    (info / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: somersault-left\nVersion: 1\n")
+    (info / "SOURCES.txt").write_text(os.path.relpath(own, tmp_path) + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert [file.name for file in metadata.distribution("somersault-left").files or ()] == ["commands.py"]
+    lines = script("licences").gather([str(own), str(ROOT / "build/lib/core/api.py")], tmp_path / "l", tools=())
+    assert [line.split()[0] for line in lines] == ["Python"]
 
 
 @pytest.mark.skipif(not shutil.which("dpkg"), reason="asks Debian whose a file is")

@@ -97,5 +97,5 @@ def test_the_choice_is_saved_for_the_next_run(open_face: Callable[..., Face]) ->
         face.press(Qt.Key.Key_T)
         face.close()
         again = open_face()
-        assert again.window.playback.tells_thoughts == expected
+        assert again.window.playback_commands.shows_predictions == expected
         again.close()

@@ -58,8 +58,8 @@ def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face
 @pytest.mark.parametrize(
     ("generation", "left", "headline", "text"),
     [
-        (0, {}, "There is no predictor yet", ""),
-        (3, {1: 0.9, 2: 0.2}, "Nothing to look at again", "disagrees with 0 of 2 answers (generation 3"),
+        (0, {}, "No reward model yet", ""),
+        (3, {1: 0.9, 2: 0.2}, "Nothing to review", "disagrees with 0 of 2 answers (generation 3"),
     ],
 )
 def test_an_empty_list_has_its_reason(

@@ -1,4 +1,4 @@
-"""Other keys, chosen in the dialog with real clicks and presses, and kept."""
+"""Keys changed in the dialog with real clicks and key presses, and saved."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialogButtonBox
 from pytestqt.qtbot import QtBot
 
-from app import settings
-from app.keys.commands import Command, KeyAction, KeyMap, kept_keys
+from app.keys.commands import Command, KeyAction
 from app.keys.key_dialog import KeyDialog
+from app.keys.key_map import KeyMap, load_key_map
 from core.types import Choice
 from tests.app.fakes import Face, make_query
 
@@ -26,7 +26,7 @@ NONE, CTRL, SHIFT = (
 
 @pytest.fixture
 def dialog(face: Face, qtbot: QtBot) -> KeyDialog:
-    face.window.commands[Command.BIND_KEYS].trigger()
+    face.window.commands[Command.EDIT_KEYS].trigger()
     found = face.window.findChild(KeyDialog)
     assert isinstance(found, KeyDialog)
     found.activateWindow()
@@ -50,7 +50,7 @@ def press(dialog: KeyDialog, kind: QDialogButtonBox.StandardButton) -> None:
 def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyDialog, qtbot: QtBot) -> None:
     choose(dialog, Choice.LEFT, Qt.Key.Key_A)
     press(dialog, QDialogButtonBox.StandardButton.Ok)
-    assert face.window.hints.buttons[Choice.LEFT].text() == "A  Left is better"
+    assert face.window.key_hints.buttons[Choice.LEFT].text() == "A  Left is better"
     first, second = make_query(), make_query()
     face.offer(first, second)
     face.window.activateWindow()
@@ -73,62 +73,52 @@ def test_chosen_keys_are_there_after_a_restart(
     again.offer(make_query(), make_query())
     again.press(Qt.Key.Key_T, CTRL)
     qtbot.waitUntil(lambda: [answer.choice for answer in again.answers()] == [Choice.TIE])
-    assert again.window.hints.buttons[Choice.TIE].text() == "E  Tie"
+    assert again.window.key_hints.buttons[Choice.TIE].text() == "E  Tie"
     assert again.window.commands.keys.keys_for(Command.UNDO) == ("?", "Ctrl+Z")
 
 
-def test_cancel_changes_nothing(face: Face, dialog: KeyDialog) -> None:
-    choose(dialog, Choice.LEFT, Qt.Key.Key_A)
-    press(dialog, QDialogButtonBox.StandardButton.Cancel)
-    assert face.window.commands.keys == kept_keys() == KeyMap()
-
-
-def test_a_key_that_is_taken_from_another_command_is_told_of(dialog: KeyDialog, picture: Any) -> None:
+def test_a_key_taken_from_another_command_is_reported_and_cancel_changes_nothing(
+    face: Face, dialog: KeyDialog, picture: Any
+) -> None:
     choose(dialog, Command.REDO, Qt.Key.Key_Z, CTRL)
-    assert dialog.told.text() == "Ctrl+Z meant “Undo” until now; it means “Redo” instead."
+    assert dialog.message.text() == "Ctrl+Z no longer triggers “Undo”."
     assert [field.text() for field in dialog.fields[Command.UNDO]] == ["⌫", "–"]
     assert [field.text() for field in dialog.fields[Command.REDO]] == ["Ctrl+Z", "Ctrl+Y"]
     picture(dialog, "keys-conflict")
+    press(dialog, QDialogButtonBox.StandardButton.Cancel)
+    assert face.window.commands.keys == load_key_map() == KeyMap()
 
 
 @pytest.mark.parametrize(
     ("key", "sentence"),
     [
-        (Qt.Key.Key_Right, "No key would be left for “Right is better”: give it another one first."),
+        (Qt.Key.Key_Right, "No key would be left for “Right is better”: give it another key first."),
         (Qt.Key.Key_Tab, "Tab is needed to reach the buttons and menus by keyboard: choose another key."),
-        (Qt.Key.Key_Return, "Return is needed to reach the buttons and menus by keyboard: choose another key."),
-        (Qt.Key.Key_Delete, "No key would be left for “Left is better”: give it another one first."),
+        (Qt.Key.Key_Delete, "No key would be left for “Left is better”: give it another key first."),
     ],
 )
 def test_a_key_that_cannot_be_had_is_refused_in_a_sentence(dialog: KeyDialog, key: Qt.Key, sentence: str) -> None:
     choose(dialog, Choice.LEFT, key)
-    assert dialog.told.text() == sentence
+    assert dialog.message.text() == sentence
     assert dialog.fields[Choice.LEFT][0].text() == "←"
     assert dialog.keys == KeyMap()
 
 
-def test_escape_keeps_the_old_key_and_the_dialog(dialog: KeyDialog) -> None:
+def test_escape_delete_and_a_modifier_alone(dialog: KeyDialog) -> None:
     choose(dialog, Choice.LEFT, Qt.Key.Key_Escape)
     assert dialog.isVisible() and dialog.keys == KeyMap()
-    assert dialog.fields[Choice.LEFT][0].text() == "←"
-
-
-def test_delete_leaves_a_field_empty(dialog: KeyDialog) -> None:
     choose(dialog, Command.REDO, Qt.Key.Key_Delete, place=1)
     assert dialog.keys.keys_for(Command.REDO) == ("Ctrl+Shift+Z",)
-
-
-def test_a_modifier_alone_is_no_key(dialog: KeyDialog) -> None:
     choose(dialog, Command.UNDO, Qt.Key.Key_Control)
     assert dialog.fields[Command.UNDO][0].text() == "press a key…"
 
 
-def test_the_usual_keys_come_back(dialog: KeyDialog, face: Face) -> None:
+def test_the_default_keys_come_back(dialog: KeyDialog, face: Face) -> None:
     choose(dialog, Choice.LEFT, Qt.Key.Key_A)
     press(dialog, QDialogButtonBox.StandardButton.RestoreDefaults)
     assert dialog.fields[Choice.LEFT][0].text() == "←"
     press(dialog, QDialogButtonBox.StandardButton.Ok)
-    assert face.window.commands.keys == kept_keys() == KeyMap()
+    assert face.window.commands.keys == load_key_map() == KeyMap()
 
 
 def test_it_is_worked_by_keys_alone(dialog: KeyDialog, qtbot: QtBot, picture: Any) -> None:
@@ -147,10 +137,3 @@ def test_it_is_worked_by_keys_alone(dialog: KeyDialog, qtbot: QtBot, picture: An
     assert dialog.fields[Choice.RIGHT][0].hasFocus()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: not dialog.isVisible())
-
-
-@pytest.mark.parametrize("damage", ["{", "[1]", '{"left": 3}', '{"left": [], "right": ["Left"]}'])
-def test_keys_that_cannot_be_read_give_way_to_the_usual_ones(damage: str, caplog: pytest.LogCaptureFixture) -> None:
-    settings.keep("keys/changes", damage)
-    assert kept_keys() == KeyMap()
-    assert "the usual ones are used" in caplog.text

@@ -75,7 +75,7 @@ def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face
     face.window.plots.setFocus()
     QTest.keyClick(face.window.plots, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    QTest.mouseClick(face.window.hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(face.window.key_hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT, Choice.TIE])
 
 

@@ -39,21 +39,21 @@ def test_a_column_is_as_high_as_the_mean_reward_of_its_steps(
 
 
 def test_the_timeline_is_green_above_the_mean_and_blue_below_and_its_head_moves(qtbot: QtBot) -> None:
-    assert colour(1.0).name() == theme.GREEN and colour(-1.0).name() == theme.BLUE
+    assert colour(1.0).name() == theme.palette().green and colour(-1.0).name() == theme.palette().blue
     timeline = RewardTimeline()
     qtbot.addWidget(timeline)
     timeline.setFixedSize(120, 34)
     timeline.show()
     timeline.set_predicted(rewards(2.5, 0, -2.5))
     timeline.set_share(0.5)
-    image, panel = timeline.grab().toImage(), QColor(theme.PANEL)
+    image, panel = timeline.grab().toImage(), QColor(theme.palette().panel)
     for x, above, below in ((20, True, False), (50, False, False), (100, False, True)):
         assert (image.pixelColor(x, 2) != panel, image.pixelColor(x, 31) != panel) == (above, below)
     timeline.set_predicted(rewards(0, 0))
     for share, x in ((0.0, 0), (0.25, 30), (0.999, 118)):
         timeline.set_share(share)
         image = timeline.grab(QRect(0, 0, 120, 34)).toImage()
-        assert image.pixelColor(x, 3) == QColor(theme.TEXT)
+        assert image.pixelColor(x, 3) == QColor(theme.palette().text)
         assert image.pixelColor((x + 40) % 120, 3) == panel
 
 

@@ -1,22 +1,19 @@
-"""Help > About: what one is asked for when something goes wrong."""
+"""Help > About: the versions to give in a bug report."""
 
 from __future__ import annotations
 
-from importlib import metadata
-
 import pytest
+from PySide6.QtWidgets import QMessageBox
 
-from app.menus import dialogs
+from app.keys.commands import Command
 from core import version
+from tests.app.fakes import Face
 
 
-def test_it_tells_the_versions() -> None:
-    text = dialogs.text()
-    assert f"<h3>Somersault {version.VERSION}</h3>" in text
-    for name in ("torch", "PySide6-Essentials", "av"):
-        assert f"{name} {metadata.version(name)}" in text
-
-
-def test_what_is_not_installed_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(version, "LIBRARIES", ("no-such-library",))
-    assert "no-such-library (not installed)" in dialogs.text()
+def test_about_lists_the_versions_of_what_is_installed(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version, "LIBRARIES", ("torch", "no-such-library"))
+    face.window.commands[Command.ABOUT].trigger()
+    box = face.window.findChild(QMessageBox)
+    assert isinstance(box, QMessageBox) and version.VERSION in box.text()
+    assert "torch 2." in box.text() and "no-such-library (not installed)" in box.text()
+    box.close()

@@ -70,11 +70,11 @@ def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Calla
     returns = plot(teaching(open_face), "return")
     point(returns, 2.2)
     qtbot.waitUntil(returns.readout.isVisible)
-    assert returns.canvas.pointed == 2.0
+    assert returns.canvas.crosshair_x == 2.0
     assert "2,000 steps" in returns.readout.text() and ">5.5<" in returns.readout.text()
     assert returns.accessibleDescription() == "2,000 steps; predicted return 5.5"
     QApplication.sendEvent(returns.canvas, QEvent(QEvent.Type.Leave))
-    assert returns.canvas.pointed is None and not returns.readout.isVisible()
+    assert returns.canvas.crosshair_x is None and not returns.readout.isVisible()
 
 
 def test_the_readout_of_many_curves_is_whole(open_face: Callable[..., Face]) -> None:
@@ -160,7 +160,7 @@ def test_a_double_click_on_the_title_opens_one_window_that_follows(
     face = teaching(open_face)
     measure = plot(face, "measure")
     for _ in range(2):
-        QTest.mouseDClick(measure.head, Qt.MouseButton.LeftButton, pos=measure.head.title.geometry().center())
+        QTest.mouseDClick(measure.header, Qt.MouseButton.LeftButton, pos=measure.header.title.geometry().center())
     (large,) = face.window.plots.enlarged.values()
     assert large.windowTitle() == "Backflips an episode (8 s) – Somersault"
     face.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
@@ -170,7 +170,7 @@ def test_a_double_click_on_the_title_opens_one_window_that_follows(
 
 def test_the_windows_of_plots_go_with_the_session(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
-    face.window.plots.enlarge(face.window.plots.by_key["loss"].plotted)
+    face.window.plots.enlarge(face.window.plots.by_key["loss"].spec)
     ended: list[int] = []
     face.window.plots.enlarged["loss"].finished.connect(ended.append)
     face.close()
@@ -218,7 +218,10 @@ def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
     assert "Saved measure.png" in choose(face, qtbot, tmp_path / "measure.png")
     image = QImage(str(tmp_path / "measure.png"))
     assert image.size() == size
-    assert all(has_colour(image, colour) for colour in (theme.GREEN, theme.PANEL, theme.BACKGROUND))
+    assert all(
+        has_colour(image, colour)
+        for colour in (theme.palette().green, theme.palette().panel, theme.palette().background)
+    )
 
 
 def test_a_file_that_cannot_be_written_is_told_of_in_a_sentence(
@@ -238,7 +241,7 @@ def test_the_schemes_restyle_the_plots_at_once(open_face: Callable[..., Face], q
         action = face.window.findChild(QAction, name)
         assert isinstance(action, QAction)
         action.trigger()
-        scheme = theme.scheme()
+        scheme = theme.palette()
         assert scheme.dark == (name == "dark")
         (item,) = measure._items.values()
         assert item.opts["pen"].color().name() == scheme.green
@@ -261,7 +264,7 @@ def test_pictures(
         picture(face.window, f"plots-{plots.tabText(index).replace(' ', '-').lower()}-{appearance}")
         area = plots.widget(index)
         assert area.widget().width() <= area.viewport().width()
-    plots.enlarge(plots.by_key["ratio"].plotted)
+    plots.enlarge(plots.by_key["ratio"].spec)
     large = plots.enlarged["ratio"]
     qtbot.waitUntil(lambda: large.plot.canvas.inside().width() > 50)
     large.plot.read_off(3.0)

@@ -41,7 +41,7 @@ def test_each_plot_shows_what_was_told(open_face: Callable[..., Face]) -> None:
     show_true_reward(face)
     assert drawn(plot(face, "measure")) == {_MEASURE: (X, [0.5, 1.5, 2.5])}
     assert drawn(plot(face, "return")) == {"predicted return": (X, [4.5, 5.5, 6.5]), "true return": (X, TRUE_RETURNS)}
-    losses = {"train 1": 0.5, "validation 1": 0.6, "train 2": 0.25, "validation 2": None, "train 3": 0.8}
+    losses = {"training 1": 0.5, "validation 1": 0.6, "training 2": 0.25, "validation 2": None, "training 3": 0.8}
     assert drawn(plot(face, "loss")) == {name: ([3.0], [y]) for name, y in {**losses, "validation 3": 1.0}.items()}
     ratios = {"ratio 1": 0.6 / 0.5, "ratio 2": None, "ratio 3": 1.0 / 0.8}
     decays = {"L2 1": -4.0, "L2 2": -3.0, "L2 3": -2.0}  # a logarithmic scale
@@ -73,8 +73,8 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
         "predicted reward": (seconds, PREDICTED_REWARDS.tolist()),
         "true reward": (seconds, TRUE_REWARDS.tolist()),
     }
-    assert episode.note.text() == "Predicted and true rise and fall as one (r = 1.00)."
-    assert episode._items[episode.plotted.curves[1]].getViewBox() is episode.canvas.right
+    assert episode.note.text() == "Predicted and true reward agree closely (r = 1.00)."
+    assert episode._items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
 
 
 def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(open_face: Callable[..., Face]) -> None:
@@ -89,7 +89,7 @@ def test_one_plot_is_drawn_at_a_time_each_in_its_turn(open_face: Callable[..., F
     face = teaching(open_face)
     face.window._timer.stop()
     refresh(face)
-    titles = [face.window.plots.by_key[key].head.title for key in ("measure", "return", "loss")]
+    titles = [face.window.plots.by_key[key].header.title for key in ("measure", "return", "loss")]
     before = [title.text() for title in titles]
     for name in ("backflips_per_episode", "predicted return", "train loss 0"):
         face.controller.metrics.append(name, 4.0, 99.0)
@@ -113,7 +113,9 @@ def test_before_anything_is_told_it_says_what_will_come(face: Face) -> None:
     for key, found in face.window.plots.by_key.items():
         plot(face, key)
         text = found.message.text()
-        assert found.message.isVisible() and (text.startswith("Comes ") or text.startswith("The true reward is hidden"))
+        assert found.message.isVisible() and (
+            text.startswith("Appears ") or text.startswith("The true reward is hidden")
+        )
 
 
 def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found(
@@ -126,14 +128,14 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
     shown = []
     for key in face.window.plots.by_key:
         shown.append(plot(face, key))
-        face.window.plots.enlarge(shown[-1].plotted)
+        face.window.plots.enlarge(shown[-1].spec)
     shown += [large.plot for large in face.window.plots.enlarged.values()]
     for one in shown:
         one.read_off(2.0)
-        one.save_figures()
+        one.save_data()
         assert not any(name.startswith(("true", "correlation")) for name in drawn(one))
     image = plot(face, "return").picture()
-    assert has_colour(image, theme.BLUE) and not has_colour(image, theme.GREEN)
+    assert has_colour(image, theme.palette().blue) and not has_colour(image, theme.palette().green)
     large_windows = list(face.window.plots.enlarged.values())
     found = "".join([*map(words, (face.window, *large_windows)), *(content().decode() for content in saved)])
     assert "5.5" in found  # the predicted return is among it
@@ -166,8 +168,8 @@ def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
     face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
-    face.window.shows.open_demo()
-    demo = face.window.shows.demo
+    face.window.demo_commands.open_demo()
+    demo = face.window.demo_commands.demo
     assert demo
     demo.refresh()
     measure = plot(face, "measure")

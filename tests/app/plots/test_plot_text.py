@@ -10,7 +10,7 @@ import pytest
 
 from app.labelling.progress import Progress
 from app.plots import plot_text
-from app.plots.axes import round_between
+from app.plots.axes import round_ticks
 from app.plots.plot_specs import STEPS, groups
 from app.session import metrics_recorder
 from app.session.metrics_recorder import EpisodeRewards, record
@@ -45,17 +45,17 @@ def test_fits_are_dated_by_the_last_report() -> None:
 @pytest.mark.parametrize(
     ("true", "said"),
     [
-        ([0, 1, 2, 3, 4, 5], "Predicted and true rise and fall as one (r = 1.00)."),
-        ([0, 2, 1, 4, 2, 5], "Predicted and true go together (r = 0.80)."),
-        ([1, 0, 1, 0, 1, 1], "Predicted and true have little in common (r = 0.21)."),
-        ([5, 4, 3, 2, 1, 0], "Predicted and true go against each other (r = -1.00)."),
+        ([0, 1, 2, 3, 4, 5], "Predicted and true reward agree closely (r = 1.00)."),
+        ([0, 2, 1, 4, 2, 5], "Predicted and true reward agree (r = 0.80)."),
+        ([1, 0, 1, 0, 1, 1], "Predicted and true reward are unrelated (r = 0.21)."),
+        ([5, 4, 3, 2, 1, 0], "Predicted and true reward disagree (r = -1.00)."),
         ([1, 1, 1, 1, 1, 1], ""),
         ([math.nan] * 6, ""),
         (None, ""),
     ],
 )
 def test_how_they_go_together_is_said_in_words(true: list[float] | None, said: str) -> None:
-    assert plot_text.alike(episode([0, 1, 2, 3, 4, 5], true)) == said
+    assert plot_text.agreement_text(episode([0, 1, 2, 3, 4, 5], true)) == said
 
 
 def test_an_episode_has_its_own_time() -> None:
@@ -69,7 +69,7 @@ def test_before_the_first_reward_an_episode_has_only_its_true_one() -> None:
     assert (
         len(untaught.snapshot(EpisodeRewards.PREDICTED)[0]) == 0 and len(untaught.snapshot(EpisodeRewards.TRUE)[0]) == 6
     )
-    assert plot_text.alike(untaught) == ""
+    assert plot_text.agreement_text(untaught) == ""
 
 
 def test_values_at_a_place_are_those_recorded_by_then() -> None:
@@ -114,5 +114,5 @@ def test_steps_on_the_scale_are_short(x: float, said: str) -> None:
     ],
 )
 def test_ticks_of_a_logarithmic_scale_are_few_and_round(low: float, high: float, ticks: list[float]) -> None:
-    assert round_between(low, high) == pytest.approx(ticks)
-    assert 2 <= len(round_between(1e-30, 1e30)) <= 9
+    assert round_ticks(low, high) == pytest.approx(ticks)
+    assert 2 <= len(round_ticks(1e-30, 1e30)) <= 9

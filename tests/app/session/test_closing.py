@@ -47,7 +47,7 @@ def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(
     with qtbot.waitSignal(face.window.closed):
         face.window.close()
         qtbot.waitUntil(lambda: not face.controller.job_group.running)
-        assert face.window.isVisible() and "the file that you asked for" in face.window.empty.detail.text()
+        assert face.window.isVisible() and "the file you asked for" in face.window.empty.detail.text()
         gate.set()
     assert target.read_bytes() == b"all of it"
 
@@ -72,7 +72,7 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
     file_tasks.deadline.setInterval(500)
     with qtbot.waitSignal(face.window.closed):
         face.window.close()
-        qtbot.waitUntil(lambda: "the file is given up" in face.window.empty.detail.text())
+        qtbot.waitUntil(lambda: "file is cancelled" in face.window.empty.detail.text())
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text
     assert face.controller.session.config.query.repeats == "on"  # what is soon done is done

@@ -126,7 +126,7 @@ def test_labelling_waits_until_every_job_has_all_answers(
     refuse(face, monkeypatch, error)
     text = face.window.banner.text.text()
     assert face.window.banner.shows_failure and text.endswith(CLOSED) and "\n" not in text
-    assert face.query is None and not face.window.hints.buttons[Choice.LEFT].isEnabled()
+    assert face.query is None and not face.window.key_hints.buttons[Choice.LEFT].isEnabled()
     for key in (Qt.Key.Key_Left, Qt.Key.Key_Backspace):
         face.press(key)
     assert [answer.query.id for answer in face.answers()] == [first.id]

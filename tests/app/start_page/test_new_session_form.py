@@ -33,18 +33,18 @@ class Form:
         self.made: list[tuple[Path, Config]] = []
         self.wanted: list[str] = []
         self.page.create_requested.connect(lambda folder, config: self.made.append((folder, config)))
-        self.page.preview_wanted.connect(self.wanted.append)
+        self.page.preview_requested.connect(self.wanted.append)
         self.page.resize(1280, 720)
         self.page.show()
         self.page.activateWindow()
         qtbot.waitUntil(self.page.isActiveWindow)
-        self.page.begin(task)
+        self.page.reset(task)
 
     @property
     def problem(self) -> str:
         """What is to be mended; it and the button must agree."""
         text = self.page.problem.text()
-        assert self.page.make.isEnabled() == (not text)
+        assert self.page.create_button.isEnabled() == (not text)
         return text
 
     def unfold(self) -> None:
@@ -91,8 +91,8 @@ def form(qtbot: QtBot, tmp_path: Path) -> Iterator[Form]:
 def test_a_fresh_form_can_be_made_as_it_is(form: Form, tmp_path: Path, picture: Picture) -> None:
     form.page.set_preview("reacher", of_frames(make_preview()))
     picture(form.page, "new-session")
-    assert form.problem == "" and form.page.place.name.text() == "reacher-1"
-    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    assert form.problem == "" and form.page.folder.name.text() == "reacher-1"
+    QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
     assert form.made == [(tmp_path / "sessions" / "reacher-1", _FRESH)]
     assert form.wanted == ["reacher"]
 
@@ -134,7 +134,7 @@ def test_every_editor_shows_what_suits_the_task_and_can_be_set(form: Form) -> No
             assert row.editor.value() == pytest.approx(value, rel=1e-5)
         elif isinstance(row.editor, QComboBox):
             assert row.editor.currentText() == value
-    assert (form.mark("policy.discount"), form.mark("policy.clip")) == ("suits the task", "")
+    assert (form.mark("policy.discount"), form.mark("policy.clip")) == ("Set for this task", "")
 
 
 def test_the_arrows_of_a_row_end_at_its_bounds(form: Form) -> None:
@@ -168,7 +168,7 @@ def test_a_contradiction_is_told_until_it_is_mended(form: Form) -> None:
     assert "One predictor cannot disagree with itself" in form.problem
     form.choose("query.selection", "random")
     assert form.problem == ""
-    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
     ((_, config),) = form.made
     assert (config.reward.members, config.query.selection) == (1, "random")
 
@@ -183,7 +183,7 @@ def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
     QTest.keyClick(row.reset, Qt.Key.Key_Space)
     assert form.page.draft.changes == {} and QApplication.focusWidget() is row.editor
     assert isinstance(row.editor, NumberBox) and row.editor.value() == 0.9
-    assert form.mark("policy.discount") == "suits the task"
+    assert form.mark("policy.discount") == "Set for this task"
 
 
 def test_all_settings_are_reset_but_not_the_plain_ones(form: Form) -> None:
@@ -212,19 +212,19 @@ def test_settings_are_searched(form: Form, qtbot: QtBot, picture: Picture) -> No
 
 @pytest.mark.parametrize("name", ["", "  ", ".."])
 def test_a_session_needs_a_name(form: Form, name: str) -> None:
-    form.page.place.name.selectAll()
-    QTest.keyClick(form.page.place.name, Qt.Key.Key_Delete)
-    QTest.keyClicks(form.page.place.name, name)
+    form.page.folder.name.selectAll()
+    QTest.keyClick(form.page.folder.name, Qt.Key.Key_Delete)
+    QTest.keyClicks(form.page.folder.name, name)
     assert form.problem == "Give the session a name."
 
 
 def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path: Path) -> None:
     (tmp_path / "sessions" / "reacher-1").mkdir(parents=True)
-    form.page.begin("reacher")
-    assert form.page.place.name.text() == "reacher-2"
-    QTest.keyClick(form.page.place.name, Qt.Key.Key_Backspace)
-    QTest.keyClicks(form.page.place.name, "1")
-    assert form.problem == "reacher-1 is there already: give the session another name."
+    form.page.reset("reacher")
+    assert form.page.folder.name.text() == "reacher-2"
+    QTest.keyClick(form.page.folder.name, Qt.Key.Key_Backspace)
+    QTest.keyClicks(form.page.folder.name, "1")
+    assert form.problem == "reacher-1 already exists: give the session another name."
 
 
 def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,53 +235,53 @@ def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(Path, "stat", forbidden)
         patch.setattr(os, "stat", forbidden)
         patch.setattr(os, "listdir", forbidden)
-        QTest.keyClicks(form.page.place.name, "23")
-    assert form.page.place.name.text() == "reacher-123" and form.problem == ""
+        QTest.keyClicks(form.page.folder.name, "23")
+    assert form.page.folder.name.text() == "reacher-123" and form.problem == ""
 
 
 def test_another_folder(form: Form, tmp_path: Path) -> None:
-    QTest.mouseClick(form.page.place.other, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(form.page.folder.other, Qt.MouseButton.LeftButton)
     dialog = form.page.findChild(QFileDialog)
     assert isinstance(dialog, QFileDialog)
     dialog.fileSelected.emit(str(tmp_path / "usb"))
     dialog.close()
-    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
     assert form.made[0][0] == tmp_path / "usb" / "reacher-1"
-    assert str(tmp_path / "usb") in form.page.place.where.text()
+    assert str(tmp_path / "usb") in form.page.folder.where.text()
 
 
 def test_an_environment_of_gymnasium_is_typed_and_looked_for(form: Form, qtbot: QtBot, picture: Picture) -> None:
-    form.page.begin("gym:")
+    form.page.reset("gym:")
     assert "such as CartPole-v1" in form.problem
     assert form.page.env_id.hasFocus() and form.wanted == ["reacher"]
     picture(form.page, "new-session-gymnasium")
     QTest.keyClicks(form.page.env_id, "Cart-v1")
     qtbot.waitUntil(lambda: form.wanted == ["reacher", "gym:Cart-v1"])
-    form.page.set_refusal("gym:Cart-v1", "gym:Cart-v1 can't be made: there is none.")
+    form.page.set_preview_error("gym:Cart-v1", "gym:Cart-v1 can't be made: there is none.")
     assert form.problem == "gym:Cart-v1 can't be made: there is none."
     picture(form.page, "new-session-refused")
     form.page.env_id.selectAll()
     QTest.keyClicks(form.page.env_id, "CartPole-v1")
-    form.page.set_refusal("gym:Cart-v1", "It comes too late.")
-    assert form.problem == "" and form.page.place.name.text() == "gym-CartPole-v1-1"
-    QTest.mouseClick(form.page.make, Qt.MouseButton.LeftButton)
+    form.page.set_preview_error("gym:Cart-v1", "It comes too late.")
+    assert form.problem == "" and form.page.folder.name.text() == "gym-CartPole-v1-1"
+    QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
     assert form.made[0][1].task == "gym:CartPole-v1"
 
 
 def test_a_fresh_form_knows_nothing_of_the_one_before(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", "5")
-    form.page.begin("ant")
+    form.page.reset("ant")
     assert form.problem == "" and form.page.title.text() == "Ant"
     assert form.page.advanced is not None and not form.page.advanced.isVisible()
     form.unfold()
-    assert form.mark("policy.initial_std") == "suits the task"
+    assert form.mark("policy.initial_std") == "Set for this task"
 
 
 def test_what_the_command_line_gave_is_filled_in(qtbot: QtBot, tmp_path: Path) -> None:
     page = NewSessionForm(tmp_path, {"labels": 55, "teacher": "oracle"})
     qtbot.addWidget(page)
-    page.begin("reacher")
+    page.reset("reacher")
     assert page.draft.config and (page.draft.config.labels, page.draft.config.teacher) == (55, "oracle")
     editor = page.fields["labels"]
     assert isinstance(editor, NumberBox) and editor.value() == 55

@@ -27,9 +27,9 @@ Picture = Callable[[QWidget, str], None]
 def test_without_sessions_it_says_what_to_do(page: Page, picture: Picture) -> None:
     page.show()
     page.wait_for_pictures()
-    assert page.window.sessions.place.currentWidget() is page.window.sessions.empty
+    assert page.window.sessions.stack.currentWidget() is page.window.sessions.empty
     assert "Choose a task" in page.window.sessions.empty.text()
-    assert not any(action.isEnabled() for action in page.window.sessions.of_chosen)
+    assert not any(action.isEnabled() for action in page.window.sessions.selection_actions)
     picture(page.window, "start-empty")
 
 

@@ -63,12 +63,11 @@ def test_no_colour_of_the_style_sheet_is_left_unfilled_or_of_its_own(qapp: QAppl
 @pytest.mark.parametrize(("chosen", "scheme"), [(Appearance.LIGHT, LIGHT), (Appearance.DARK, DARK)])
 def test_a_choice_is_shown_at_once_and_kept(qapp: QApplication, chosen: Appearance, scheme: Palette) -> None:
     theme.choose(chosen)
-    assert theme.scheme() is scheme and theme.appearance() == chosen
-    assert qapp.palette().color(QPalette.ColorRole.Window).name() == scheme.background == theme.BACKGROUND
+    assert theme.palette() is scheme and theme.appearance() == chosen
+    assert qapp.palette().color(QPalette.ColorRole.Window).name() == scheme.background
     assert f"color: {scheme.muted}" in qapp.styleSheet()
-    assert scheme.members == theme.MEMBERS and scheme.choice_colours == theme.CHOICE_COLOURS
     theme.apply(qapp)  # as at the next start
-    assert theme.scheme() is scheme
+    assert theme.palette() is scheme
 
 
 class Restyled(QWidget):
@@ -97,22 +96,17 @@ def test_while_windows_are_restyled_no_closed_one_is_deleted(qapp: QApplication,
 
 def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = QGuiApplication.styleHints().colorSchemeChanged
-    monkeypatch.setattr(theme, "_system_is_light", lambda: True)
+    monkeypatch.setattr(theme, "system_is_light", lambda: True)
     changed.emit(Qt.ColorScheme.Light)
-    assert theme.scheme() is LIGHT
+    assert theme.palette() is LIGHT
     theme.choose(Appearance.DARK)
     changed.emit(Qt.ColorScheme.Light)
-    assert theme.scheme() is DARK
-    monkeypatch.setattr(theme, "_system_is_light", lambda: False)
+    assert theme.palette() is DARK
+    monkeypatch.setattr(theme, "system_is_light", lambda: False)
     theme.choose(Appearance.SYSTEM)
-    assert theme.scheme() is DARK
+    assert theme.palette() is DARK
 
 
 def test_what_cannot_be_read_counts_as_no_choice() -> None:
     settings.keep("window/appearance", "mauve")
     assert theme.appearance() == Appearance.SYSTEM
-
-
-def test_a_colour_that_there_is_not_is_no_colour() -> None:
-    with pytest.raises(AttributeError, match="MAUVE"):
-        _ = theme.MAUVE

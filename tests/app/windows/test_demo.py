@@ -34,14 +34,14 @@ def usual_scheme() -> Iterator[None]:
 @pytest.fixture
 def demo(face: Face, qtbot: QtBot) -> Iterator[DemoWindow]:
     yield opened(face, qtbot)
-    face.window.shows.leave_demo()
+    face.window.demo_commands.leave_demo()
 
 
 def opened(face: Face, qtbot: QtBot, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> DemoWindow:
     face.window.activateWindow()
     qtbot.waitUntil(face.window.isActiveWindow)
     face.press(Qt.Key.Key_F11, modifier)
-    shown = face.window.shows.demo
+    shown = face.window.demo_commands.demo
     assert shown is not None
     shown.activateWindow()
     qtbot.waitUntil(shown.isActiveWindow)
@@ -53,7 +53,7 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, qtbot: Qt
     demo = opened(face, qtbot)
     assert demo.isFullScreen() and demo.isVisible()
     QTest.keyClick(demo, key)
-    qtbot.waitUntil(lambda: face.window.shows.demo is None)
+    qtbot.waitUntil(lambda: face.window.demo_commands.demo is None)
     assert face.window.isVisible() and face.controller.state == State.RUNNING
     again = opened(face, qtbot)
     assert again is not demo
@@ -85,7 +85,7 @@ def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow, qtbot: QtBot
 def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
     face.offer(make_query(), make_query())
     demo.clips._flash_end.setInterval(60_000)
-    demo._flash_end.setInterval(60_000)
+    demo._flash_timer.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: demo.tiles[Choice.TIE].chosen)
     assert demo.clips.flashed == Choice.TIE and len(face.answers()) == 1
@@ -95,7 +95,7 @@ def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: Dem
 
 
 def test_the_keys_are_those_that_the_person_has_chosen(face: Face, qtbot: QtBot) -> None:
-    face.window.bind(face.window.commands.keys.rebound(Choice.LEFT, "A"))
+    face.window.set_keys(face.window.commands.keys.with_keys(Choice.LEFT, "A"))
     demo = opened(face, qtbot)
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_A)
@@ -116,7 +116,7 @@ def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, m
     monkeypatch.setattr(face.labelling.oracle_timer, "interval", 0)
     face.labelling.oracle_timer.setInterval(0)
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
-    assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The oracle answers by itself"
+    assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The computer is choosing"
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0)]
     face.engine.offer(*queries)
     qtbot.waitUntil(lambda: len(face.answers()) == 2)
@@ -183,7 +183,7 @@ def test_when_the_oracle_has_given_all_its_answers_it_says_so(open_face: Callabl
     face = open_face(labels=1)
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
     face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: demo.question.text() == "The oracle has given all its answers")
+    qtbot.waitUntil(lambda: demo.question.text() == "The computer has given all answers")
     demo.close()
 
 
@@ -202,15 +202,15 @@ def test_closing_the_main_window_ends_it_too(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot)
     assert demo.isVisible()
     face.close()
-    assert face.window.shows.demo is None
+    assert face.window.demo_commands.demo is None
 
 
 def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: QtBot) -> None:
     with qtbot.waitSignal(face.window.closed):
         face.window.close()
         face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
-        assert face.controller.state == State.STOPPING and face.window.shows.demo is not None
-    assert face.window.shows.demo is None and face.labelling.teacher == Teacher.HUMAN
+        assert face.controller.state == State.STOPPING and face.window.demo_commands.demo is not None
+    assert face.window.demo_commands.demo is None and face.labelling.teacher == Teacher.HUMAN
 
 
 @pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (1920, 1080, 63), (3840, 2160, 126)])
@@ -272,4 +272,4 @@ def test_every_state_has_its_picture(
     face.labelling.oracle_timer.setInterval(60_000)
     face.labelling.set_teacher(Teacher.ORACLE)
     take("oracle")
-    assert demo.palette().window().color() == QColor(theme.scheme().background)
+    assert demo.palette().window().color() == QColor(theme.palette().background)

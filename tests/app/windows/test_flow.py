@@ -63,7 +63,7 @@ class Flow:
         """From the start page, by its key."""
         self.wait_for_start()
         assert self.program.start
-        self.program.start.begin(task)
+        self.program.start.show_form(task)
         self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         self.wait_for_session()
 
@@ -110,7 +110,7 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     flow.press(Qt.Key.Key_Return)
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_session()
-    assert not start.isVisible() and not start.grid.moving
+    assert not start.isVisible() and not start.grid.is_playing
     session = flow.program.open
     assert session and session.controller.session.folder == sessions_folder() / "hopper-backflip-1"
     flow.engine.offer(make_query())
@@ -138,8 +138,8 @@ def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: B
     flow.wait_for_start()
     start = flow.program.start
     assert start
-    start.begin("reacher")
-    QTest.mouseClick(start.form.make, Qt.MouseButton.LeftButton)
+    start.show_form("reacher")
+    QTest.mouseClick(start.form.create_button, Qt.MouseButton.LeftButton)
     flow.wait_for_session()
     assert flow.program.open
     assert flow.program.crash_reporter.log_file == str(sessions_folder() / "reacher-1" / "log.txt")
@@ -203,7 +203,7 @@ def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin, qtbot
     flow = begin()
     flow.wait_for_start()
     assert flow.program.start
-    flow.program.start.begin("reacher")
+    flow.program.start.show_form("reacher")
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.program.quit()
     assert flow.ended == 1 and flow.program.open is None
@@ -231,7 +231,7 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
     for name in ("reacher", "ant"):
         flow.wait_for_start()
         assert flow.program.start
-        flow.program.start.begin(name)
+        flow.program.start.show_form(name)
         flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         flow.wait_for_session()
         assert flow.program.open

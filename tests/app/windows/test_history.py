@@ -31,7 +31,7 @@ def test_all_answers_are_listed_the_newest_first(opened: Callable[..., Face], pi
 
 def test_with_no_answer_it_says_so(opened: Callable[..., Face], picture: Picture) -> None:
     page = page_of(opened([]))
-    assert page.empty.isVisible() and page.empty.headline.text() == "No answer yet"
+    assert page.empty.isVisible() and page.empty.headline.text() == "No answers yet"
     picture(page, "history-empty")
 
 
@@ -90,7 +90,7 @@ def test_the_persons_own_keys_work_here_too(opened: Callable[..., Face], qtbot: 
     face = opened(MIXED)
     old = page_of(face)
     old.close()
-    face.window.bind(face.window.commands.keys.rebound(Choice.TIE, "H"))
+    face.window.set_keys(face.window.commands.keys.with_keys(Choice.TIE, "H"))
     face.window.activateWindow()
     qtbot.waitUntil(face.window.isActiveWindow)
     page = page_of(face)
@@ -169,7 +169,7 @@ def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbo
     page.filter.changed_only.setChecked(True)
     assert listed(page) == [1]
     page.filter.choice.setCurrentIndex(2)
-    assert listed(page) == [] and page.empty.headline.text() == "No such answer"
+    assert listed(page) == [] and page.empty.headline.text() == "No matching answers"
 
 
 def test_it_closes_with_the_main_window(opened: Callable[..., Face], qtbot: QtBot) -> None:

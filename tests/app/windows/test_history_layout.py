@@ -39,7 +39,7 @@ def test_nothing_is_cut_off_on_a_small_screen(
     if state in ("doubted", "no-predictor"):
         look(page)
         say(face, 1234 if state == "doubted" else 0, {1: 0.01, 6: 0.99} if state == "doubted" else {})
-        qtbot.waitUntil(lambda: page.empty.headline.text() != "Asking the predictor what it thinks")
+        qtbot.waitUntil(lambda: page.empty.headline.text() != "Comparing your answers with the reward model")
     elif state == "list":
         qtbot.waitUntil(lambda: playing(page, 6))
     qtbot.waitUntil(lambda: clipped(page) == [])
@@ -92,7 +92,7 @@ window.closed.connect(application.quit)
 window.show()
 controller.start()
 window.commands[Command.HISTORY].trigger()
-page = window.review.page
+page = window.history_commands.page
 page.resize(1920, 1080)
 def look(*_):
     QTest.qWait(200)

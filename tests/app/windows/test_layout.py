@@ -71,13 +71,13 @@ def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face], qt
     left = room - QSize(40, 40)  # Qt leaves room for a title bar that has never been there
     assert left != face.window.size()
     sized(face, qtbot, left)
-    face.window.commands[Command.PANEL].trigger()
+    face.window.commands[Command.PROGRESS_PANEL].trigger()
     assert face.window.dock.isHidden()
     face.close()
     again = open_face()
     assert again.window.size() == left
-    assert again.window.dock.isHidden() and not again.window.commands[Command.PANEL].isChecked()
-    again.window.commands[Command.PANEL].trigger()
+    assert again.window.dock.isHidden() and not again.window.commands[Command.PROGRESS_PANEL].isChecked()
+    again.window.commands[Command.PROGRESS_PANEL].trigger()
     assert again.window.dock.isVisible()
 
 
@@ -148,13 +148,13 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBo
         if here is not None:
             seen.append(here)
     assert window.focusWidget() is seen[0]  # round, and no trap on the way
-    assert {window.clips.left, window.clips.right, *window.hints.buttons.values()} <= set(seen)
+    assert {window.clips.left, window.clips.right, *window.key_hints.buttons.values()} <= set(seen)
     player = window.clips.left
     player.setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.waitUntil(player.hasFocus)
     image = player.grab().toImage()
     edge = (player.height() - min(player.width(), player.height())) // 2 + 2
-    assert image.pixelColor(image.width() // 2, round(edge * image.devicePixelRatio())).name() == theme.BLUE
+    assert image.pixelColor(image.width() // 2, round(edge * image.devicePixelRatio())).name() == theme.palette().blue
 
 
 def press_on_focus(key: Qt.Key) -> None:
@@ -173,7 +173,7 @@ def test_no_button_has_the_focus_unasked(face: Face) -> None:
 
 def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query())
-    tie = face.window.hints.buttons[Choice.TIE]
+    tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: not tie.isEnabled())
@@ -185,7 +185,7 @@ def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtB
 def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:
     first, second, third = make_query(), make_query(), make_query()
     face.offer(first, second, third)
-    tie = face.window.hints.buttons[Choice.TIE]
+    tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: face.query is second)
@@ -206,8 +206,8 @@ def test_an_arrow_answers_wherever_the_focus_is_but_on_a_slider(face: Face, qtbo
     slider.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(slider, Qt.Key.Key_Right)
     assert slider.value() == 1 and face.query is first
-    face.window.hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(face.window.hints.buttons[Command.UNDO], Qt.Key.Key_Right)
+    face.window.key_hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(face.window.key_hints.buttons[Command.UNDO], Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: face.query is second)
 
 

@@ -39,13 +39,13 @@ def report(env_steps: int, divergences: int = 0) -> RolloutReported:
 def test_the_empty_state_says_why_there_is_no_pair(face: Face, qtbot: QtBot) -> None:
     face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
     qtbot.waitUntil(lambda: face.window.empty.headline.text().startswith("Rollout waits for the policy"))
-    assert face.window.place.currentWidget() is face.window.empty
+    assert face.window.pair_page.currentWidget() is face.window.empty
 
 
 def test_the_empty_state_returns_when_the_last_pair_is_answered(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.place.currentWidget() is face.window.empty)
+    qtbot.waitUntil(lambda: face.window.pair_page.currentWidget() is face.window.empty)
 
 
 def test_a_job_that_falls_silent_no_longer_waits(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -
     qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
     assert face.query is query
     face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.window.place.currentWidget() is face.window.empty)
+    qtbot.waitUntil(lambda: face.window.pair_page.currentWidget() is face.window.empty)
     assert len(face.answers()) == 1
 
 
@@ -229,7 +229,7 @@ def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qt
 
     def shown() -> dict[str, str]:
         face.window.refresh()
-        cells = [child.text() for child in face.window.strip.findChildren(QLabel)]
+        cells = [child.text() for child in face.window.status_strip.findChildren(QLabel)]
         return {caption: figure for figure, caption in itertools.pairwise(cells) if caption in ("labels", "due by now")}
 
     qtbot.waitUntil(lambda: shown() == {"labels": "0 / 40", "due by now": "10"})
@@ -244,18 +244,18 @@ def test_the_strip_tells_blow_ups_once_there_are_some(
 ) -> None:
     def shown() -> list[str]:
         face.window.refresh()
-        cells = [child for child in face.window.strip.findChildren(QLabel) if child.isVisible()]
+        cells = [child for child in face.window.status_strip.findChildren(QLabel) if child.isVisible()]
         texts = [child.text() for child in cells]
-        return texts[texts.index("blow-ups") - 1 :] if "blow-ups" in texts else texts[-1:]
+        return texts[texts.index("Diverged") - 1 :] if "Diverged" in texts else texts[-1:]
 
     face.engine["rollout"].play(report(1000))
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
-    assert shown() == ["environment steps"]
+    assert shown() == ["Environment steps"]
     face.engine["rollout"].play(report(2000, 3))
-    qtbot.waitUntil(lambda: shown() == ["3", "blow-ups"])
-    picture(face.window, "strip-blow-ups")
+    qtbot.waitUntil(lambda: shown() == ["3", "Diverged"])
+    picture(face.window, "strip-Diverged")
     face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
-    qtbot.waitUntil(lambda: shown() == ["environment steps"])
+    qtbot.waitUntil(lambda: shown() == ["Environment steps"])
 
 
 def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None:
@@ -266,7 +266,7 @@ def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None
     metrics = face.controller.metrics
     qtbot.waitUntil(lambda: len(metrics.snapshot(metrics_recorder.train_loss(2))[0]) == 1)
     assert metrics.snapshot("backflips_per_episode")[1].tolist() == [2.5, 2.5]
-    title = face.window.plots.by_key["measure"].head.title
+    title = face.window.plots.by_key["measure"].header.title
     qtbot.waitUntil(lambda: title.text().endswith(":  2.5"))
     assert face.controller.progress.env_steps == 2000
 

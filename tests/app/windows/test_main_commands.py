@@ -12,8 +12,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from app.keys.commands import COMMANDS, DEFAULTS, SPEEDS, Command, KeyAction, symbols
+from app.keys.commands import COMMANDS, SPEEDS, Command, KeyAction
 from app.keys.key_dialog import KeyDialog
+from app.keys.key_map import DEFAULTS, key_symbols
 from app.menus.key_list import KeyList
 from app.menus.menus import MENUS
 from app.session.controller import State
@@ -61,47 +62,49 @@ EFFECTS: dict[KeyAction, Happened] = {
     Command.UNDO: lambda face: face.answers() == [],
     Command.REDO: lambda face: len(face.answers()) == 1,
     Command.PLAYBACK: lambda face: not face.window.clips.clock.playing,
-    Command.FRAME_BACK: lambda face: face.window.clips.left.index == 7,
-    Command.FRAME_ON: lambda face: face.window.clips.left.index == 1,
-    Command.THOUGHTS: lambda face: face.window.playback.tells_thoughts,
+    Command.PREVIOUS_FRAME: lambda face: face.window.clips.left.index == 7,
+    Command.NEXT_FRAME: lambda face: face.window.clips.left.index == 1,
+    Command.PREDICTIONS: lambda face: face.window.playback_commands.shows_predictions,
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
     Command.STOP: lambda face: face.controller.state == State.STOPPED,
     Command.HUMAN: lambda face: face.labelling.teacher == Teacher.HUMAN,
     Command.ORACLE: lambda face: face.labelling.teacher == Teacher.ORACLE,
     Command.EXPORT: shows(QFileDialog),
     Command.QUIT: lambda face: not face.window.isVisible(),
-    Command.PANEL: lambda face: face.window.dock.isHidden(),
-    Command.LEARNING: lambda face: face.window.plots.by_key["measure"].hasFocus(),
-    Command.REWARD_FIT: lambda face: face.window.plots.by_key["ratio"].hasFocus(),
-    Command.PACE: lambda face: face.window.plots.by_key["answers"].hasFocus(),
+    Command.PROGRESS_PANEL: lambda face: face.window.dock.isHidden(),
+    Command.LEARNING_PLOTS: lambda face: face.window.plots.by_key["measure"].hasFocus(),
+    Command.REWARD_PLOTS: lambda face: face.window.plots.by_key["ratio"].hasFocus(),
+    Command.SESSION_PLOTS: lambda face: face.window.plots.by_key["answers"].hasFocus(),
     Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
     Command.SYSTEM_COLOURS: lambda face: theme.appearance() == Appearance.SYSTEM,
-    Command.LIGHT: lambda face: theme.scheme() is LIGHT,
-    Command.DARK: lambda face: theme.scheme() is DARK,
-    Command.BIND_KEYS: shows(KeyDialog),
+    Command.LIGHT: lambda face: theme.palette() is LIGHT,
+    Command.DARK: lambda face: theme.palette() is DARK,
+    Command.EDIT_KEYS: shows(KeyDialog),
     Command.HISTORY: shows(HistoryPage),
     Command.REPEATS: lambda face: face.labelling.repeats.on,
     Command.KEY_LIST: shows(KeyList),
     Command.DIAGNOSTICS: shows(QFileDialog),
     Command.ABOUT: shows(QMessageBox),
     Command.START_PAGE: lambda face: not face.window.isVisible(),
-    Command.EARLIER: moment(0),
-    Command.LATER: moment(2),
-    Command.LIVE: moment(None),
-    Command.DEMO: lambda face: face.window.shows.demo is not None,
-    Command.DEMO_ALONE: lambda face: face.window.shows.demo is not None and face.labelling.teacher == Teacher.ORACLE,
-    Command.FILM: shows(QFileDialog),
-    Command.BEFORE_AFTER: shows(QFileDialog),
-    Command.LEARNING: in_front(0),
-    Command.REWARD_FIT: in_front(1),
-    Command.PACE: in_front(2),
+    Command.EARLIER_POLICY: moment(0),
+    Command.LATER_POLICY: moment(2),
+    Command.CURRENT_POLICY: moment(None),
+    Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
+    Command.SELF_RUNNING_DEMO: lambda face: (
+        face.window.demo_commands.demo is not None and face.labelling.teacher == Teacher.ORACLE
+    ),
+    Command.TRAINING_FILM: shows(QFileDialog),
+    Command.BEFORE_AFTER_FILM: shows(QFileDialog),
+    Command.LEARNING_PLOTS: in_front(0),
+    Command.REWARD_PLOTS: in_front(1),
+    Command.SESSION_PLOTS: in_front(2),
     Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
     Command.SYSTEM_COLOURS: looks(theme.Appearance.SYSTEM),
     Command.LIGHT: looks(theme.Appearance.LIGHT),
     Command.DARK: looks(theme.Appearance.DARK),
     Command.HISTORY: shows(HistoryPage),
     Command.REPEATS: lambda face: face.labelling.repeats.on,
-    Command.PLAY: lambda face: "Only games can be played" in face.window.banner.text.text(),
+    Command.PLAY_GAME: lambda face: "Only games can be played" in face.window.banner.text.text(),
 }
 """What must have happened after a command, from the state that `prepare` makes. A command without an entry fails."""
 
@@ -121,8 +124,8 @@ def prepare(face: Face, qtbot: QtBot, meaning: KeyAction) -> None:
         face.labelling.undo()
         qtbot.waitUntil(lambda: face.controller.progress.labels == 0)
     elif meaning == Command.FULL_SPEED:
-        face.window.carry_out(Command.HALF_SPEED)
-    elif meaning == Command.LEARNING:
+        face.window.run_action(Command.HALF_SPEED)
+    elif meaning == Command.LEARNING_PLOTS:
         face.window.plots.show_group(1)
     elif meaning == Command.SYSTEM_COLOURS:
         theme.choose(theme.Appearance.LIGHT)
@@ -153,7 +156,7 @@ def test_what_has_no_key_has_its_menu(face: Face, qtbot: QtBot, meaning: KeyActi
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
     repeating = [meaning for meaning in COMMANDS if face.window.commands[meaning].autoRepeat()]
-    assert repeating == [Command.FRAME_BACK, Command.FRAME_ON, Command.EARLIER, Command.LATER]
+    assert repeating == [Command.PREVIOUS_FRAME, Command.NEXT_FRAME, Command.EARLIER_POLICY, Command.LATER_POLICY]
 
 
 def test_every_command_stands_in_one_menu(face: Face) -> None:
@@ -175,14 +178,14 @@ def test_no_two_entries_of_a_menu_share_their_letter() -> None:
 
 
 def test_the_list_has_every_command_with_its_keys(face: Face, qtbot: QtBot, picture: Any) -> None:
-    keys = face.window.commands.keys.rebound(Choice.LEFT, "A").rebound(Command.UNDO, "U", "Ctrl+Z")
-    face.window.bind(keys)
+    keys = face.window.commands.keys.with_keys(Choice.LEFT, "A").with_keys(Command.UNDO, "U", "Ctrl+Z")
+    face.window.set_keys(keys)
     QTest.keySequence(face.window, QKeySequence("Ctrl+?"))
     shown = face.window.findChild(KeyList)
     assert isinstance(shown, KeyList)
     lines = shown.text.toPlainText().splitlines()
-    for meaning, entry in COMMANDS.items():
-        assert lines[lines.index(entry.words) - 1] == symbols(keys.keys_for(meaning))
+    for meaning, info in COMMANDS.items():
+        assert lines[lines.index(info.name) - 1] == key_symbols(keys.keys_for(meaning))
     assert lines[lines.index("Left is better") - 1] == "A" and lines[lines.index("Undo") - 1] == "U or Ctrl+Z"
     picture(shown, "key-list")
     QTest.keyClick(shown, Qt.Key.Key_Escape)

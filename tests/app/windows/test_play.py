@@ -190,7 +190,7 @@ def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
 
 def test_closing_the_session_ends_the_game(open_face: Callable[..., Face]) -> None:
     face = open_face(task="breakout")
-    face.window.carry_out(Command.PLAY)
+    face.window.run_action(Command.PLAY_GAME)
     process: Any = face.engine["play"]
     face.close()
     assert process.stopped and face.window.playing.window is None

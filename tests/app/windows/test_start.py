@@ -47,9 +47,9 @@ def test_nothing_is_cut_off_on_a_small_screen(page: Page, qtbot: QtBot, look: Ap
         page.wait_for_pictures()
         qtbot.waitUntil(lambda: page.clipped() == [])
         picture(page.window, f"start-{look}")
-        page.window.tell_refusal(f"{page.root} is a folder with a very long name, of which there is much to say. " * 3)
+        page.window.show_error(f"{page.root} is a folder with a very long name, of which there is much to say. " * 3)
         qtbot.waitUntil(lambda: page.clipped() == [])
-        page.window.begin("reacher")
+        page.window.show_form("reacher")
         qtbot.waitUntil(lambda: clipped(page.window.form) == [])
         picture(page.window, f"start-form-{look}")
         assert (page.window.width(), page.window.height()) == (1280, 720)
@@ -60,8 +60,8 @@ def test_nothing_is_cut_off_on_a_small_screen(page: Page, qtbot: QtBot, look: Ap
 def test_until_its_picture_is_there_a_card_is_calm(make_page: Callable[..., Page], picture: Picture) -> None:
     page = make_page(ignored=("hopper-backflip",)).show()
     assert len(page.window.grid.missing()) == len(CATALOGUE)
-    assert not page.window.grid.moving
-    assert "being drawn" in page.window.grid.cards["ant"].accessibleDescription()
+    assert not page.window.grid.is_playing
+    assert "being rendered" in page.window.grid.cards["ant"].accessibleDescription()
     picture(page.window, "start-drawing")
 
 
@@ -71,8 +71,8 @@ def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
     page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."}).show()
     page.wait_for_pictures()
     card = page.window.grid.cards["swimmer"]
-    assert card.problem == "swimmer can't be drawn: there is no OpenGL here."
-    assert card.problem in card.accessibleDescription() and card.problem in caplog.text
+    assert card.error == "swimmer can't be drawn: there is no OpenGL here."
+    assert card.error in card.accessibleDescription() and card.error in caplog.text
     picture(page.window, "start-undrawable")
     card.click()
     assert page.window.form.draft.task == "swimmer"
@@ -83,24 +83,24 @@ def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_th
 ) -> None:
     page.show()
     page.wait_for_pictures()
-    assert page.window.grid.moving
+    assert page.window.grid.is_playing
     page.window.hide()
-    assert not page.window.grid.moving
+    assert not page.window.grid.is_playing
     assert all(card.preview is None for card in page.window.grid.cards.values())
     page.window.show()
     page.wait_for_pictures()
-    assert page.window.grid.moving
+    assert page.window.grid.is_playing
     assert len(page.drawers.asked) == len(CATALOGUE)
 
 
 def test_nothing_moves_behind_the_form(page: Page, qtbot: QtBot) -> None:
     page.show()
     page.wait_for_pictures()
-    page.window.begin("reacher")
-    assert not page.window.grid.moving
-    qtbot.waitUntil(lambda: page.window.form.picture.moving)
+    page.window.show_form("reacher")
+    assert not page.window.grid.is_playing
+    qtbot.waitUntil(lambda: page.window.form.picture.is_playing)
     page.press(Qt.Key.Key_Escape)
-    assert page.window.grid.moving and not page.window.form.picture.moving
+    assert page.window.grid.is_playing and not page.window.form.picture.is_playing
 
 
 def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page, qtbot: QtBot) -> None:

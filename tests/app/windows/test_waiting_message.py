@@ -67,14 +67,14 @@ def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock, pictur
     counting(face, clock)
     clock.now += 2.0
     assert told(face) == (
-        "Rollout is collecting the first segments: 6 s",
-        "Then their clips are drawn, and you choose.",
+        "Collecting the first segments: 6 s",
+        "The first clips are rendered after that.",
     )
     picture(face.window, "waiting")
     clock.now += 5.5
-    assert told(face)[0] == "Rollout is collecting the first segments: 1 s"
+    assert told(face)[0] == "Collecting the first segments: 1 s"
     clock.now += 1.0
-    assert told(face)[0] == "Rollout is collecting the first segments: longer than usual"
+    assert told(face)[0] == "Collecting the first segments: longer than usual"
 
 
 def test_what_rollout_waits_for_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
@@ -90,7 +90,7 @@ def test_drawing_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> N
     qtbot.waitUntil(lambda: face.labelling.pairs.rendering == 1)
     assert drawing.under_way
     clock.now += 1.2
-    assert told(face)[0] == "Drawing the next pair: 2 s"
+    assert told(face)[0] == "Rendering the next pair: 2 s"
 
 
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
@@ -147,7 +147,7 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.query is None)
-    assert told(face) == ("Rollout is collecting segments", "The next pair comes soon.")
+    assert told(face) == ("Collecting segments", "The next pair comes soon.")
     progress = face.controller.progress
     monkeypatch.setattr(progress, "_clock", clock)
     progress._offers.clear()
@@ -155,7 +155,7 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(
         progress.offered()
         clock.now += 6.0
     clock.now -= 4.0
-    assert told(face) == ("Rollout is collecting segments: 4 s", "That is the recent pace.")
+    assert told(face) == ("Collecting segments: 4 s", "Estimated from the recent pace.")
 
 
 def test_paused_stopped_and_failed_say_what_to_do(face: Face, qtbot: QtBot) -> None:
@@ -164,10 +164,10 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face, qtbot: QtBot) -> N
     face.window.pause_action.trigger()
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: face.controller.state == State.FAILED)
-    assert told(face)[0] == "A stage has stopped"
+    assert told(face)[0] == "A stage has failed"
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
-    assert told(face) == ("Stopped", "Everything is saved. Press Start to go on from here.")
+    assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
 
 
 def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -176,7 +176,7 @@ def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face], qt
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.query is None)
     assert told(face)[0] == "All planned answers are given: 1"
-    assert "policy goes on" in told(face)[1]
+    assert "keeps training" in told(face)[1]
 
 
 def test_a_start_that_was_paused_measures_nothing(face: Face, clock: Clock, qtbot: QtBot) -> None:
@@ -192,7 +192,7 @@ def test_the_reason_gives_way_when_rollout_is_at_work(face: Face, qtbot: QtBot) 
     face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
     qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout waits"))
     face.engine["rollout"].play(RolloutReported(1, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
-    qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout is collecting"))
+    qtbot.waitUntil(lambda: told(face)[0].startswith("Collecting"))
     assert waiting_message.explanation(face.controller) == told(face)
 
 
@@ -202,16 +202,16 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     face = open_face(rollout__exploration_steps=3000)
     progress = face.controller.progress
     progress._clock = clock
-    assert told(face)[0] == "It tries out whatever is new to it" and progress.due == 0
+    assert told(face)[0] == "Exploring before the first question" and progress.due == 0
     progress.reported(0)
     clock.now += 2.0
     progress.reported(1000)
     assert told(face) == (
-        "It tries out whatever is new to it: 4 s",
-        "So there will be more to choose between than an untrained robot shows.",
+        "Exploring before the first question: 4 s",
+        "Exploration gives more varied clips to compare.",
     )
     progress.reported(3000)
-    assert "It tries out" not in told(face)[0] and progress.due > 0
+    assert "Exploring" not in told(face)[0] and progress.due > 0
 
 
 def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
@@ -231,4 +231,4 @@ def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
 def test_with_answers_from_elsewhere_it_does_not_explore(open_face: Callable[..., Face]) -> None:
     face = open_face(rollout__exploration_steps=3000)
     face.controller.progress.counted(3)
-    assert "It tries out" not in told(face)[0]
+    assert "Exploring" not in told(face)[0]

@@ -1,0 +1,49 @@
+"""The key map: default keys, changes and how they are saved."""
+
+from __future__ import annotations
+
+import pytest
+
+from app import settings
+from app.keys.commands import COMMANDS, Command
+from app.keys.key_map import DEFAULTS, KeyMap, load_key_map
+from core.errors import UserError
+from core.types import Choice
+
+
+def test_the_arrows_answer_and_no_default_key_has_two_commands() -> None:
+    keys = KeyMap()
+    arrows = {"Left": Choice.LEFT, "Right": Choice.RIGHT, "Up": Choice.TIE, "Down": Choice.CANT_TELL}
+    assert {key: keys.action_for(key) for key in arrows} == arrows
+    assert keys.action_for("Q") is None
+    assert len(DEFAULTS) == sum(len(info.keys) for info in COMMANDS.values())
+
+
+def test_a_key_goes_to_the_command_that_it_is_given_to() -> None:
+    keys = KeyMap().with_keys(Choice.LEFT, "A", "Num+4")
+    assert keys.keys_for(Choice.LEFT) == ("A", "Num+4") and keys.action_for("Left") is None
+    with pytest.raises(UserError, match="No key would be left for “Right is better”"):
+        keys.with_keys(Choice.LEFT, "Right")
+
+
+@pytest.mark.parametrize("key", ["Tab", "Esc", "Return", "Alt+S"])
+def test_keys_of_keyboard_navigation_are_refused(key: str) -> None:
+    with pytest.raises(UserError, match="choose another key"):
+        KeyMap().with_keys(Command.UNDO, key)
+
+
+def test_only_changes_are_saved_so_that_new_commands_keep_their_keys() -> None:
+    keys = KeyMap().with_keys(Choice.LEFT, "A").with_keys(Command.REDO, "Ctrl+Z")
+    assert keys.changes() == {"left": ["A"], "undo": ["Backspace"], "redo": ["Ctrl+Z"]}
+    again = KeyMap.from_changes(keys.changes())
+    assert {action: again.keys_for(action) for action in COMMANDS} == {a: keys.keys_for(a) for a in COMMANDS}
+    assert KeyMap.from_changes({"teleport": ["T"]}) == KeyMap()
+    swapped = KeyMap.from_changes({"left": ["Right"], "right": ["Left"]})
+    assert swapped.action_for("Right") == Choice.LEFT and swapped.action_for("Left") == Choice.RIGHT
+
+
+@pytest.mark.parametrize("damage", ["{", "[1]", '{"left": 3}', '{"left": [], "right": ["Left"]}'])
+def test_saved_keys_that_cannot_be_read_give_way_to_the_defaults(damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    settings.keep("keys/changes", damage)
+    assert load_key_map() == KeyMap()
+    assert "the default keys are used" in caplog.text
