@@ -343,6 +343,8 @@ class Failed(Event):
     text: str
     lack: Lack = Lack.NOTHING
     """Of what there was not enough, if that was why: the job can be started again with less."""
+    error: Exception | None = field(default=None, repr=False, compare=False)
+    """The exception, in a form that another process can raise."""
 
 
 @dataclass(frozen=True)
