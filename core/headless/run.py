@@ -29,7 +29,7 @@ from core.preferences import oracle
 from core.preferences.store import PreferenceStore
 from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import SnapshotInfo
-from core.session.routing import JOBS, deliver
+from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
 from core.system.child_process import job_threads
 from core.system.interrupts import Interrupts
@@ -190,18 +190,21 @@ class HeadlessRun:
 
     def _handle(self, event: Event) -> None:
         self._listener(event)
-        if isinstance(event, RolloutReported):
-            self._report = event
-            self._steps_taken += event.batch_steps
-        if isinstance(event, QueryOffered):
-            answer = oracle.answer(event.query, self._session.config)
-            event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
-            self._listener(event)
         self._under_way += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
-        if isinstance(event, PolicyPublished):
-            self._policy = event
-            self._keep_policy(event)
-        deliver(event, self._ports)
+        deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
+
+    def send(self, event: Event) -> None:
+        """Receive an event as the session's driver, and as the keeper of its snapshots (core.session.routing)."""
+        match event:
+            case RolloutReported(batch_steps=steps):
+                self._report = event
+                self._steps_taken += steps
+            case QueryOffered(query):
+                answer = oracle.answer(query, self._session.config)
+                self._handle(PreferenceAdded(self._store.add(query, answer.choice, "oracle", answer.returns)))
+            case PolicyPublished():
+                self._policy = event
+                self._keep_policy(event)
 
     def _keep_policy(self, event: PolicyPublished, always: bool = False) -> None:
         """A policy of the past is worth a line in the log, and no run is to end for want of it."""

@@ -23,7 +23,7 @@ from core.events import (
     RewardPublished,
     Waited,
 )
-from core.system.child_process import JobDiedError, JobProcess, JobSpec
+from core.system.child_process import ChildDiedError, JobProcess, JobSpec
 from core.system.shared_memory import Envelope, encode
 from tests.core.builders import tiny
 from tests.core.children import Start, batch, is_gone, next_of
@@ -39,7 +39,7 @@ def held_up(act: Callable[[], Any]) -> threading.Thread:
 
 
 def send_until_it_is_gone(child: JobProcess) -> None:
-    with pytest.raises(JobDiedError):
+    with pytest.raises(ChildDiedError):
         while True:
             child.send(RewardPublished(1, {"small": np.zeros(1000)}))
 
@@ -49,7 +49,7 @@ def test_a_killed_child_is_noticed_with_its_signal(start: Start) -> None:
     next_of(child, PolicyPublished)
     assert child.pid is not None
     os.kill(child.pid, signal.SIGKILL)
-    with pytest.raises(JobDiedError) as died:
+    with pytest.raises(ChildDiedError) as died:
         next_of(child, PolicyUpdated)
     assert died.value.exit_code == -signal.SIGKILL
     child.stop()  # does no harm
@@ -60,10 +60,10 @@ def test_what_could_not_be_sent_leaves_no_shared_memory_behind(start: Start, mon
     next_of(child, Waited)
     assert child.pid is not None
     os.kill(child.pid, signal.SIGKILL)
-    with pytest.raises(JobDiedError):
+    with pytest.raises(ChildDiedError):
         next_of(child, PolicyUpdated)
     monkeypatch.setattr("core.system.shared_memory.encode", lambda event: made.append(encode(event)) or made[-1])
-    with pytest.raises(JobDiedError):
+    with pytest.raises(ChildDiedError):
         child.send(batch(1000))
     assert made[-1].block is not None
     with pytest.raises(FileNotFoundError):
@@ -84,7 +84,7 @@ def test_a_child_that_does_not_read_any_more_is_ended_all_the_same(start: Start)
 
 
 def test_whoever_waits_for_the_rest_of_an_event_is_freed_by_killing_the_child() -> None:
-    child, ended = JobProcess(JobSpec("policy", tiny().to_dict())), list[JobDiedError]()
+    child, ended = JobProcess(JobSpec("policy", tiny().to_dict())), list[ChildDiedError]()
     half = os.dup(child._child_end.fileno())
     child.start()
     next_of(child, Waited)
@@ -96,7 +96,7 @@ def test_whoever_waits_for_the_rest_of_an_event_is_freed_by_killing_the_child() 
     os.close(half)
 
     def receive() -> None:
-        with pytest.raises(JobDiedError) as died:
+        with pytest.raises(ChildDiedError) as died:
             child.receive(1.0)
         ended.append(died.value)
 
@@ -112,7 +112,7 @@ def test_one_that_was_never_started_is_let_go() -> None:
     child.kill()
     child.stop()
     child.stop()
-    with pytest.raises(JobDiedError):
+    with pytest.raises(ChildDiedError):
         child.send(Waited("rollout", "why"))
 
 
