@@ -231,7 +231,7 @@ def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: 
     if apart is None:
         free = free_memory()
         roomy = threads > 1 and (free is None or free > _MEMORY_APART)
-        apart = roomy and _long(config)
+        apart = roomy and worth_processes(config)
         collectors_apart = apart or roomy and config.steps >= _GAME_STEPS_APART and _is_game(config)
     own = {name: min(threads, job_threads(name)) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
     kind = ProcessPort if apart else LocalPort
@@ -248,7 +248,7 @@ def _is_game(config: Config) -> bool:
     return isinstance(get_task(config.task), AtariTask)
 
 
-def _long(config: Config) -> bool:
+def worth_processes(config: Config) -> bool:
     """Whether processes for the jobs are worth their start: of robots, whose batches are small enough to be passed
     around."""
     batch = config.rollout.environments * config.rollout.steps
