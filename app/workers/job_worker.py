@@ -123,47 +123,46 @@ class JobWorker(QThread):
 
 
 class RunningJob(QObject):
-    """A job that a part of the window runs by itself, besides the session's stages. Made by `run_job`."""
+    """A job that a part of the window runs by itself, besides the session's stages. Made by `run_job`.
 
-    def __init__(
-        self,
-        process: Process,
-        worker: JobWorker,
-        on_event: Callable[[Any], None],
-        on_end: Callable[[str], None],
-        parent: QObject,
-    ) -> None:
+    Signals:
+        event_arrived(object): an event of the child; a Failed has been logged by then.
+        ended(str): nothing is left of the child: 'stopped', 'failed' or 'died'. Exactly once, last.
+    """
+
+    event_arrived = Signal(object)
+    ended = Signal(str)
+
+    def __init__(self, process: Process, worker: JobWorker, parent: QObject) -> None:
         super().__init__(parent)
         self._process, self._worker = process, worker
-        self._on_event, self._on_end = on_event, on_end
         worker.event_arrived.connect(self._on_event_arrived)
         worker.finished_with.connect(self._on_finished)
-        worker.start()
 
     def send(self, event: Event) -> None:
-        """Send the child an event. If the child is gone nothing happens here: on_end follows."""
+        """Send the child an event. If the child is gone nothing happens here: `ended` follows."""
         with contextlib.suppress(ChildDiedError):
             self._process.send(event)
 
     def cancel(self) -> None:
-        """Ask for the end; on_end follows."""
+        """Ask for the end; `ended` follows."""
         self._worker.cancel()
 
     def close(self) -> None:
-        """Ask for the end and block until the child is gone; on_end follows."""
+        """Ask for the end and block until the child is gone; `ended` follows."""
         self._worker.cancel()
         self._worker.wait()
 
     def _on_event_arrived(self, event: Event) -> None:
         if isinstance(event, Failed):
             log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
-        self._on_event(event)
+        self.event_arrived.emit(event)
 
     def _on_finished(self, name: str, reason: str) -> None:
         self._worker.wait()  # its run() has nothing left to do
         self._worker.deleteLater()
+        self.ended.emit(reason)
         self.deleteLater()
-        self._on_end(reason)
 
 
 def run_job(
@@ -176,8 +175,7 @@ def run_job(
 ) -> RunningJob:
     """Start a job in a child process.
 
-    on_event: called in the window's thread with each event; a Failed has been logged by then
-    on_end: called once, last, with 'stopped', 'failed' or 'died', when nothing is left of the child
+    on_event, on_end: methods of a QObject, connected to the job's signals
     first: sent to the child once it has started
 
     Raises UserError, with the system's reason as its text, if the child can't be made.
@@ -188,4 +186,8 @@ def run_job(
         log.exception("The %s process can't be started.", spec.name)
         raise UserError(summary(error).rstrip(".")) from error
     worker = JobWorker(spec.name, process, lambda message: True, parent, first)
-    return RunningJob(process, worker, on_event, on_end, parent)
+    job = RunningJob(process, worker, parent)
+    job.event_arrived.connect(on_event)
+    job.ended.connect(on_end)
+    worker.start()
+    return job

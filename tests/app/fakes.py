@@ -110,7 +110,7 @@ class FakeProcess:
             self.play(ClipsRendered(event.token, clips))
 
     def forward(self, envelope: FakeMessage) -> None:
-        self.send(envelope.decode())
+        self.send(envelope.event)  # not decoded
 
     def receive(self, timeout: float) -> FakeMessage | None:
         try:
