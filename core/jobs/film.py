@@ -115,7 +115,7 @@ class FilmJob:
             env.close()
         figures = [measure[task.measure_name] for _, measure in finished]
         mean = float(np.mean(figures)) if measured and len(figures) == _EPISODES else moment.measure
-        return Scene(moment, Caption(moment.told, format_number(mean), task.measure_title), mean, states)
+        return Scene(moment, Caption(moment.caption, format_number(mean), task.measure_title), mean, states)
 
     def _steps(self, seconds: float) -> int:
         return min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))
