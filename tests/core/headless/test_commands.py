@@ -25,7 +25,7 @@ from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
 from tests.core.builders import preference, tiny
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SMALL = [
     "rollout.environments=8",
     "rollout.steps=32",

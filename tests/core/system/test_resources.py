@@ -19,7 +19,7 @@ from core.session.session import Session
 from core.system import resources
 from tests.core.builders import tiny
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
