@@ -24,7 +24,7 @@ def main() -> int:
     from core.errors import CutShortError, NotFiniteError, StageFailedError, UserError, lack
     from core.headless.commands import run_command  # after parsing: --help must not wait for torch
 
-    goes_on = "the same command goes on" if args.command == "reproduce" else "go on with --resume"
+    goes_on = "the same command goes on" if args.command == "reproduce" else "continue with --resume"
     try:
         return run_command(args)
     except UserError as error:

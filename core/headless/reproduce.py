@@ -26,7 +26,7 @@ from core.io.files import reason, remedy, write_atomically
 from core.io.session_log import session_log
 from core.presets import presets
 from core.rollout.episodes import random_return
-from core.session.session import Session, locked
+from core.session.session import Session, acquire_lock
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
 
 Progress = Callable[[str, Config, int], AbstractContextManager[Callable[[Event], None]]]
@@ -166,7 +166,7 @@ def _session(folder: Path, config: Config) -> Session:
 
 def _remove(folder: Path) -> None:
     """A session's folder. UserError where another program has it, or it can't be removed."""
-    locked(folder).release()
+    acquire_lock(folder).release()
     try:
         shutil.rmtree(folder)
     except OSError as error:

@@ -92,7 +92,7 @@ class FilmJob:
     def _chosen(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
         """Evenly from those that are kept: they stand closer together where the policy changed most."""
         kept = snapshots_of(Path(request.folder), self._config)
-        moments = kept.moments(notes.append)
+        moments = kept.infos(notes.append)
         if len(moments) < 2:
             raise UserError(f"{request.folder} has no policies kept to make a film of yet: teach for a minute first.")
         count = 2 if request.before_after else min(_SCENES, len(moments))
