@@ -22,7 +22,7 @@ from core.envs.spaces import Spaces, spaces
 from core.errors import UserError
 from core.events import JobState
 from core.jobs.reward import snapshot_of
-from core.jobs.rollout import kept_segments
+from core.jobs.rollout import pool_segments
 from core.nn.stacked_mlp import CPU
 from core.reward.ensemble import RewardEnsemble, build_ensemble
 from core.reward.image_ensemble import ImageEnsemble
@@ -133,7 +133,7 @@ class _Scale:
 
     def __init__(self, ensemble: RewardEnsemble | ImageEnsemble, rollout: JobState, std: float) -> None:
         with checkpoint_errors("rollout"):
-            segments = kept_segments(rollout)
+            segments = pool_segments(rollout)
             raw = np.concatenate([ensemble.predict(s.observations, s.actions) for s in segments], axis=1)
         self._means, self._deviations = raw.mean(1), np.maximum(raw.std(1), 1e-8)
         total = self._standard(raw.T)
