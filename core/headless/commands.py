@@ -245,7 +245,7 @@ def _evaluate(args: argparse.Namespace) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> None:
-    from core.headless.reproduce import FIGURES, figure
+    from core.headless.reproduce import FIGURES
 
     if args.steps is not None and args.steps < 1:
         raise UserError("Give at least one step.")
@@ -261,7 +261,7 @@ def _reproduce(args: argparse.Namespace) -> None:
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
     pictured = any(get_task(name).pictures is not None for name in chosen[0])  # the runs come one after another
     resources.require_memory(resources.headless_memory(pictured))
-    print(figure(*chosen, args.steps, _settings(args.set), Path(args.out), shown), end="")
+    print(reproduce(*chosen, args.steps, _settings(args.set), Path(args.out), shown), end="")
 
 
 def _check_video_path(path: str | None) -> None:
