@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection
 
 from core.errors import lack, summary
 from core.events import Event, Failed, Job, JobSpec, JobState, Logged, Paused, StateRequested, StateSaved, Waited
-from core.system.resources import give_back
+from core.system.resources import release_memory
 from core.system.shared_memory import _NO_ENVELOPE, Envelope, decode, discard, encode
 
 _IDLE_SECONDS = 0.25
@@ -270,7 +270,7 @@ def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]
     tidy_at = time.monotonic() + _TIDY_SECONDS
     for event in job.run():
         if time.monotonic() > tidy_at:
-            give_back()
+            release_memory()
             tidy_at = time.monotonic() + _TIDY_SECONDS
         while notes.taken:
             _tell(pipe, notes.taken.popleft())
