@@ -214,10 +214,10 @@ def _session_config(config: Config) -> Config:
     whole = replaced(config, teacher="oracle", **{"rollout.exploration_steps": 0})
     task = get_task(config.task)
     if not task.pictures:
-        return whole if isinstance(task, RobotTask) else replaced(whole, steps=200_000)
+        return whole if isinstance(task, RobotTask) else replaced(whole, steps=min(config.steps, 200_000))
     batch = config.rollout.environments * config.rollout.steps
     few = {"labels": 64, "query.first_labels": 32, "reward.epochs_first": 1}
-    return replaced(whole, steps=_PICTURE_BATCHES * batch, **few)
+    return replaced(whole, steps=min(config.steps, _PICTURE_BATCHES * batch), **few)
 
 
 def _fit_epoch(preferences: int) -> float:
