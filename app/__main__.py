@@ -11,13 +11,13 @@ def main() -> int:
     from app.command_line import parsed
     from app.display_check import tell
     from core.errors import UserError
-    from core.system.resources import WINDOW_MEMORY, require_drawing, require_memory
+    from core.system.resources import WINDOW_MEMORY, require_memory, require_mujoco_gl
 
     try:
         arguments = sys.argv[1:]
         parsed(arguments)  # before Qt: bad input is told even where there is no display
         display_check.require()
-        require_drawing()
+        require_mujoco_gl()
         require_memory(WINDOW_MEMORY)
         from app.application import run
 

@@ -164,4 +164,4 @@ class LiveView(QWidget):
 
 
 def _beginning(moment: SnapshotInfo) -> str:
-    return moment.told[0].upper() + moment.told[1:]
+    return moment.caption[0].upper() + moment.caption[1:]

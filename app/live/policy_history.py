@@ -67,14 +67,14 @@ class PolicyHistory(QObject):
         self._disk.do(lambda: self._keep(moment, event.weights), _KEEP)
 
     def _read(self) -> tuple[SnapshotInfo, ...]:
-        self._kept = tuple(self._snapshots.moments(self._damage_found.emit))
+        self._kept = tuple(self._snapshots.infos(self._damage_found.emit))
         return self._kept
 
     def _keep(self, moment: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
         """The moments there are then."""
         try:
             added = self._snapshots.add(moment, weights)
-            kept = set(self._snapshots.kept())
+            kept = set(self._snapshots.env_steps())
         finally:
             self._due = max(self._snapshots.next_due(), moment.env_steps + 1)
         earlier = moment.env_steps - 1 if added else moment.env_steps

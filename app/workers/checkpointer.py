@@ -69,7 +69,7 @@ class Checkpointer(QObject):
         """In the disk's thread. The curves too, but once: later this run has the better ones."""
         if not self._curves_read:
             self._curves_read = True
-            metrics_file.restore(self._session.folder, self._metrics)
+            metrics_file.load(self._session.folder, self._metrics)
         return self._session.load(self.damage_found.emit)
 
     def keep_saving(self, on: bool) -> None:
@@ -109,7 +109,7 @@ class Checkpointer(QObject):
         """In the disk's thread."""
         before = self._session.load() if set(states) != set(JOBS) else None
         self._session.save(number, {**(before[1] if before else {}), **states})
-        metrics_file.keep(self._session.folder, self._metrics)
+        metrics_file.save(self._session.folder, self._metrics)
 
     def run(self, errand: Callable[[], None], done: str) -> None:
         """Does something else with the session's files, in a thread of its own: the last checkpoint must not wait for

@@ -29,7 +29,7 @@ from typing import Any
 from core.errors import NotFiniteError, UserError, lack, summary
 from core.events import Event, Failed, Job, JobSpec, JobState, Logged, Paused, StateRequested, StateSaved, Waited
 from core.system.child_link import Link, LinkEndedError
-from core.system.resources import give_back
+from core.system.resources import release_memory
 from core.system.shared_memory import Envelope
 
 _IDLE_SECONDS = 0.25
@@ -335,7 +335,7 @@ def _run_job(link: ChildLink, spec: JobSpec) -> None:
     trim_at = time.monotonic() + _TRIM_SECONDS
     for event in job.run():
         if time.monotonic() > trim_at:
-            give_back()
+            release_memory()
             trim_at = time.monotonic() + _TRIM_SECONDS
         link.send_log()
         if event is not None:

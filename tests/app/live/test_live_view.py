@@ -131,8 +131,8 @@ def test_policies_are_kept_as_they_learn_with_what_was_known_then(face: Face, qt
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 5000)
     learned(face, qtbot, 10**10)
     kept = PolicySnapshots(face.folder)
-    assert [(m.env_steps, m.labels) for m in kept.moments()] == [(0, 0), (10**10, 1)]
-    assert kept.moments()[1].measure == 2.5 and 0 < kept.moments()[1].seconds < 60
+    assert [(m.env_steps, m.labels) for m in kept.infos()] == [(0, 0), (10**10, 1)]
+    assert kept.infos()[1].measure == 2.5 and 0 < kept.infos()[1].seconds < 60
     assert kept.load(10**10)[1]["weights"].tolist() == [1e10] * 4
     assert face.window.live.slider.maximum() == 2
 
@@ -142,14 +142,14 @@ def test_policies_that_are_not_due_are_let_go(face: Face, qtbot: QtBot) -> None:
     face.engine["policy"].play(published(1))
     face.engine["policy"].play(PolicyPublished(2, {"weights": np.zeros(4, np.float32)}))  # nobody knows of when
     learned(face, qtbot, 10**10)
-    assert PolicySnapshots(face.folder).kept() == [0, 10**10]
+    assert PolicySnapshots(face.folder).env_steps() == [0, 10**10]
 
 
 def test_taken_back_to_before_them_later_policies_go(face: Face, qtbot: QtBot) -> None:
     learned(face, qtbot, 0, 10**10, 3 * 10**10)
     face.engine["policy"].play(published(2 * 10**10))
     qtbot.waitUntil(lambda: [m.env_steps for m in face.controller.past.moments] == [0, 10**10, 2 * 10**10])
-    assert PolicySnapshots(face.folder).kept() == [0, 10**10, 2 * 10**10]
+    assert PolicySnapshots(face.folder).env_steps() == [0, 10**10, 2 * 10**10]
 
 
 def test_a_reopened_session_has_its_past_and_its_minutes(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -172,7 +172,7 @@ def test_a_damaged_policy_is_told_of_when_a_session_opens(
     for steps in (0, 500):
         kept.add(SnapshotInfo(steps, 3, 600.0, 0.25), {"weights": np.zeros(2, np.float32)}, always=True)
     first.close()
-    kept.paths()[1].write_bytes(b"spoiled")
+    kept.files()[1].write_bytes(b"spoiled")
     again = open_face()
     qtbot.waitUntil(lambda: "One earlier policy is damaged" in again.window.banner.text.text())
     assert [m.env_steps for m in again.controller.past.moments] == [0]
@@ -266,7 +266,7 @@ def test_a_policy_that_cannot_be_shown_is_told_of_and_the_slider_goes_live(face:
     face.engine["clips"].play(ReplayRefused(requests(face)[0].token, "It can't be shown: choose another one."))
     qtbot.waitUntil(lambda: "can't be shown" in face.window.banner.text.text())
     assert live.moment is None
-    PolicySnapshots(face.folder).paths()[1].unlink()
+    PolicySnapshots(face.folder).files()[1].unlink()
     live.slider.setValue(1)
     qtbot.waitUntil(lambda: "can't be read" in face.window.banner.text.text())
     assert live.moment is None and len(requests(face)) == 1

@@ -60,9 +60,7 @@ def turn(port: TurnPort, *events: Event) -> list[Event]:
     return port.finish_turn()
 
 
-def test_a_job_in_its_own_process_does_what_it_does_in_this_one(
-    apart: Apart, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_job_in_its_own_process_does_what_it_does_in_this_one(apart: Apart, caplog: pytest.LogCaptureFixture) -> None:
     here, there = LocalPort(JobSpec("policy", tiny().to_dict()), 1), apart("policy")
     (mine,), (its,) = turn(here), turn(there)
     assert isinstance(mine, PolicyPublished) and isinstance(its, PolicyPublished)
