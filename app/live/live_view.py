@@ -164,4 +164,4 @@ class LiveView(QWidget):
 
 
 def _title(snapshot: SnapshotInfo) -> str:
-    return snapshot.told[0].upper() + snapshot.told[1:]
+    return snapshot.caption[0].upper() + snapshot.caption[1:]

@@ -72,14 +72,14 @@ class PolicyHistory(QObject):
         self._disk.do(lambda: self._save(snapshot, event.weights), _KEEP)
 
     def _read(self) -> tuple[SnapshotInfo, ...]:
-        self._on_disk = tuple(self._store.moments(self.trouble_arose.emit))
+        self._on_disk = tuple(self._store.infos(self.trouble_arose.emit))
         return self._on_disk
 
     def _save(self, snapshot: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
         """Save a snapshot and return all that are on disk then."""
         try:
             added = self._store.add(snapshot, weights)
-            remaining = set(self._store.kept())
+            remaining = set(self._store.env_steps())
         finally:
             self._due = max(self._store.next_due(), snapshot.env_steps + 1)
         newest = snapshot.env_steps - 1 if added else snapshot.env_steps

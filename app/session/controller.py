@@ -37,7 +37,7 @@ from core.events import (
     Waited,
 )
 from core.metrics import Metrics
-from core.session.routing import kept_reward
+from core.session.routing import SNAPSHOTS, kept_reward
 from core.session.session import Session
 from core.tasks import get_task
 
@@ -97,7 +97,7 @@ class Controller(QObject):
         self.policy_history = PolicyHistory(session, self.checkpointer.disk, self._snapshot_figures, self)
         self.replays = Replays(self.policy_history, measure, requests, lambda: "clips" in self.job_group.running, self)
         self.film_export = FilmExport(session.folder, config, make_process, self)
-        self.job_group.ports["snapshots"] = self.policy_history
+        self.job_group.ports[SNAPSHOTS] = self.policy_history
         self.preference_history = PreferenceHistory(session, self.labelling.preference_writer, requests, self)
         self.last_checkpoint_timer = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()

@@ -72,7 +72,7 @@ class Checkpointer(QObject):
         """Load states, and metrics the first time only: later this run has the newer ones. In the disk's thread."""
         if not self._metrics_read:
             self._metrics_read = True
-            metrics_file.restore(self._session.folder, self._metrics)
+            metrics_file.load(self._session.folder, self._metrics)
         return self._session.load(self.damage_found.emit)
 
     def save_regularly(self, on: bool) -> None:
@@ -113,7 +113,7 @@ class Checkpointer(QObject):
         """In the disk's thread."""
         before = self._session.load() if set(states) != set(JOBS) else None
         self._session.save(number, {**(before[1] if before else {}), **states})
-        metrics_file.keep(self._session.folder, self._metrics)
+        metrics_file.save(self._session.folder, self._metrics)
 
     def run_file_task(self, task: Callable[[], None], done: str) -> None:
         """Run another task with the session's files; `file_task_ended` follows, with the sentence `done`.

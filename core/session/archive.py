@@ -31,7 +31,7 @@ from core.io.segment_codec import require_unpackable
 from core.preferences.store import PreferenceStore
 from core.session import checkpoint, policy_snapshots
 from core.session.compatibility import require_fitting
-from core.session.session import Session, learned, read_config
+from core.session.session import Session, read_config, training_files
 from core.version import COMMAND_LINE
 
 _FORMAT = 1
@@ -71,7 +71,7 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
     go_on: called many times a second; what it raises ends the export, and nothing is left of it.
     """
     part, copy = (target.with_name(f"{target.name}.{kind}.part") for kind in ("zip", "sqlite"))
-    paths = learned(session.folder)  # before the answers are copied: none that they build on may be missing
+    paths = training_files(session.folder)  # before the answers are copied: none that they build on may be missing
     try:
         with closing(session.store()) as store:
             store.copy_to(copy, go_on)
@@ -207,7 +207,7 @@ def _examine(folder: Path, source: Path) -> None:
                 for segment in (kept.preference.query.left, kept.preference.query.right):
                     require_unpackable(segment)
         checkpoint.load_newest(folder / "checkpoints")
-        policy_snapshots.PolicySnapshots(folder).moments()  # one that is damaged is left out, here as later
+        policy_snapshots.PolicySnapshots(folder).infos()  # one that is damaged is left out, here as later
     except (UserError, ValueError) as error:
         inner = str(error).replace(str(folder), "what is in it").split(f": {COMMAND_LINE}")[0].rstrip(".")
         raise UserError(f"{source} was not imported: {inner}.") from error

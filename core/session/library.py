@@ -15,7 +15,7 @@ from core.errors import UserError
 from core.io import files as disk
 from core.preferences.store import PreferenceStore
 from core.session import summary
-from core.session.session import Session, learned, locked, read_config, require_answers
+from core.session.session import Session, acquire_lock, read_config, require_answers, training_files
 from core.session.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ def _copy(session: Session, inside: Path, tell: Callable[[float], None]) -> None
         store.copy_to(inside / _STORE)
     copied = (inside / _STORE).stat().st_size
     listed = [session.folder / name for name in (_CONFIG, summary.NAME, summary.PICTURE)]
-    paths = [path for path in (*listed, *learned(session.folder)) if path.is_file()]
+    paths = [path for path in (*listed, *training_files(session.folder)) if path.is_file()]
     files = {path: inside / path.relative_to(session.folder) for path in paths}
     whole = copied + sum(here.stat().st_size for here in files)
     for here, there in files.items():
@@ -124,4 +124,4 @@ def _copy(session: Session, inside: Path, tell: Callable[[float], None]) -> None
 
 def require_free(folder: Path) -> None:
     """UserError where a program has this session open, damaged or not."""
-    locked(folder).release()
+    acquire_lock(folder).release()

@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 from core.events import JobState
 from core.preferences import wal_check
-from core.session.checkpoint import kept, load_newest, save_checkpoint
+from core.session.checkpoint import checkpoint_files, load_newest, save_checkpoint
 
 Rng = np.random.Generator
 Mutation = Callable[[Path, Rng], None]
@@ -290,7 +290,7 @@ def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) ->
     kind = rng.integers(4)
     shutil.copytree(killed if kind == 3 else session, copy)
     store = copy / "preferences.sqlite"
-    newest = kept(copy / "checkpoints")[-1]
+    newest = checkpoint_files(copy / "checkpoints")[-1]
     kinds = [
         (newest, OF_CHECKPOINT),
         (store, OF_STORE),

@@ -30,12 +30,10 @@ def opened(path: Path, train: bool) -> list[list[Any]]:
             session.load()
             with closing(session.store()) as store:
                 return [[p.id, p.query.id, str(p.choice)] for p in store.all()]
-        run = HeadlessRun(session, lambda event: None, threads=1)
-        try:
-            answers = [[p.id, p.query.id, str(p.choice)] for p in run._store.all()]
+        with closing(HeadlessRun(session, lambda event: None, threads=1)) as run:
+            with closing(session.store()) as store:
+                answers = [[p.id, p.query.id, str(p.choice)] for p in store.all()]
             run.cycle()
-        finally:
-            run.close()
         return answers
     finally:
         session.close()

@@ -56,7 +56,7 @@ def test_given_up_it_leaves_no_half_file(face: Face, qtbot: QtBot, tmp_path: Pat
     half = tmp_path / "flip.mp4.part"
     half.write_bytes(b"half")
     QTest.mouseClick(face.window.film_bar.cancel, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: "given up" in face.window.banner.text.text())
+    qtbot.waitUntil(lambda: "cancelled" in face.window.banner.text.text())
     assert not half.exists() and not face.window.film_bar.isVisible()
     choose(face, qtbot, "film", tmp_path / "again.mp4")
 

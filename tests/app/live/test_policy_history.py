@@ -49,8 +49,8 @@ def test_policies_are_saved_when_due_with_the_figures_of_that_time(face: Face, q
     face.engine["policy"].play(PolicyPublished(2, {"weights": np.zeros(4, np.float32)}))  # its steps are unknown
     learned(face, qtbot, 10**10)
     saved = PolicySnapshots(face.folder)
-    assert [(info.env_steps, info.labels) for info in saved.moments()] == [(0, 0), (10**10, 1)]
-    assert saved.moments()[1].measure == 2.5 and 0 < saved.moments()[1].seconds < 60
+    assert [(info.env_steps, info.labels) for info in saved.infos()] == [(0, 0), (10**10, 1)]
+    assert saved.infos()[1].measure == 2.5 and 0 < saved.infos()[1].seconds < 60
     assert saved.load(10**10)[1]["weights"].tolist() == [1e10] * 4
     assert face.window.live.slider.maximum() == 2
 
@@ -59,7 +59,7 @@ def test_after_a_return_to_a_checkpoint_later_snapshots_are_dropped(face: Face, 
     learned(face, qtbot, 0, 10**10, 3 * 10**10)
     face.engine["policy"].play(published(2 * 10**10))
     qtbot.waitUntil(lambda: snapshot_steps(face) == [0, 10**10, 2 * 10**10])
-    assert PolicySnapshots(face.folder).kept() == [0, 10**10, 2 * 10**10]
+    assert PolicySnapshots(face.folder).env_steps() == [0, 10**10, 2 * 10**10]
 
 
 def test_an_opened_session_lists_its_snapshots_and_reports_damage(
@@ -70,7 +70,7 @@ def test_an_opened_session_lists_its_snapshots_and_reports_damage(
     for steps in (500, 900):
         saved.add(SnapshotInfo(steps, 3, 600.0, 0.25), {"weights": np.zeros(2, np.float32)}, always=True)
     first.close()
-    saved.paths()[1].write_bytes(b"spoiled")
+    saved.files()[1].write_bytes(b"spoiled")
     again = open_face()
     qtbot.waitUntil(lambda: snapshot_steps(again) == [500])
     assert 600 <= again.controller.progress.seconds < 660

@@ -98,7 +98,7 @@ def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_li
     face.engine["clips"].play(refusal)
     qtbot.waitUntil(lambda: "can't be shown" in face.window.banner.text.text())
     assert live.snapshot is None
-    PolicySnapshots(face.folder).paths()[1].unlink()
+    PolicySnapshots(face.folder).files()[1].unlink()
     live.slider.setValue(1)
     qtbot.waitUntil(lambda: "can't be read" in face.window.banner.text.text())
     assert live.snapshot is None and len(requests(face)) == 1

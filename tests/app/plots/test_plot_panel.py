@@ -217,6 +217,6 @@ def test_damaged_curves_are_no_obstacle(
     again = open_face()
     assert again.controller.metrics.names() == ()
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] != []
-    assert "so they start anew" in caplog.text
+    assert "so they start again" in caplog.text
     again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
     qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})

@@ -164,7 +164,7 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face, qtbot: QtBot) -> N
     face.window.pause_action.trigger()
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: face.controller.state == State.FAILED)
-    assert told(face)[0] == "A stage has failed"
+    assert told(face)[0] == "Training has stopped"
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
     assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
