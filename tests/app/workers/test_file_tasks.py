@@ -41,7 +41,7 @@ def test_the_start_page_reports_an_abandoned_file(
     controller.file_tasks.deadline.setInterval(1)
     controller.file_tasks.export(tmp_path / "mine.somersault")
     with qtbot.waitSignal(window.closed):
-        window.carry_out(Command.START_PAGE)
+        window.commands[Command.START_PAGE].trigger()
     told = "mine.somersault was not saved because the session was closed: save it again."
     qtbot.waitUntil(lambda: opened.start.banner.isVisible())
     assert opened.start.banner.text() == told and told in caplog.text
