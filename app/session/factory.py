@@ -122,8 +122,8 @@ def window_config(config: Config) -> Config:
     """Return the config that the child jobs of a window get.
 
     The rollout demonstrates for the live view and runs one batch ahead, so that physics and updates overlap. Pairs
-    are offered whoever answers: the oracle's are shown too, and the teacher may change. Captured segments are few, so
-    a smaller pool keeps them recent.
+    are offered with either teacher: the oracle's are shown too, and the teacher may change. Captured segments are few,
+    so a smaller pool keeps them recent.
     """
     changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
     if get_task(config.task).pictures is not None:

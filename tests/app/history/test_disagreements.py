@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.history.preference_model import AGAINST
 from app.session.controller import State
 from app.windows.history import HistoryPage
-from core.events import AnswersJudged, JudgementRequested
+from core.events import AnswersJudged, JudgementRequested, Waited
 from core.types import Choice
 from tests.app.fakes import Face
 from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing
@@ -86,11 +86,13 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     for _ in range(2):
         QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(reward.got(JudgementRequested)) == 3)
-    older = reward.got(JudgementRequested)[1].token
-    reward.play(AnswersJudged(older, 9, np.array([2]), np.array([0.9], np.float32)))
     judge(face, 2, {1: 0.1, 5: 0.2}, times=3)
     qtbot.waitUntil(lambda: listed(page) == [5])
-    assert "(generation 2," in page.filter.judgement.text()
+    older = reward.got(JudgementRequested)[1].token
+    reward.play(AnswersJudged(older, 9, np.array([2]), np.array([0.9], np.float32)))
+    reward.play(Waited("reward", "it comes after the older reply"))
+    qtbot.waitUntil(lambda: "reward" in face.controller.waits)
+    assert listed(page) == [5] and "(generation 2," in page.filter.judgement.text()
 
 
 def test_a_request_while_training_is_paused_is_answered_when_it_continues(
