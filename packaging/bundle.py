@@ -30,7 +30,7 @@ def assemble(frozen: Path, licences: Path, bundle: Path) -> None:
     shutil.copyfile(HERE.parent / "LICENSE", bundle / "licences" / "LICENSE.txt")
     if linux:
         strip(bundle)
-        _add_launcher(bundle)
+        add_launcher(bundle)
 
 
 def strip(bundle: Path) -> None:
@@ -100,7 +100,7 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def _add_launcher(bundle: Path) -> None:
+def add_launcher(bundle: Path) -> None:
     text = (HERE / "linux" / "somersault.sh").read_text("utf-8")
     launcher = bundle / "somersault"
     launcher.write_text(text.replace("@MACHINE@", platform.machine()).replace("@GLIBC@", needed_glibc(bundle)), "utf-8")

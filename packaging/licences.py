@@ -44,10 +44,10 @@ def gather(sources: Iterable[str], target: Path, tools: tuple[str, ...] = ("pyin
     paths = {Path(source).resolve() for source in sources}
     paths -= {path for path in paths if _is_ours(path)}  # even where an egg-info of `pip install -e .` lists them
     owners = {path: name for path, name in _owners().items() if path in paths}
-    lines = [_take_distribution(metadata.distribution(name), target) for name in _sorted({*owners.values(), *tools})]
-    lines += _take_libraries({path for path in owners if libraries.is_carried(path)}, owners, target)
+    lines = [take_distribution(metadata.distribution(name), target) for name in _sorted({*owners.values(), *tools})]
+    lines += take_libraries({path for path in owners if libraries.is_carried(path)}, owners, target)
     unowned = paths - owners.keys()
-    lines += _take_python(unowned, target) + _take_system(unowned, target)
+    lines += _take_python(unowned, target) + take_system(unowned, target)
     (target / "INDEX.txt").write_text("\n".join(lines) + "\n", "utf-8")
     return lines
 
@@ -77,7 +77,7 @@ def _is_ours(path: Path) -> bool:
     return path.is_relative_to(PROJECT) and not path.is_relative_to(venv)
 
 
-def _take_distribution(distribution: metadata.Distribution, target: Path) -> str:
+def take_distribution(distribution: metadata.Distribution, target: Path) -> str:
     folder = target / f"{distribution.name}-{distribution.version}"
     texts = [file for file in distribution.files or () if ".dist-info" in str(file) and _TEXT.search(file.name)]
     for file in texts:
@@ -90,7 +90,7 @@ def _take_distribution(distribution: metadata.Distribution, target: Path) -> str
     return f"{distribution.name} {distribution.version}: {_named(distribution)}"
 
 
-def _take_libraries(carried: set[Path], owners: dict[Path, str], target: Path) -> list[str]:
+def take_libraries(carried: set[Path], owners: dict[Path, str], target: Path) -> list[str]:
     """Copy the texts of third-party libraries in wheels; return a line about each with its wheels."""
     found: dict[libraries.Library, set[str]] = {}
     for path in sorted(carried):
@@ -131,7 +131,7 @@ def _take_python(rest: set[Path], target: Path) -> list[str]:
     return [f"Python {version}: PSF-2.0"]
 
 
-def _take_system(rest: set[Path], target: Path) -> list[str]:
+def take_system(rest: set[Path], target: Path) -> list[str]:
     """Copy the texts of libraries of the build machine, which Debian and Ubuntu keep for each package."""
     lines = []
     for package in sorted({_package(path) for path in rest}):

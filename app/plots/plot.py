@@ -47,7 +47,7 @@ class Plot(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.canvas = self._make_canvas()
-        self._items = {curve: self.canvas.add_curve(curve.right) for curve in spec.curves}
+        self.items = {curve: self.canvas.add_curve(curve.right) for curve in spec.curves}
         self.header = PlotHeader(spec.title, self._make_menu())
         self.header.double_clicked.connect(self.enlarge_requested)
         self.note = label("plotKey")
@@ -120,7 +120,7 @@ class Plot(QWidget):
         x, y = points
         if curve.right and self.spec.right_log:
             y = np.log10(np.where(y > 0, y, math.nan))
-        self.canvas.draw(self._items[curve], x, y, curve.colour(theme.palette()), curve.dashed)
+        self.canvas.draw(self.items[curve], x, y, curve.colour(theme.palette()), curve.dashed)
         return True
 
     def _update_texts(self) -> None:

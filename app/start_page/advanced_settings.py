@@ -30,15 +30,15 @@ class AdvancedSettings(QWidget):
         self.search.textChanged.connect(self.show_matching)
         self.reset_all = QPushButton("Reset all")
         self.reset_all.clicked.connect(lambda: self.reset_requested.emit(""))
-        self._nothing = label("settingHelp", "No setting matches.")
-        self._nothing.hide()
+        self.no_match = label("settingHelp", "No setting matches.")
+        self.no_match.hide()
         head = QHBoxLayout()
         head.addWidget(self.search, 1)
         head.addWidget(self.reset_all)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(head)
-        column.addWidget(self._nothing)
+        column.addWidget(self.no_match)
         for section in sections():
             column.addWidget(self._make_heading(section.name, section.about))
             for setting in section.settings:
@@ -75,4 +75,4 @@ class AdvancedSettings(QWidget):
                 shown |= {section.name} if matches else set()
         for heading in self._headings:
             heading.setVisible(heading.objectName() in shown)
-        self._nothing.setVisible(not shown)
+        self.no_match.setVisible(not shown)

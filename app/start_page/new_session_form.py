@@ -45,7 +45,7 @@ _LABELS = {"teacher": "&Teacher", "labels": "&Answers", "seed": "S&eed", "device
 
 
 class NewSessionForm(QWidget):
-    """ "Create and start" is enabled if all settings are valid; otherwise a sentence beside it says what to correct.
+    """Can be submitted if all settings are valid; otherwise a sentence says what to correct.
 
     Signals:
         create_requested(object, object): folder (Path) and Config of the session to create and open.
@@ -164,7 +164,7 @@ class NewSessionForm(QWidget):
         return self.form
 
     def _row(self, text: str, editor: QWidget, about: str) -> QHBoxLayout:
-        """Add a field with its description beside it."""
+        """Add a field with its description to its right."""
         editor.setFixedWidth(_FIELD)
         name = label("settingName", text)
         name.setBuddy(editor)
@@ -270,6 +270,6 @@ class NewSessionForm(QWidget):
 
 
 def _set_text(target: QLabel, text: str) -> None:
-    """Set text and height: a layout beside a scroll area would cut the last line."""
+    """Set text and height: a layout next to a scroll area would cut the last line."""
     target.setText(text)
     target.setFixedHeight(target.heightForWidth(target.width()))

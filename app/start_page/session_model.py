@@ -59,17 +59,17 @@ class SessionModel(QAbstractListModel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.entries: list[SessionEntry] = []
-        self._pictures: dict[Path, QImage | None] = {}
+        self.pictures: dict[Path, QImage | None] = {}
         self._of_tasks: dict[str, QImage] = {}
 
     def set_entries(self, entries: list[SessionEntry]) -> None:
         self.beginResetModel()
         self.entries = entries
-        self._pictures = {}
+        self.pictures = {}
         self.endResetModel()
 
     def set_picture(self, folder: Path, picture: QImage) -> None:
-        self._pictures[folder] = picture
+        self.pictures[folder] = picture
         for row, entry in enumerate(self.entries):
             if entry.folder == folder:
                 self.dataChanged.emit(self.index(row), self.index(row))
@@ -82,11 +82,11 @@ class SessionModel(QAbstractListModel):
 
     def picture(self, entry: SessionEntry) -> QImage | None:
         """Thumbnail of the session, else picture of its task; None if neither is loaded."""
-        if entry.folder not in self._pictures:
-            self._pictures[entry.folder] = None
+        if entry.folder not in self.pictures:
+            self.pictures[entry.folder] = None
             self.picture_requested.emit(entry.folder)
         task = entry.summary.task if entry.summary else ""
-        return self._pictures[entry.folder] or self._of_tasks.get(task)
+        return self.pictures[entry.folder] or self._of_tasks.get(task)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
         return 0 if parent.isValid() else len(self.entries)

@@ -30,7 +30,7 @@ class TaskGrid(QWidget):
         self.cards = {task.name: TaskCard(task, self) for task in tasks}
         self.area: QScrollArea | None = None
         """Scroll area that contains the grid; it keeps the focused card visible."""
-        self._columns, self._frame = 1, 0
+        self.columns, self._frame = 1, 0
         self._clock = QTimer(self, interval=round(1000 / FPS))
         self._clock.timeout.connect(self._on_tick)
         for name, card in self.cards.items():
@@ -68,10 +68,10 @@ class TaskGrid(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         room = self.width() - 2 * _EDGE + _GAP
-        self._columns = max(1, room // (LEAST_WIDTH + _GAP))
-        width, bottom = room // self._columns - _GAP, 0
+        self.columns = max(1, room // (LEAST_WIDTH + _GAP))
+        width, bottom = room // self.columns - _GAP, 0
         for number, card in enumerate(self.cards.values()):
-            row, column = divmod(number, self._columns)
+            row, column = divmod(number, self.columns)
             card.set_width(width)
             card.move(_EDGE + column * (width + _GAP), _EDGE + row * (card.height() + _GAP))
             bottom = card.geometry().bottom()
@@ -90,8 +90,8 @@ class TaskGrid(QWidget):
         targets = {
             Qt.Key.Key_Left: here - 1,
             Qt.Key.Key_Right: here + 1,
-            Qt.Key.Key_Up: here - self._columns,
-            Qt.Key.Key_Down: min(here + self._columns, len(cards) - 1) if self._row_below(here) else here,
+            Qt.Key.Key_Up: here - self.columns,
+            Qt.Key.Key_Down: min(here + self.columns, len(cards) - 1) if self._row_below(here) else here,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: len(cards) - 1,
         }
@@ -102,7 +102,7 @@ class TaskGrid(QWidget):
             cards[target].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _row_below(self, here: int) -> bool:
-        return here // self._columns < (len(self.cards) - 1) // self._columns
+        return here // self.columns < (len(self.cards) - 1) // self.columns
 
     def _set_tab_stop(self, card: TaskCard) -> None:
         """Make this card the only one in the grid that Tab reaches."""

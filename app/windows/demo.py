@@ -74,8 +74,8 @@ class DemoWindow(QWidget):
         self._timer = QTimer(self, interval=_REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
         self._timer.start()
-        self._flash_timer = QTimer(self, singleShot=True, interval=600)
-        self._flash_timer.timeout.connect(self._clear_tiles)
+        self.flash_timer = QTimer(self, singleShot=True, interval=600)
+        self.flash_timer.timeout.connect(self._clear_tiles)
         self.clips.show_pair(controller.labelling.pairs.shown)
         self.pair_page.update_page()
         self.refresh()
@@ -209,7 +209,7 @@ class DemoWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
-        self._flash_timer.stop()
+        self.flash_timer.stop()
         self.clips.show_pair(None)
         self.policy.halt()
         self._controller.labelling.set_teacher(self._teacher_before)
@@ -230,10 +230,10 @@ class DemoWindow(QWidget):
         self.clips.flash(preference.choice)
         self._clear_tiles()
         self.tiles[preference.choice].set_chosen(True)
-        self._flash_timer.start()
+        self.flash_timer.start()
 
     def _on_answer_withdrawn(self) -> None:
-        self._flash_timer.stop()
+        self.flash_timer.stop()
         self._clear_tiles()
 
     def _update_question(self) -> None:

@@ -47,7 +47,7 @@ class HistoryPage(QWidget):
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.list)
-        self._selection_timer = QTimer(self, singleShot=True, interval=_SELECTION_MS)
+        self.selection_timer = QTimer(self, singleShot=True, interval=_SELECTION_MS)
         self._arrange()
         self._make_keys(keys)
         self._connect()
@@ -91,7 +91,7 @@ class HistoryPage(QWidget):
         self.list.activated.connect(lambda _: self.pane.setFocus())
         self.pane.choice_requested.connect(self._on_choice_requested)
         self.pane.list_requested.connect(self.list.setFocus)
-        self._selection_timer.timeout.connect(self._on_selection_settled)
+        self.selection_timer.timeout.connect(self._on_selection_settled)
         self._controller.state_changed.connect(self._on_state_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -100,7 +100,7 @@ class HistoryPage(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Free the rows and clips of the hidden page."""
-        self._selection_timer.stop()
+        self.selection_timer.stop()
         self.pane.show_nothing()
         self.model.set_rows([])
         self._history.close_page()
@@ -176,15 +176,15 @@ class HistoryPage(QWidget):
     def _on_selected(self, index: QModelIndex, _: QModelIndex) -> None:
         row = self.list.current
         if row is None:
-            self._selection_timer.stop()
+            self.selection_timer.stop()
             self.pane.show_nothing()
             return
         self.pane.show_answer(row)
         if trouble := index.data(TROUBLE):
-            self._selection_timer.stop()
+            self.selection_timer.stop()
             self.pane.show_unreadable(trouble)
         else:
-            self._selection_timer.start()
+            self.selection_timer.start()
 
     def _on_selection_settled(self) -> None:
         if self.pane.row is None:

@@ -72,7 +72,7 @@ def refresh(face: Face) -> None:
 def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
     """What is on screen, by curve: x and y as the drawing library has them, with None for a gap."""
     found = {}
-    for curve, item in shown._items.items():
+    for curve, item in shown.items.items():
         x, y = item.getOriginalDataset()
         if x is not None and len(x):
             found[curve.name] = x.tolist(), [None if math.isnan(v) else v for v in y.tolist()]

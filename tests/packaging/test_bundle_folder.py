@@ -40,7 +40,7 @@ def test_the_list_has_sizes_and_links_in_order(script: Script, tmp_path: Path) -
 def add_launcher(script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch, glibc: str = "2.17") -> None:
     bundle = script("bundle")
     monkeypatch.setattr(bundle, "needed_glibc", lambda _: glibc)
-    bundle._add_launcher(folder)
+    bundle.add_launcher(folder)
 
 
 def launched(program: Path, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -67,4 +67,4 @@ def test_of_what_the_project_asks_for_each_library_is_known(script: Script, tmp_
 def test_an_unknown_library_in_a_wheel_stops_the_build(script: Script, tmp_path: Path) -> None:
     licences, stray = script("licences"), tmp_path / "av.libs/libnobodys-0a1b2c3d.so.1"
     with pytest.raises(licences.Unlicensed, match=r"libnobodys-0a1b2c3d\.so\.1 came with av"):
-        licences._take_libraries({stray}, {stray: "av"}, tmp_path)
+        licences.take_libraries({stray}, {stray: "av"}, tmp_path)

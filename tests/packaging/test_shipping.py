@@ -67,7 +67,7 @@ def test_a_file_of_nobody_stops_the_build(script: Script, tmp_path: Path) -> Non
     licences = script("licences")
     (tmp_path / "stray.so").write_bytes(b"")
     with pytest.raises(licences.Unlicensed, match=r"stray\.so belongs to no package"):
-        licences._take_system({tmp_path / "stray.so"}, tmp_path)
+        licences.take_system({tmp_path / "stray.so"}, tmp_path)
 
 
 def test_a_package_without_a_text_stops_the_build(script: Script, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_package_without_a_text_stops_the_build(script: Script, tmp_path: Path
         name, version, files = "bare", "1", ()
 
     with pytest.raises(licences.Unlicensed, match="bare ships no licence text"):
-        licences._take_distribution(Bare(), tmp_path)
+        licences.take_distribution(Bare(), tmp_path)
 
 
 def test_the_manual_names_each_command_and_option() -> None:

@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
 from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
 from app.live.demonstrations import Demonstration
-from app.session.metrics_recorder import record_labels
 from app.style import theme
 from core.metrics import SHOWN
 from core.session import metrics_file
@@ -49,11 +48,6 @@ def test_each_plot_shows_what_was_told(open_face: Callable[..., Face]) -> None:
     assert drawn(plot(face, "correlation"))["correlation of predicted and true reward"] == (X, [0.7654] * 3)
 
 
-def test_the_ratio_has_its_band(open_face: Callable[..., Face]) -> None:
-    band = plot(teaching(open_face), "ratio").canvas._band
-    assert band is not None and band.getRegion() == (1.1, 1.5)
-
-
 def test_answers_are_drawn_beside_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = teaching(open_face)
     assert drawn(plot(face, "answers")) == {"answers": (X, [0, 0, 0]), "schedule": (X, [17, 21, 25])}
@@ -74,7 +68,7 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
         "true reward": (seconds, TRUE_REWARDS.tolist()),
     }
     assert episode.note.text() == "Predicted and true reward agree closely (r = 1.00)."
-    assert episode._items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
+    assert episode.items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
 
 
 def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(open_face: Callable[..., Face]) -> None:
@@ -87,7 +81,7 @@ def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(ope
 
 def test_one_plot_is_drawn_at_a_time_each_in_its_turn(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
-    face.window._timer.stop()
+    next(timer for timer in face.window.findChildren(QTimer) if timer.interval() == 250).stop()
     refresh(face)
     titles = [face.window.plots.by_key[key].header.title for key in ("measure", "return", "loss")]
     before = [title.text() for title in titles]
@@ -189,22 +183,6 @@ def test_curves_go_on_when_the_session_is_opened_again(open_face: Callable[..., 
     assert drawn(plot(again, "loss"))["validation 3"] == ([3.0], [1.0])
     again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
     qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([*X, 4.0], [0.5, 1.5, 2.5, 7.25])})
-
-
-def test_an_undo_before_the_curves_are_read_does_not_lose_them(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    teaching(open_face).close()
-    again = open_face()
-    record_labels(again.controller.metrics, again.controller.progress)
-    again.close()
-    last = open_face()
-    qtbot.waitUntil(lambda: drawn(plot(last, "answers")) == {"answers": (X, [0, 0, 0]), "schedule": (X, [17, 21, 25])})
-
-
-def test_curves_go_back_with_the_training(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = teaching(open_face)
-    face.engine["rollout"].play(report(2000, 1.0, 1.0, 9.0))
-    qtbot.waitUntil(lambda: drawn(plot(face, "measure")) == {_MEASURE: ([1.0, 2.0], [0.5, 9.0])})
-    assert drawn(plot(face, "loss")) == {}
 
 
 def test_damaged_curves_are_no_obstacle(

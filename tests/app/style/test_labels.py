@@ -39,7 +39,7 @@ def test_an_archives_member_with_markup_for_a_name_is_told_of_as_text(page: Page
     with zipfile.ZipFile(tmp_path / "bad.somersault", "w") as archive:
         archive.writestr("<img src=x><b>", b"x")
     page.show()
-    page.window.shelf.bring_in(tmp_path / "bad.somersault")
+    page.window.library.bring_in(tmp_path / "bad.somersault")
     qtbot.waitUntil(lambda: "<img src=x><b>" in page.told)
     assert page.window.banner.textFormat() == Qt.TextFormat.PlainText
 
@@ -53,5 +53,5 @@ def test_tooltips_escape_what_they_show(page: Page) -> None:
     assert "<b>" not in shown and "&lt;b&gt;bold" in shown
     card = next(iter(page.window.grid.cards.values()))
     assert isinstance(card, TaskCard)
-    card.set_problem(NASTY)
+    card.set_error(NASTY)
     assert "<img" not in card.toolTip() and "&lt;img src=x&gt;" in card.toolTip()

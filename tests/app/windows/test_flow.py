@@ -160,14 +160,6 @@ def test_started_with_a_session_it_ends_with_it(begin: Begin, qtbot: QtBot, tmp_
     assert flow.program.start is None
 
 
-def test_from_a_session_of_the_command_line_the_start_page_is_a_key_away(begin: Begin) -> None:
-    flow = begin("--task", "reacher")
-    flow.wait_for_session()
-    flow.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
-    flow.wait_for_start()
-    assert flow.ended == 0
-
-
 @pytest.mark.parametrize("by", ["key", "failure"])
 def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, qtbot: QtBot, by: str) -> None:
     flow = begin()
@@ -182,13 +174,6 @@ def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: 
         QTest.mouseClick(banner.quit, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: flow.ended == 1)
     assert not flow.program.start.isVisible() and flow.program.open is None
-
-
-def test_the_key_to_quit_ends_the_program_from_the_start_page_too(begin: Begin) -> None:
-    flow = begin()
-    flow.wait_for_start()
-    flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-    assert flow.ended == 1
 
 
 def test_quitting_while_a_session_is_open_ends_all(begin: Begin, qtbot: QtBot) -> None:

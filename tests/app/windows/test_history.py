@@ -58,12 +58,12 @@ def test_running_through_the_list_draws_only_where_it_ends(opened: Callable[...,
     def drawn() -> int:
         return len([e for e in face.engine["clips"].got(ClipsRequested) if e.fps == 30])
 
-    page._play.setInterval(60_000)  # a slow machine must not settle between two keys
+    page.selection_timer.setInterval(60_000)  # a slow machine must not settle between two keys
     before = drawn()
     for _ in range(4):
         QTest.keyClick(page.list, Qt.Key.Key_Down)
     assert drawn() == before
-    page._play.timeout.emit()
+    page.selection_timer.timeout.emit()
     qtbot.waitUntil(lambda: playing(page, 2))
     assert drawn() == before + 1
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,57 +56,3 @@ def test_the_page_fits_its_screen_and_the_keyboard_reaches_all_of_it(opened: Cal
     assert {page.filter.changed_only, page.filter.withdrawn_too} <= reached
     names = [widget.accessibleName() for widget in (page.list, page.pane, page.filter.choice, page.filter.labeller)]
     assert all(names) and all(page.pane.choices[choice].accessibleName() for choice in Choice)
-
-
-_AT_SCALE_2 = """
-import pathlib, sys, tempfile
-from contextlib import closing
-from PySide6.QtCore import QSettings
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
-sys.path.insert(0, '.')
-place = tempfile.mkdtemp()
-QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, place)
-from app import theme
-from app.controller import Controller
-from app.keys import Command
-from app.windows.main import MainWindow
-from core.config import Config, replaced
-from core.session import Session
-from tests.app.clipping import clipped
-from tests.app.fakes import Engine
-from tests.app.history_page_driver import MIXED, kept
-
-application = QApplication([])
-theme.apply(application)
-session = Session.create(pathlib.Path(place) / 's', replaced(Config(), teacher='human'))
-with closing(session.store()) as store:
-    store.restore([kept(number, *answer) for number, answer in enumerate(MIXED, 1)])
-controller = Controller(session, Engine())
-window = MainWindow(controller)
-application.setQuitOnLastWindowClosed(False)
-window.closed.connect(application.quit)
-window.show()
-controller.start()
-window.commands[Command.HISTORY].trigger()
-page = window.history_commands.page
-page.resize(1920, 1080)
-def look(*_):
-    QTest.qWait(200)
-    print(clipped(page))
-    picture = page.grab()
-    print(picture.width(), picture.height(), picture.devicePixelRatio())
-    picture.save(sys.argv[1])
-    window.close()
-controller.preference_history.clip_cache.pair_drawn.connect(look)
-application.exec()
-"""
-
-
-def test_nothing_is_cut_off_at_twice_the_scale() -> None:
-    folder = Path(os.environ.get("SOMERSAULT_PICTURES", "build/pictures")).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "2"}
-    command = [sys.executable, "-c", _AT_SCALE_2, str(folder / "history-large.png")]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.splitlines() == ["[]", "3840 2160 2.0"], done.stderr

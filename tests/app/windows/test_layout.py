@@ -95,11 +95,11 @@ from PySide6.QtWidgets import QApplication
 sys.path.insert(0, '.')
 place = tempfile.mkdtemp()
 QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, place)
-from app import theme
-from app.controller import Controller
+from app.style import theme
+from app.session.controller import Controller
 from app.windows.main import MainWindow
 from core.config import Config, replaced
-from core.session import Session
+from core.session.session import Session
 from tests.app.clipping import clipped
 from tests.app.fakes import Engine, make_query
 
@@ -220,7 +220,7 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> No
         assert name in names
     assert names["Left clip"].accessibleDescription() == "a loop of 0.3 seconds"
     assert names["Left is better"].accessibleDescription() == "key ←"
-    assert {"labels: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
+    assert {"Answers: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: window.banner.shows_failure)
     assert "Policy training stopped" in window.banner.accessibleDescription()

@@ -24,7 +24,6 @@ from core.events import (
     RewardFitted,
     RolloutBatchReady,
     RolloutReported,
-    StateRequested,
     Waited,
 )
 from core.session.routing import JOBS
@@ -34,18 +33,6 @@ from tests.app.fakes import Face, make_query, make_segment
 
 def report(env_steps: int, divergences: int = 0) -> RolloutReported:
     return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, divergences)
-
-
-def test_the_empty_state_says_why_there_is_no_pair(face: Face, qtbot: QtBot) -> None:
-    face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
-    qtbot.waitUntil(lambda: face.window.empty.headline.text().startswith("Rollout waits for the policy"))
-    assert face.window.pair_page.currentWidget() is face.window.empty
-
-
-def test_the_empty_state_returns_when_the_last_pair_is_answered(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.pair_page.currentWidget() is face.window.empty)
 
 
 def test_a_job_that_falls_silent_no_longer_waits(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,20 +66,16 @@ def test_large_events_go_from_child_to_child_past_the_window(face: Face, qtbot: 
 
 
 def test_pause_and_resume_reach_the_jobs(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query())
     face.window.pause_action.trigger()
     assert face.window.pause_action.text() == "Resume"
+    face.press(Qt.Key.Key_Left)  # answers are taken while paused
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
     face.window.pause_action.trigger()
     assert face.window.pause_action.text() == "Pause"
     for name in JOBS:
         process = face.engine[name]
         qtbot.waitUntil(lambda process=process: process.got(Paused)[-2:] == [Paused(True), Paused(False)])
-
-
-def test_answers_are_taken_while_paused(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    face.window.pause_action.trigger()
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
 
 
 def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face, qtbot: QtBot) -> None:
@@ -116,13 +99,6 @@ def test_keys_do_nothing_once_stopped(face: Face, qtbot: QtBot) -> None:
     assert face.labelling.idle and face.answers() == []
 
 
-def test_a_reopened_session_goes_on_from_the_last_checkpoint(open_face: Callable[..., Face]) -> None:
-    open_face().close()
-    again = open_face()
-    assert again.engine["rollout"].spec.state is not None
-    assert again.engine["clips"].spec.state is None
-
-
 def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,14 +107,30 @@ def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
         face.window.stop_action.trigger()
 
 
-@pytest.mark.parametrize("way", ["fails", "dies"])
-@pytest.mark.parametrize("name", ["rollout", "reward", "policy", "clips"])
+def test_a_failure_is_no_longer_shown_once_all_is_stopped(face: Face, qtbot: QtBot) -> None:
+    face.engine["reward"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    with qtbot.waitSignal(face.controller.stopped):
+        face.window.stop_action.trigger()
+    assert not face.window.banner.isVisible()
+
+
+def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
+    face.engine["policy"].die()
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    with qtbot.waitSignal(face.window.closed):
+        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
+)
 def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot: QtBot, name: str, way: str) -> None:
     first, second = make_query(), make_query()
     face.offer(first, second)
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.query is second)
-    broken = face.engine[name]
+    broken, others = face.engine[name], {other: face.engine[other] for other in JOBS if other != name}
     if way == "fails":
         broken.play(Failed(name, "OutOfMemoryError: no room", "traceback"))
     else:
@@ -148,40 +140,17 @@ def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot
     assert " stopped: " in text and "Your answer is saved" in text
     assert ("no room" in text) == (way == "fails")
     assert face.controller.state == State.FAILED
+    for process in others.values():
+        qtbot.waitUntil(lambda process=process: process.got(Paused)[-1:] == [Paused(True)])
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
     assert face.engine[name] is not broken
+    together = {"rollout", "policy"} if name in ("rollout", "policy") else {name}  # these two share a checkpoint
+    assert all((face.engine[other] is process) == (other not in together) for other, process in others.items())
     assert not face.window.banner.isVisible()
     assert face.query is second
     qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
     qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PreferenceAdded)) == 1)
-
-
-def test_once_all_is_stopped_the_failed_stage_is_told_of_no_longer(face: Face, qtbot: QtBot) -> None:
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
-    assert not face.window.banner.isVisible()  # its button would do nothing
-
-
-def test_the_other_stages_are_paused_while_one_is_down(face: Face, qtbot: QtBot) -> None:
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.engine["rollout"].got(Paused)[-1:] == [Paused(True)])
-    rollout = face.engine["rollout"]
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: rollout.got(Paused)[-1:] == [Paused(False)])
-    assert face.engine["rollout"] is rollout
-
-
-def test_rollout_and_policy_go_back_to_the_checkpoint_together(face: Face, qtbot: QtBot) -> None:
-    before = {name: face.engine[name] for name in JOBS}
-    before["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    assert face.engine["rollout"] is not before["rollout"]
-    assert face.engine["reward"] is before["reward"]
 
 
 def test_clips_that_were_being_drawn_are_drawn_after_a_restart(
@@ -198,13 +167,6 @@ def test_clips_that_were_being_drawn_are_drawn_after_a_restart(
     qtbot.waitUntil(lambda: face.query is query)
 
 
-def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    with qtbot.waitSignal(face.window.closed):
-        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
-
-
 def test_a_checkpoint_that_cannot_be_written_is_told_of(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,26 +179,21 @@ def test_a_checkpoint_that_cannot_be_written_is_told_of(
     assert face.controller.state == State.RUNNING
 
 
-def test_checkpoints_ask_all_three_jobs(face: Face, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(face.controller.checkpointer.saved):
-        face.controller.checkpointer.request()
-    assert {name for name in JOBS if face.engine[name].got(StateRequested)} == set(JOBS)
-    assert face.controller.session.load() is not None
-
-
 def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face(labels=40, steps=10**12, query__first_labels=10, query__half_life=1000.0, query__horizon=15_000)
 
     def shown() -> dict[str, str]:
         face.window.refresh()
         cells = [child.text() for child in face.window.status_strip.findChildren(QLabel)]
-        return {caption: figure for figure, caption in itertools.pairwise(cells) if caption in ("labels", "due by now")}
+        return {
+            caption: figure for figure, caption in itertools.pairwise(cells) if caption in ("Answers", "Due by now")
+        }
 
-    qtbot.waitUntil(lambda: shown() == {"labels": "0 / 40", "due by now": "10"})
+    qtbot.waitUntil(lambda: shown() == {"Answers": "0 / 40", "Due by now": "10"})
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.engine["rollout"].play(report(3000))  # log(4) of log(16)
-    qtbot.waitUntil(lambda: shown() == {"labels": "1 / 40", "due by now": "25"})
+    qtbot.waitUntil(lambda: shown() == {"Answers": "1 / 40", "Due by now": "25"})
 
 
 def test_the_strip_tells_blow_ups_once_there_are_some(
@@ -253,7 +210,7 @@ def test_the_strip_tells_blow_ups_once_there_are_some(
     assert shown() == ["Environment steps"]
     face.engine["rollout"].play(report(2000, 3))
     qtbot.waitUntil(lambda: shown() == ["3", "Diverged"])
-    picture(face.window, "strip-Diverged")
+    picture(face.window, "strip-diverged")
     face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
     qtbot.waitUntil(lambda: shown() == ["Environment steps"])
 

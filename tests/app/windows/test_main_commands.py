@@ -9,12 +9,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
-from app.keys.commands import COMMANDS, SPEEDS, Command, KeyAction
+from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.key_dialog import KeyDialog
-from app.keys.key_map import DEFAULTS, key_symbols
+from app.keys.key_map import key_symbols
 from app.menus.key_list import KeyList
 from app.menus.menus import MENUS
 from app.session.controller import State
@@ -24,89 +25,69 @@ from app.style.theme import Appearance
 from app.windows.history import HistoryPage
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Choice, Teacher
-from core.version import VERSION
 from tests.app.fakes import Face, make_query
 
 Happened = Callable[[Face], bool]
-
-
-def chosen(choice: Choice) -> Happened:
-    return lambda face: [answer.choice for answer in face.answers()] == [choice, choice]
-
-
-def at_speed(speed: float) -> Happened:
-    return lambda face: face.window.clips.clock.speed == speed
 
 
 def shows(kind: Any) -> Happened:
     return lambda face: any(dialog.isVisible() for dialog in face.window.findChildren(kind))
 
 
-def in_front(group: int) -> Happened:
-    return lambda face: face.window.plots.currentIndex() == group
-
-
-def looks(appearance: theme.Appearance) -> Happened:
-    return lambda face: theme.appearance() == appearance
-
-
-def moment(number: int | None) -> Happened:
-    """The live view stands at this policy of the past; None: live."""
+def live_view_at(number: int | None) -> Happened:
+    """The live view shows this earlier policy; None: the current one."""
     return lambda face: face.window.live.snapshot == (None if number is None else MOMENTS[number])
 
 
 MOMENTS = tuple(SnapshotInfo(1000 * steps, steps, 10.0 * steps, 0.0) for steps in range(3))
-EFFECTS: dict[KeyAction, Happened] = {
-    **{choice: chosen(choice) for choice in Choice},
-    **{command: at_speed(speed) for command, speed in SPEEDS.items()},
+ENDING: dict[KeyAction, Happened] = {
+    **{c: lambda face, c=c: [a.choice for a in face.answers()] == [c, c] for c in Choice},  # type: ignore[misc]
     Command.UNDO: lambda face: face.answers() == [],
     Command.REDO: lambda face: len(face.answers()) == 1,
-    Command.PLAYBACK: lambda face: not face.window.clips.clock.playing,
-    Command.PREVIOUS_FRAME: lambda face: face.window.clips.left.index == 7,
-    Command.NEXT_FRAME: lambda face: face.window.clips.left.index == 1,
-    Command.PREDICTIONS: lambda face: face.window.playback_commands.shows_predictions,
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
     Command.STOP: lambda face: face.controller.state == State.STOPPED,
-    Command.HUMAN: lambda face: face.labelling.teacher == Teacher.HUMAN,
-    Command.ORACLE: lambda face: face.labelling.teacher == Teacher.ORACLE,
-    Command.EXPORT: shows(QFileDialog),
     Command.QUIT: lambda face: not face.window.isVisible(),
-    Command.PROGRESS_PANEL: lambda face: face.window.dock.isHidden(),
-    Command.LEARNING_PLOTS: lambda face: face.window.plots.by_key["measure"].hasFocus(),
-    Command.REWARD_PLOTS: lambda face: face.window.plots.by_key["ratio"].hasFocus(),
-    Command.SESSION_PLOTS: lambda face: face.window.plots.by_key["answers"].hasFocus(),
-    Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
-    Command.SYSTEM_COLOURS: lambda face: theme.appearance() == Appearance.SYSTEM,
-    Command.LIGHT: lambda face: theme.palette() is LIGHT,
-    Command.DARK: lambda face: theme.palette() is DARK,
-    Command.EDIT_KEYS: shows(KeyDialog),
-    Command.HISTORY: shows(HistoryPage),
-    Command.REPEATS: lambda face: face.labelling.repeats.on,
-    Command.KEY_LIST: shows(KeyList),
-    Command.DIAGNOSTICS: shows(QFileDialog),
-    Command.ABOUT: shows(QMessageBox),
     Command.START_PAGE: lambda face: not face.window.isVisible(),
-    Command.EARLIER_POLICY: moment(0),
-    Command.LATER_POLICY: moment(2),
-    Command.CURRENT_POLICY: moment(None),
     Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
     Command.SELF_RUNNING_DEMO: lambda face: (
         face.window.demo_commands.demo is not None and face.labelling.teacher == Teacher.ORACLE
     ),
+}
+"""Effects of commands that change the pair or the session: each in a window of its own."""
+HARMLESS: dict[KeyAction, Happened] = {
+    Command.NEXT_FRAME: lambda face: face.window.clips.left.index == 1,
+    Command.PREVIOUS_FRAME: lambda face: face.window.clips.left.index == 0,
+    Command.PLAYBACK: lambda face: face.window.clips.clock.playing,
+    Command.HALF_SPEED: lambda face: face.window.clips.clock.speed == 0.5,
+    Command.QUARTER_SPEED: lambda face: face.window.clips.clock.speed == 0.25,
+    Command.DOUBLE_SPEED: lambda face: face.window.clips.clock.speed == 2,
+    Command.FULL_SPEED: lambda face: face.window.clips.clock.speed == 1,
+    Command.PREDICTIONS: lambda face: face.window.playback_commands.shows_predictions,
+    Command.EXPORT: shows(QFileDialog),
     Command.TRAINING_FILM: shows(QFileDialog),
     Command.BEFORE_AFTER_FILM: shows(QFileDialog),
-    Command.LEARNING_PLOTS: in_front(0),
-    Command.REWARD_PLOTS: in_front(1),
-    Command.SESSION_PLOTS: in_front(2),
-    Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
-    Command.SYSTEM_COLOURS: looks(theme.Appearance.SYSTEM),
-    Command.LIGHT: looks(theme.Appearance.LIGHT),
-    Command.DARK: looks(theme.Appearance.DARK),
+    Command.DIAGNOSTICS: shows(QFileDialog),
+    Command.EDIT_KEYS: shows(KeyDialog),
+    Command.KEY_LIST: shows(KeyList),
+    Command.ABOUT: shows(QMessageBox),
     Command.HISTORY: shows(HistoryPage),
     Command.REPEATS: lambda face: face.labelling.repeats.on,
+    Command.EARLIER_POLICY: live_view_at(0),
+    Command.LATER_POLICY: live_view_at(1),
+    Command.CURRENT_POLICY: live_view_at(None),
+    Command.REWARD_PLOTS: lambda face: face.window.plots.by_key["ratio"].hasFocus(),
+    Command.SESSION_PLOTS: lambda face: face.window.plots.by_key["answers"].hasFocus(),
+    Command.LEARNING_PLOTS: lambda face: face.window.plots.by_key["measure"].hasFocus(),
+    Command.PROGRESS_PANEL: lambda face: face.window.dock.isHidden(),
+    Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
+    Command.LIGHT: lambda face: theme.palette() is LIGHT,
+    Command.DARK: lambda face: theme.palette() is DARK,
+    Command.SYSTEM_COLOURS: lambda face: theme.appearance() == Appearance.SYSTEM,
+    Command.ORACLE: lambda face: face.labelling.teacher == Teacher.ORACLE,
+    Command.HUMAN: lambda face: face.labelling.teacher == Teacher.HUMAN,
     Command.PLAY_GAME: lambda face: "Only games can be played" in face.window.banner.text.text(),
 }
-"""What must have happened after a command, from the state that `prepare` makes. A command without an entry fails."""
+"""Effects of all other commands, in an order in which none is there before its key."""
 
 
 @pytest.fixture(autouse=True)
@@ -115,43 +96,48 @@ def usual_colours() -> Iterator[None]:
     theme.choose(theme.Appearance.SYSTEM)
 
 
-def prepare(face: Face, qtbot: QtBot, meaning: KeyAction) -> None:
-    """One answer given, as by `meaning` where it is a choice, and a pair on screen at its first frame."""
+def trigger(face: Face, command: KeyAction) -> None:
+    keys = COMMANDS[command].keys
+    if keys:
+        QTest.keySequence(face.window, QKeySequence(keys[0]))
+    else:
+        face.window.commands[command].trigger()
+
+
+@pytest.mark.parametrize("command", ENDING)
+def test_a_key_does_what_its_command_says(face: Face, qtbot: QtBot, command: KeyAction) -> None:
     face.offer(make_query(), make_query(), make_query())
-    face.labelling.answer(meaning if isinstance(meaning, Choice) else Choice.TIE)
+    face.labelling.answer(command if isinstance(command, Choice) else Choice.TIE)
     qtbot.waitUntil(lambda: face.controller.progress.labels == 1)
-    if meaning == Command.REDO:
+    if command == Command.REDO:
         face.labelling.undo()
         qtbot.waitUntil(lambda: face.controller.progress.labels == 0)
-    elif meaning == Command.FULL_SPEED:
-        face.window.run_action(Command.HALF_SPEED)
-    elif meaning == Command.LEARNING_PLOTS:
-        face.window.plots.show_group(1)
-    elif meaning == Command.SYSTEM_COLOURS:
-        theme.choose(theme.Appearance.LIGHT)
-    elif meaning == Command.HUMAN:
-        face.labelling.set_teacher(Teacher.ORACLE)
+    assert not ENDING[command](face)
+    trigger(face, command)
+    qtbot.waitUntil(lambda: ENDING[command](face))
+
+
+def test_the_keys_and_menus_of_all_other_commands(face: Face, qtbot: QtBot) -> None:
+    assert {*ENDING, *HARMLESS} == {*COMMANDS}
+    face.offer(make_query(), make_query())
     face.window.live.set_snapshots(MOMENTS)
     face.window.live.slider.setValue(1)
     face.window.clips.step(-face.window.clips.clock.frame)
-    if meaning == Command.PLAYBACK:
-        face.window.clips.toggle_playback()
+    for command, happened in HARMLESS.items():
+        assert not happened(face), command
+        trigger(face, command)
+        qtbot.waitUntil(lambda happened=happened: happened(face))
+        for dialog in [*face.window.findChildren(QDialog), *face.window.findChildren(HistoryPage)]:
+            dialog.close()
+            qtbot.waitUntil(lambda dialog=dialog: not isValid(dialog) or not dialog.isVisible())
+        face.window.activateWindow()
+        qtbot.waitUntil(face.window.isActiveWindow)
 
 
-@pytest.mark.parametrize(("key", "meaning"), DEFAULTS.items())
-def test_a_key_does_what_it_means(face: Face, qtbot: QtBot, key: str, meaning: KeyAction) -> None:
-    prepare(face, qtbot, meaning)
-    assert not EFFECTS[meaning](face)
-    QTest.keySequence(face.window, QKeySequence(key))
-    qtbot.waitUntil(lambda: EFFECTS[meaning](face))
-
-
-@pytest.mark.parametrize("meaning", [meaning for meaning, entry in COMMANDS.items() if not entry.keys])
-def test_what_has_no_key_has_its_menu(face: Face, qtbot: QtBot, meaning: KeyAction) -> None:
-    prepare(face, qtbot, meaning)
-    assert not EFFECTS[meaning](face)
-    face.window.commands[meaning].trigger()
-    qtbot.waitUntil(lambda: EFFECTS[meaning](face))
+def test_every_key_is_a_shortcut(face: Face) -> None:
+    for command, info in COMMANDS.items():
+        shortcuts = [key.toString() for key in face.window.commands[command].shortcuts()]
+        assert shortcuts == [QKeySequence(key).toString() for key in info.keys]
 
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
@@ -203,14 +189,3 @@ def test_the_list_follows_the_colours_and_stays_where_it_was(face: Face, qtbot: 
     assert LIGHT.muted.lower() in shown.text.toHtml() and DARK.muted.lower() not in shown.text.toHtml()
     assert shown.text.verticalScrollBar().value() == 40
     shown.close()
-
-
-def test_about_tells_the_versions(face: Face, picture: Any) -> None:
-    face.window.commands[Command.ABOUT].trigger()
-    box = face.window.findChild(QMessageBox)
-    assert isinstance(box, QMessageBox)
-    assert f"Somersault {VERSION}" in box.text()
-    for library in ("PySide6", "torch 2.", "mujoco 4.", "Python 3."):
-        assert library in box.text()
-    picture(box, "about")
-    box.close()

@@ -105,7 +105,7 @@ def test_nothing_moves_behind_the_form(page: Page, qtbot: QtBot) -> None:
 
 def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page, qtbot: QtBot) -> None:
     page.show()
-    tasks, columns = list(CATALOGUE), page.window.grid._columns
+    tasks, columns = list(CATALOGUE), page.window.grid.columns
     assert columns > 2
     qtbot.waitUntil(lambda: page.window.grid.cards[tasks[0]].hasFocus())
 

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app import settings
 from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
+from app.labelling.progress import Progress
 from app.session.controller import State
 from app.windows import waiting_message
 from core.events import RolloutReported, Waited
@@ -141,16 +142,12 @@ def test_a_start_through_which_the_computer_slept_is_not_kept() -> None:
     assert usual_start_seconds("reacher") == 7.0
 
 
-def test_later_pairs_are_counted_down_to_at_the_recent_pace(
-    face: Face, qtbot: QtBot, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, qtbot: QtBot, clock: Clock) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.query is None)
     assert told(face) == ("Collecting segments", "The next pair comes soon.")
-    progress = face.controller.progress
-    monkeypatch.setattr(progress, "_clock", clock)
-    progress._offers.clear()
+    progress = face.controller.progress = Progress(face.controller.session.config, clock)
     for _ in range(3):
         progress.offered()
         clock.now += 6.0
@@ -179,15 +176,6 @@ def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face], qt
     assert "keeps training" in told(face)[1]
 
 
-def test_a_start_that_was_paused_measures_nothing(face: Face, clock: Clock, qtbot: QtBot) -> None:
-    counting(face, clock)
-    face.window.pause_action.trigger()
-    face.window.pause_action.trigger()
-    clock.now += 500
-    face.offer(make_query())
-    assert usual_start_seconds("hopper-backflip") == 10.0
-
-
 def test_the_reason_gives_way_when_rollout_is_at_work(face: Face, qtbot: QtBot) -> None:
     face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
     qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout waits"))
@@ -200,8 +188,7 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
 ) -> None:
     face = open_face(rollout__exploration_steps=3000)
-    progress = face.controller.progress
-    progress._clock = clock
+    progress = face.controller.progress = Progress(face.controller.session.config, clock)
     assert told(face)[0] == "Exploring before the first question" and progress.due == 0
     progress.reported(0)
     clock.now += 2.0
@@ -226,9 +213,3 @@ def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
     face.offer(make_query())
     qtbot.waitUntil(lambda: face.query is not None)
     assert usual_start_seconds("hopper-backflip") == before
-
-
-def test_with_answers_from_elsewhere_it_does_not_explore(open_face: Callable[..., Face]) -> None:
-    face = open_face(rollout__exploration_steps=3000)
-    face.controller.progress.counted(3)
-    assert "Exploring" not in told(face)[0]
