@@ -103,7 +103,7 @@ def test_a_killed_process_is_reported_in_one_sentence_and_the_session_resumes(tm
         run.cycle()
     run.save()
     os.kill(pid_of("policy"), signal.SIGKILL)
-    with pytest.raises(StageFailedError, match=r"the policy stage failed .*exit code -9.*checkpoint 1 and every"):
+    with pytest.raises(StageFailedError, match=r"the policy stage failed .*exit code -9.*checkpoint 1 and all"):
         run.run()
     run.close()
     session.close()

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import queue
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from core.events import Event, JobState, Logged, Waited
 from core.io import files as disk
 from core.io import session_log as journal
 from core.io.session_log import session_log
-from core.system import child_process, shared_memory
 
 log = logging.getLogger("core.something")
 
@@ -74,32 +70,3 @@ def test_a_log_that_is_a_link_is_not_written_to_what_it_points_at(
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 1 and "log can't be written" in told[0] and "the session itself goes on." in told[0]
     assert (tmp_path / "letter").read_text() == "Dear Jane"
-
-
-class Talkative:
-    """A job that logs and then waits."""
-
-    def run(self) -> Any:
-        log.warning("the simulation blew up")
-        log.info("not worth sending")
-        yield Waited("rollout", "it waits")
-        yield Waited("rollout", "it waits")
-
-    def receive(self, event: Event) -> None: ...
-    def get_state(self) -> JobState:
-        return JobState({}, {})
-
-    def set_state(self, state: JobState) -> None: ...
-
-
-def test_what_a_child_logs_goes_to_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Event] = []
-    pipe: Any = type("Pipe", (), {"send": lambda self, envelope: sent.append(shared_memory.decode(envelope))})()
-    handlers = list(logging.getLogger().handlers)
-    monkeypatch.setattr(child_process, "_IDLE_SECONDS", 0.0)
-    child_process._work(Talkative(), "rollout", pipe, queue.SimpleQueue())
-    for handler in set(logging.getLogger().handlers) - set(handlers):
-        logging.getLogger().removeHandler(handler)
-    assert [event for event in sent if isinstance(event, Logged)] == [
-        Logged("rollout", logging.WARNING, "the simulation blew up")
-    ]
