@@ -10,13 +10,13 @@ def main() -> int:
     from app.command_line import parsed
     from app.display_check import open_display, show_error
     from core.errors import UserError
-    from core.system.resources import WINDOW_MEMORY, require_drawing, require_memory
+    from core.system.resources import WINDOW_MEMORY, require_memory, require_mujoco_gl
 
     try:
         arguments = sys.argv[1:]
         parsed(arguments)  # before Qt: bad arguments are reported even without a display
         open_display()
-        require_drawing()
+        require_mujoco_gl()
         require_memory(WINDOW_MEMORY)
         from app.application import run
 

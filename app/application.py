@@ -1,4 +1,4 @@
-"""The program with a window: from the command line to the exit code."""
+"""The application with a window: from the command line to the exit code."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QApplication
 from app.command_line import given, parsed
 from app.crash import CrashReporter
 from app.display_check import open_display
-from app.labelling.last_teacher import kept_teacher
+from app.labelling.last_teacher import last_teacher
 from app.session.controller import Controller
-from app.session.factory import new_config, opened, sessions_folder
+from app.session.factory import new_config, open_or_create, sessions_folder
 from app.session.library import SessionLibrary
 from app.session.summary_writer import SummaryWriter
 from app.start_page.previews import Previews
@@ -31,45 +31,52 @@ from core.system.child_process import JobProcess
 
 log = logging.getLogger(__name__)
 _PULSE_MS = 250
-"""How often Python gets to run a signal's handler while nothing happens in the window."""
+"""Interval at which Python can run signal handlers while the window is idle."""
 
 
 def run(arguments: list[str]) -> int:
-    """Opens a window and blocks until all is closed. UserError where there is no window to tell it in yet."""
+    """Open a window, block until all windows are closed, and return the exit code.
+
+    Raise UserError if something is wrong before there is a window to show it in.
+    """
     warnings_to_stderr("%(levelname)s %(name)s: %(message)s")
     options = parsed(arguments)
-    named = options.task is not None or options.session is not None
-    session = opened(options) if named else None
-    if not named:
-        new_config(options)  # bad numbers are told of now, and not only when the form shows them
-    app = open_display()
-    app.setApplicationName("Somersault")
-    app.setQuitOnLastWindowClosed(False)  # the children end first; the program says when
-    theme.apply(app)
-    program = Application(options)
-    program.crash.install()
-    program.ended.connect(app.quit)
-    _quit_on_signals(program)
+    session = None
+    if options.task is not None or options.session is not None:
+        session = open_or_create(options)
+    else:
+        new_config(options)  # report bad numbers now, not first in the form
+    qt = open_display()
+    qt.setApplicationName("Somersault")
+    qt.setQuitOnLastWindowClosed(False)  # the children end first; `ended` follows
+    theme.apply(qt)
+    application = Application(options)
+    application.crash_reporter.install()
+    application.ended.connect(qt.quit)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: QTimer.singleShot(0, application.quit))
     if options.quit_after is not None:
-        QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), program.quit)
-    program.begin(session)
-    code = app.exec()
-    program.close_down()
+        QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), application.quit)
+    application.begin(session)
+    code = qt.exec()
+    application.close_down()
     return code
 
 
 @dataclass(frozen=True)
-class _Open:
-    """A session on screen, and what ends with it."""
+class _OpenSession:
+    """Parts of the open session, to be closed together."""
 
     controller: Controller
     window: MainWindow
-    keeper: SummaryWriter
+    summary_writer: SummaryWriter
     stack: ExitStack
 
 
 class Application(QObject):
-    """Goes from the start window to a session and back. It ends with the window that it was started with.
+    """Switches between the start window and a session. It ends with the window that it started with.
+
+    open: parts of the open session; None on the start window
 
     Signals:
         ended(): no window is left.
@@ -81,28 +88,26 @@ class Application(QObject):
         super().__init__(parent)
         self._options = options
         self.start: StartWindow | None = None
-        self.open: _Open | None = None
-        self._returns, self._quitting = False, False
-        self.crash = CrashReporter(parent=QApplication.instance())
-        self.crash.quit_requested.connect(self.quit)
+        self.open: _OpenSession | None = None
+        self._returns_to_start, self._quitting = False, False
+        self.crash_reporter = CrashReporter(parent=QApplication.instance())
+        self.crash_reporter.quit_requested.connect(self.quit)
         self._pulse = QTimer(self, interval=_PULSE_MS)
         self._pulse.timeout.connect(lambda: None)
         self._pulse.start()
 
     def begin(self, session: Session | None) -> None:
-        """With this session, or with the start window where there is none."""
+        """Show this session, or the start window if there is none."""
         if session is None:
             self.show_start()
         else:
-            self._returns = False
-            self._show(session, self._options.teacher)
+            self._show_session(session, self._options.teacher)
 
     def show_start(self, last: Path | None = None) -> None:
-        """last: the session that was just closed."""
-        self._returns = True  # from here on every session leads back
+        """last: folder of the session that was just closed"""
+        self._returns_to_start = True  # from now on, closing a session returns here
         if self.start is None:
-            shelf, previews = SessionLibrary(sessions_folder()), Previews(JobProcess)
-            self.start = StartWindow(shelf, previews, given(self._options))
+            self.start = StartWindow(SessionLibrary(sessions_folder()), Previews(JobProcess), given(self._options))
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:
@@ -110,7 +115,7 @@ class Application(QObject):
         self.start.show()
 
     def quit(self) -> None:
-        """Closes what is open; `ended` follows."""
+        """Close the open session; `ended` follows."""
         self._quitting = True
         if self.open:
             self.open.window.close()
@@ -118,7 +123,7 @@ class Application(QObject):
             self.ended.emit()
 
     def close_down(self) -> None:
-        """After `ended`: ends the threads of the start window."""
+        """End the threads of the start window. Call it after `ended`."""
         if self.start:
             self.start.hide()
             self.start.close_down()
@@ -129,47 +134,41 @@ class Application(QObject):
             session.close()
             return
         try:
-            self._show(session)
+            self._show_session(session)
         except UserError as error:
             session.close()
             self.start.show_error(str(error))
             return
         self.start.hide()
 
-    def _show(self, session: Session, teacher: str | None = None) -> None:
+    def _show_session(self, session: Session, teacher: str | None = None) -> None:
         controller = Controller(session, JobProcess)
-        controller.labelling.set_teacher(teacher or kept_teacher(session))
+        controller.labelling.set_teacher(teacher or last_teacher(session))
         stack = ExitStack()
         stack.enter_context(session_log(session.folder))
         window = MainWindow(controller)
         window.closed.connect(self._on_closed)
         window.start_page_requested.connect(self._on_start_page_requested)
         window.quit_requested.connect(self.quit)
-        self.crash.log_file = str(session.folder / NAME)
-        self.open = _Open(controller, window, SummaryWriter(controller), stack)
+        self.crash_reporter.log_file = str(session.folder / NAME)
+        self.open = _OpenSession(controller, window, SummaryWriter(controller), stack)
         window.show()
         controller.start()
 
     def _on_start_page_requested(self) -> None:
-        self._returns = True
+        self._returns_to_start = True
 
     def _on_closed(self) -> None:
         assert self.open is not None
-        ended, self.open = self.open, None
-        self.crash.log_file = ""
-        ended.keeper.close()
-        ended.stack.close()
-        for part in (ended.keeper, ended.window, ended.controller):
+        closed, self.open = self.open, None
+        self.crash_reporter.log_file = ""
+        closed.summary_writer.close()
+        closed.stack.close()
+        for part in (closed.summary_writer, closed.window, closed.controller):
             part.deleteLater()
-        if self._returns and not self._quitting:
-            self.show_start(ended.controller.session.folder)
-            if self.start and ended.controller.errands.unwritten:
-                self.start.show_error(ended.controller.errands.unwritten)
+        if self._returns_to_start and not self._quitting:
+            self.show_start(closed.controller.session.folder)
+            if self.start and closed.controller.file_tasks.abandoned:
+                self.start.show_error(closed.controller.file_tasks.abandoned)
         else:
             self.ended.emit()
-
-
-def _quit_on_signals(program: Application) -> None:
-    """Python runs its handlers between bytecodes; the program's pulse is where they come in."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: QTimer.singleShot(0, program.quit))

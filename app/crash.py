@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw: written to the log, then told in a dialog. The program never goes without a word."""
+"""Unexpected errors: written to the log and shown in a dialog."""
 
 from __future__ import annotations
 
@@ -15,18 +15,24 @@ from PySide6.QtWidgets import QApplication, QDialog, QHBoxLayout, QPlainTextEdit
 from app.style.labels import label
 from core.errors import summary
 
-_LINES = 300
+_LOG_LINES = 300
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+_TEXT = "Somersault has encountered an unexpected error: {sentence}."
+_ADVICE = (
+    "All your answers are saved. You can continue, but parts of the window may no longer work. To be safe, quit and"
+    " open the session again: it continues from its last checkpoint."
+)
+_WIDTH = 640
 log = logging.getLogger(__name__)
 
 
 class RecentLog(logging.Handler):
-    """The last lines of the log, at hand without reading a file."""
+    """Keeps the last lines of the log in memory."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
         self.setFormatter(logging.Formatter(_FORMAT))
-        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._lines: deque[str] = deque(maxlen=_LOG_LINES)
 
     def emit(self, record: logging.LogRecord) -> None:
         self._lines.append(self.format(record))
@@ -37,120 +43,110 @@ class RecentLog(logging.Handler):
 
 
 class CrashReporter(QObject):
-    """Takes the place of Python's hooks, for this thread and all others. One dialog at a time; the rest is only logged.
+    """Replaces Python's exception hooks for all threads. One dialog at a time; further errors are only logged.
+
+    log_file: path of the whole log; '' if there is none
+    dialog: the dialog on screen
 
     Signals:
-        quit_requested(): the person wants to leave after an error.
-        crashed(str): an error came up unforeseen; one sentence. From any thread.
+        quit_requested(): the person quits after an error.
+        crashed(str): an unexpected error, one sentence. Emitted from any thread.
     """
 
     quit_requested = Signal()
     crashed = Signal(str)
 
     def __init__(self, log_file: str = "", parent: QObject | None = None) -> None:
-        """log_file: where the whole log is."""
         super().__init__(parent)
         self.log_file = log_file
-        self._recent = RecentLog()
-        self._telling = False
+        self._recent_log = RecentLog()
+        self._showing = False
         self.dialog: CrashDialog | None = None
         self.crashed.connect(self._on_crashed)
-        self._hooks = sys.excepthook, threading.excepthook
+        self._previous_hooks = sys.excepthook, threading.excepthook
 
     def install(self) -> None:
-        logging.getLogger().addHandler(self._recent)
-        sys.excepthook, threading.excepthook = self._take, self._take_from_thread
+        logging.getLogger().addHandler(self._recent_log)
+        self._previous_hooks = sys.excepthook, threading.excepthook
+        sys.excepthook, threading.excepthook = self.report, self._report_from_thread
 
     def remove(self) -> None:
-        sys.excepthook, threading.excepthook = self._hooks
-        logging.getLogger().removeHandler(self._recent)
+        sys.excepthook, threading.excepthook = self._previous_hooks
+        logging.getLogger().removeHandler(self._recent_log)
 
-    def _take_from_thread(self, told: threading.ExceptHookArgs) -> None:
-        if told.exc_value is not None:  # it is None at the interpreter's end
-            self._take(told.exc_type, told.exc_value, told.exc_traceback)
-
-    def _take(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """Called in the thread that the error came up in."""
-        if not isinstance(error, Exception):  # Ctrl+C, and the way out
-            self._hooks[0](kind, error, trace)
+    def report(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Log an error and request the dialog. Call it in the thread that raised the error."""
+        if not isinstance(error, Exception):  # KeyboardInterrupt and SystemExit
+            self._previous_hooks[0](kind, error, trace)
             return
         try:
-            log.critical("Unforeseen: %s", "".join(traceback.format_exception(kind, error, trace)))
+            log.critical("Unexpected: %s", "".join(traceback.format_exception(kind, error, trace)))
             self.crashed.emit(summary(error))
-        except Exception:  # telling must not fail without a word either
+        except Exception:  # the log or the signal has failed: stderr is left
             traceback.print_exc(file=sys.__stderr__)
             sys.__excepthook__(kind, error, trace)
 
+    def _report_from_thread(self, args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:  # None at the interpreter's end
+            self.report(args.exc_type, args.exc_value, args.exc_traceback)
+
     def _on_crashed(self, sentence: str) -> None:
-        if self._telling:  # also where the dialog itself can't be made
+        if self._showing:  # stays set if the dialog itself can't be made
             return
-        self._telling = True
-        self.dialog = CrashDialog(sentence, self._recent.text, self.log_file)
+        self._showing = True
+        self.dialog = CrashDialog(sentence, self._recent_log.text, self.log_file)
         self.dialog.quit_requested.connect(self.quit_requested)
         self.dialog.finished.connect(self._on_finished)
         if QThread.currentThread().loopLevel():
             self.dialog.open()
-        else:  # before the window's loop, or after it: nobody else would keep the dialog alive
+        else:  # no event loop runs, before or after the windows: the dialog needs its own
             self.dialog.exec()
 
     def _on_finished(self) -> None:
-        self._telling = False
+        self._showing = False
         if self.dialog is not None:
             self.dialog.deleteLater()
             self.dialog = None
 
 
-_TEXT = "Somersault has run into an error that it did not expect: {sentence}."
-
-_KEPT = (
-    "Every answer that was confirmed is on disk. You can go on, but something in the window may no longer work; to be"
-    " safe, quit and open the session again: it goes on from its last checkpoint."
-)
-
-_WIDTH = 640
-
-
 class CrashDialog(QDialog):
-    """Says in a sentence what happened, and offers the log.
+    """Error message with the recent log.
 
     Signals:
-        quit_requested(): the person wants to leave.
+        quit_requested(): the person quits.
     """
 
     quit_requested = Signal()
 
     def __init__(self, sentence: str, log: str, log_file: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Somersault: an unexpected error")
+        self.setWindowTitle("Somersault: unexpected error")
         self._text = f"{log}\n\nThe whole log is in {log_file}." if log_file else log
         self.sentence = label("crash", _TEXT.format(sentence=sentence.rstrip(".")), wrap=True)
         self.log = QPlainTextEdit(self._text, readOnly=True, tabChangesFocus=True)
         self.log.setAccessibleName("Log")
         self.log.hide()
-        column = QVBoxLayout(self)
-        column.setSpacing(12)
-        column.addWidget(self.sentence)
-        column.addWidget(label("detail", _KEPT, wrap=True))
-        column.addWidget(self.log, 1)
-        column.addLayout(self._row())
-        self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))
-        self.quit.setFocus()
-
-    def _row(self) -> QHBoxLayout:
-        self.show_log, self.copy = QPushButton("&Show the log"), QPushButton("&Copy")
-        self.go_on, self.quit = QPushButton("&Go on"), QPushButton("&Quit")
+        self.show_log, self.copy = QPushButton("&Show log"), QPushButton("C&opy")
+        self.dismiss, self.quit = QPushButton("&Continue"), QPushButton("&Quit")
         self.show_log.clicked.connect(self._on_show_log)
         self.copy.clicked.connect(lambda: QApplication.clipboard().setText(f"{self.sentence.text()}\n\n{self._text}"))
-        self.go_on.clicked.connect(self.reject)
+        self.dismiss.clicked.connect(self.reject)
         self.quit.clicked.connect(self._on_quit)
         self.quit.setDefault(True)
         row = QHBoxLayout()
         row.addWidget(self.show_log)
         row.addWidget(self.copy)
         row.addStretch(1)
-        row.addWidget(self.go_on)
+        row.addWidget(self.dismiss)
         row.addWidget(self.quit)
-        return row
+        column = QVBoxLayout(self)
+        column.setSpacing(12)
+        column.addWidget(self.sentence)
+        column.addWidget(label("detail", _ADVICE, wrap=True))
+        column.addWidget(self.log, 1)
+        column.addLayout(row)
+        self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))
+        self.quit.setFocus()
 
     def _on_show_log(self) -> None:
         self.log.show()

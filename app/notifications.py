@@ -1,4 +1,4 @@
-"""What the person should hear of although the window may be behind others: through the system where it can tell."""
+"""Notifications in the window, and through the desktop when the window is not in front."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _SHOWN_MS = 10_000
 
 
 class Tray(Protocol):
-    """Where the system shows messages."""
+    """The desktop's notification area."""
 
     def tell(self, title: str, text: str) -> None: ...
     def close(self) -> None: ...
 
 
 class SystemTray:
-    """Its icon is there only once there was something to tell."""
+    """Icon in the notification area, shown with the first message."""
 
     def __init__(self, window: QWidget) -> None:
         self._icon = QSystemTrayIcon(window.windowIcon(), window)
@@ -34,13 +34,16 @@ class SystemTray:
 
 
 def system_tray(window: QWidget) -> Tray | None:
-    """None where the desktop shows no messages for programs."""
+    """Return the notification area; None if the desktop has none or shows no messages."""
     supported = QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()
     return SystemTray(window) if supported else None
 
 
 class Notifier(QObject):
-    """Tells within the window always, and through the system where that can and the window is not in front."""
+    """Shows messages in the window, and through the desktop if the window is not in front.
+
+    find_tray: called for each message, as a desktop's tray may come and go
+    """
 
     def __init__(
         self,
@@ -48,9 +51,9 @@ class Notifier(QObject):
         tell_inside: Callable[[str], None],
         find_tray: Callable[[QWidget], Tray | None] = system_tray,
     ) -> None:
-        """find_tray is asked at each message: a desktop's tray may come later than the program, and may go."""
+        """tell_inside: shows a message in the window"""
         super().__init__(window)
-        self._window, self._tell_inside, self._find_tray = window, tell_inside, find_tray
+        self._window, self._tell_inside, self.find_tray = window, tell_inside, find_tray
         self._tray: Tray | None = None
 
     def tell(self, title: str, text: str) -> None:
@@ -58,10 +61,10 @@ class Notifier(QObject):
         self.tell_outside(title, text)
 
     def tell_outside(self, title: str, text: str) -> None:
-        """Only where the window is not in front: within it, the person is told otherwise."""
+        """Show a message only if the window is not in front; the window has its own way to show it."""
         if self._window.isActiveWindow():
             return
-        self._tray = self._tray or self._find_tray(self._window)
+        self._tray = self._tray or self.find_tray(self._window)
         if self._tray:
             self._tray.tell(title, text)
 

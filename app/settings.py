@@ -1,7 +1,7 @@
-"""What the person chose about the program itself, kept between runs by QSettings. A session keeps its own config.
+"""The person's settings of the program, kept between runs by QSettings. A session has its own config.
 
-Names are 'page/what', such as 'window/appearance'. A value that can't be read counts as not set: an old or damaged file
-of preferences must not keep the window shut.
+Names are 'page/setting', such as 'window/appearance'. An unreadable value counts as not set: an old or damaged settings
+file must not keep the window from opening.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ ORGANISATION = PROGRAM = "Somersault"
 
 
 def settings() -> QSettings:
-    """Cheap to make; all share one store."""
+    """Return the settings. Cheap; all instances share one store."""
     return QSettings(ORGANISATION, PROGRAM)
 
 
@@ -26,7 +26,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def blob(name: str) -> QByteArray | None:
-    """Bytes, such as a window's geometry."""
+    """Return bytes, such as a window's geometry; None if not set."""
     value = settings().value(name)
     return value if isinstance(value, QByteArray) else None
 

@@ -1,4 +1,4 @@
-"""Where the window was and how it was divided, kept between runs."""
+"""Size and layout of windows, kept between runs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from PySide6.QtWidgets import QMainWindow
 from app import settings
 
 _LAYOUT = 1
-"""Of toolbar and docks: to be raised when they change so much that an older division fits no more."""
-_WANTED = QSize(1480, 920)
+"""Version of toolbars and docks; raise it when saved layouts no longer fit."""
+_DEFAULT_SIZE = QSize(1480, 920)
 
 
-def restore(window: QMainWindow, name: str = "window", wanted: QSize = _WANTED) -> None:
-    """As it was; the first time as large as is comfortable, and never larger than the screen.
+def restore(window: QMainWindow, name: str = "window", size: QSize = _DEFAULT_SIZE) -> None:
+    """Restore a window; the first time give it this size, limited to the screen.
 
     name: of the window in the settings
     """
-    window.resize(wanted.boundedTo(window.screen().availableSize()))
+    window.resize(size.boundedTo(window.screen().availableSize()))
     if geometry := settings.blob(f"{name}/geometry"):
         window.restoreGeometry(geometry)
     if state := settings.blob(f"{name}/state"):

@@ -1,10 +1,10 @@
-"""What a session has learned, for other programs: its policy as a callable and its reward as a Gymnasium wrapper.
+"""API for other programs: a session's policy as a function and its learned reward as a Gymnasium wrapper.
 
-    from core.taught import LearnedReward, environment, policy
+    from core.api import LearnedReward, environment, policy
     act = policy("sessions/flip")
     env = LearnedReward(environment("sessions/flip"), "sessions/flip")
 
-Both are of the newest checkpoint, act on the CPU, and change nothing in the session.
+Both load the newest checkpoint, run on the CPU, and leave the session unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.envs.spaces import Spaces, spaces
 from core.errors import UserError
 from core.events import JobState
 from core.jobs.reward import published_weights
-from core.jobs.rollout import kept_segments
+from core.jobs.rollout import pool_segments
 from core.nn.stacked_mlp import CPU
 from core.nn.state import load_state_arrays
 from core.reward.ensemble import RewardEnsemble, build_ensemble
@@ -31,17 +31,20 @@ from core.rollout.actor import Actor
 from core.seeding import generator
 from core.session.checkpoint import load_newest
 from core.session.restore_errors import checkpoint_errors
-from core.session.session import read_config
+from core.session.session import CHECKPOINTS, read_config
 from core.tasks import get_task
 from core.types import Float32, Observations
 
 Action = Any
-"""A row of floats from -1 to 1, or for a discrete task a whole number."""
+"""(a,) floats from -1 to 1; an int for a discrete task."""
 
 
 def policy(folder: str | Path) -> Callable[[Any], Action]:
-    """The session's policy without noise: an observation (o,) -> an action. UserError where nothing was learned."""
-    config, states = learned(Path(folder))
+    """The session's policy without noise, from an observation (o,) to an action.
+
+    Raises UserError if the session has no checkpoint.
+    """
+    config, states = load_session(Path(folder))
     actor, kinds = Actor(config, None), spaces(config)
     with checkpoint_errors("policy"):
         actor.load(states["policy"].arrays)
@@ -54,15 +57,15 @@ def policy(folder: str | Path) -> Callable[[Any], Action]:
 
 
 def environment(folder: str | Path, seed: int = 0) -> TaskEnvironment:
-    """The session's task as a Gymnasium environment, as the policy and the predicted reward know it."""
+    """The session's task as a Gymnasium environment, with the observations and actions of its policy."""
     return TaskEnvironment(read_config(Path(folder)), seed)
 
 
 class TaskEnvironment(gymnasium.Env[Observations, Any]):
-    """One environment of a task. Its reward is the task's true one, and 0 where it has none.
+    """One environment of a task. Its reward is the task's true reward, or 0 if the task has none.
 
-    An episode has the task's fixed length, and is truncated then; none is terminated, as Appendix A asks. A game, of
-    which the learner sees no end, goes on where it is over with the next one.
+    Episodes are truncated at the task's fixed length and never terminate (Appendix A). When a game is over, the next
+    one starts within the same episode.
     """
 
     def __init__(self, config: Config, seed: int = 0) -> None:
@@ -86,7 +89,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
         return self._env.observations[0].copy(), {}
 
     def step(self, action: Action) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
-        step = self._env.step(_row(action, self._kinds)[None])
+        step = self._env.step(_to_network(action, self._kinds)[None])
         ended = bool(step.ended[0])
         observation = step.end_observations[0] if ended else step.observations[0]
         self._steps += 1
@@ -98,25 +101,25 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
 
 
 class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
-    """Puts the session's predicted reward in place of the environment's own, which is then in info["true_reward"].
+    """Replaces the environment's reward by the session's predicted one; info["true_reward"] has the environment's own.
 
-    The environment must show what the session's task shows and take its actions as the policy gives them, from -1 to 1:
-    that of `environment` does. The reward is the mean of the members, each to mean 0 and standard
-    deviation 1 over the segments of the checkpoint; that mean too (paper 2.2.3). UserError where none was fitted yet,
-    or the environment is another.
+    The environment must have the observations and actions of the session's task, as that of `environment` has. The
+    reward is the mean over the members, each normalized to mean 0 and standard deviation 1 over the segments of the
+    checkpoint, and normalized again (paper 2.2.3). Raises UserError if no reward has been fitted, or the environment
+    is of another task.
     """
 
     def __init__(self, env: gymnasium.Env[Observations, Any], folder: str | Path) -> None:
         super().__init__(env)
-        config, states = learned(Path(folder))
+        config, states = load_session(Path(folder))
         self._kinds = spaces(config)
-        shown = env.observation_space.shape == (self._kinds.observations,)
-        if not shown or env.action_space != _action_space(self._kinds):
+        same_shape = env.observation_space.shape == (self._kinds.observations,)
+        if not same_shape or env.action_space != _action_space(self._kinds):
             raise UserError(
-                f"This environment does not show and take what {config.task} does: use core.api.environment."
+                f"This environment does not have the observations and actions of {config.task}: use core.api.environment."
             )
-        self._ensemble = fitted_ensemble(config, states["reward"])
-        self._scale = _Scale(self._ensemble, states["rollout"], config.reward.std)
+        self.ensemble = fitted_ensemble(config, states["reward"])
+        self.normalize = _Normalizer(self.ensemble, states["rollout"], config.reward.std)
         self._observation = np.zeros(self._kinds.observations, _dtype(self._kinds))
 
     def reset(self, **options: Any) -> tuple[Observations, dict[str, Any]]:
@@ -124,48 +127,50 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
         return self._observation, info
 
     def step(self, action: Action) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
-        raw = self._ensemble.predict(np.asarray(self._observation, _dtype(self._kinds)), _row(action, self._kinds))
+        raw = self.ensemble.predict(
+            np.asarray(self._observation, _dtype(self._kinds)), _to_network(action, self._kinds)
+        )
         self._observation, true, terminated, truncated, info = self.env.step(action)
-        return self._observation, self._scale(raw), terminated, truncated, {**info, "true_reward": true}
+        return self._observation, self.normalize(raw), terminated, truncated, {**info, "true_reward": true}
 
 
-class _Scale:
-    """Raw predictions of the members -> one reward, by what they predict for the segments of the checkpoint."""
+class _Normalizer:
+    """Turns the members' raw predictions into one reward, by their statistics over the segments of the checkpoint."""
 
     def __init__(self, ensemble: RewardEnsemble | ImageEnsemble, rollout: JobState, std: float) -> None:
         with checkpoint_errors("rollout"):
-            segments = kept_segments(rollout)
+            segments = pool_segments(rollout)
             raw = np.concatenate([ensemble.predict(s.observations, s.actions) for s in segments], axis=1)
         self._means, self._deviations = raw.mean(1), np.maximum(raw.std(1), 1e-8)
-        total = self._standard(raw.T)
-        self._mean, self._factor = float(total.mean()), std / max(float(total.std()), 1e-8)
+        rewards = self._mean_of_members(raw.T)
+        self._mean, self._factor = float(rewards.mean()), std / max(float(rewards.std()), 1e-8)
 
-    def _standard(self, raw: Float32) -> Float32:
-        """(..., M) -> (...)"""
+    def _mean_of_members(self, raw: Float32) -> Float32:
+        """(..., M) raw predictions -> (...), the mean of the standardized members."""
         mean: Float32 = ((raw - self._means) / self._deviations).mean(-1)
         return mean
 
     def __call__(self, raw: Float32) -> float:
-        return (float(self._standard(raw)) - self._mean) * self._factor
+        """(M,) raw predictions of one step -> its reward."""
+        return (float(self._mean_of_members(raw)) - self._mean) * self._factor
 
 
-def learned(folder: Path) -> tuple[Config, dict[str, JobState]]:
-    """Config and newest checkpoint of a session: each job's state by its name. UserError where it has none yet."""
+def load_session(folder: Path) -> tuple[Config, dict[str, JobState]]:
+    """The session's config and the job states of its newest checkpoint. Raises UserError if it has no checkpoint."""
     config = read_config(folder)
-    loaded = load_newest(folder / "checkpoints")
+    loaded = load_newest(folder / CHECKPOINTS)
     if loaded is None:
         raise UserError(f"{folder} has no checkpoint yet: teach for a minute first.")
     return config, loaded[1]
 
 
 def fitted_ensemble(config: Config, state: JobState) -> RewardEnsemble | ImageEnsemble:
-    """The predictors published last, of the reward's part of a checkpoint, without gradients. UserError where none
-    was fitted yet."""
+    """The ensemble published last, from the state of the reward job. Raises UserError if none has been fitted."""
     if not state.values.get("generation"):
-        raise UserError("No reward has been fitted in this session yet: give it its first answers.")
+        raise UserError("No reward has been fitted in this session yet: answer some pairs first.")
     ensemble = build_ensemble(config, CPU)
     with checkpoint_errors("reward"):
-        load_state_arrays(ensemble, published_weights(state) or {})
+        load_state_arrays(ensemble, published_weights(state) or {})  # {} does not fit
     return ensemble.requires_grad_(False)
 
 
@@ -179,8 +184,8 @@ def _dtype(kinds: Spaces) -> type[np.generic]:
     return np.uint8 if kinds.pictures else np.float32
 
 
-def _row(action: Action, kinds: Spaces) -> Float32:
-    """(a,) as the networks know it: clipped, or one-hot."""
+def _to_network(action: Action, kinds: Spaces) -> Float32:
+    """The action as the networks take it, (a,) float32: clipped to -1..1, or one-hot."""
     if kinds.discrete:
         return np.eye(kinds.actions, dtype=np.float32)[int(action)]
     return np.clip(np.asarray(action, np.float32), -1, 1)

@@ -50,10 +50,17 @@ class JobSpec:
 
 
 class Job(Protocol):
+    """A generator of events with an inbox. One that has nothing to save inherits get_state and set_state."""
+
     def run(self) -> Iterator[Event | None]: ...
     def receive(self, event: Event) -> None: ...
-    def get_state(self) -> JobState: ...
-    def set_state(self, state: JobState) -> None: ...
+
+    def get_state(self) -> JobState:
+        return JobState({}, {})
+
+    def set_state(self, state: JobState) -> None:
+        """Continues from what `get_state` returned."""
+        return
 
 
 @dataclass(frozen=True)
@@ -343,6 +350,8 @@ class Failed(Event):
     text: str
     lack: Lack = Lack.NOTHING
     """Of what there was not enough, if that was why: the job can be started again with less."""
+    error: Exception | None = field(default=None, repr=False, compare=False)
+    """The exception, in a form that another process can raise."""
 
 
 @dataclass(frozen=True)

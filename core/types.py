@@ -123,3 +123,11 @@ class Frames:
 
     pixels: npt.NDArray[np.uint8]
     fps: float
+
+
+class Teacher(StrEnum):
+    """Labeller of a session: a person, the oracle, or none (training on the true reward)."""
+
+    HUMAN = "human"
+    ORACLE = "oracle"
+    NONE = "none"

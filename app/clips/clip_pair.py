@@ -1,4 +1,4 @@
-"""Two clips side by side, looping in step, and the flash that confirms a choice."""
+"""Two clips side by side, looping in step, with a flash that confirms a choice."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ _FLASHES: dict[Choice, tuple[str, str]] = {
 
 
 class ClipPair(QWidget):
-    """What is compared.
+    """Clips of one pair.
+
+    shown: the pair on screen
+    flashed: the choice that is being confirmed
 
     Signals:
-        flash_ended(): the confirmation of the last choice has been on screen long enough.
-        playback_changed(): the clips play, hold still, or play at another speed.
+        flash_ended(): the confirmation of the last choice has ended.
+        playback_changed(): the clips have started, stopped, or changed their speed.
     """
 
     flash_ended = Signal()
@@ -47,10 +50,10 @@ class ClipPair(QWidget):
         row.setSpacing(16)
         row.addWidget(self.left)
         row.addWidget(self.right)
-        self._thoughts = PredictionOverlay(self)
+        self._overlay = PredictionOverlay(self)
 
     def show_pair(self, pair: Pair | None) -> None:
-        """None: nothing to compare."""
+        """Show a pair; None for an empty screen."""
         self.shown = pair
         self.left.set_frames(pair.left if pair else None)
         self.right.set_frames(pair.right if pair else None)
@@ -61,26 +64,26 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def flash(self, choice: Choice, predicted: tuple[float, ...] = ()) -> None:
-        """Confirms a choice over whatever is on screen, so that the next pair need not wait for it.
+        """Confirm a choice on top of the clips, so that the next pair need not wait.
 
-        predicted: what each member expected of the pair that was answered, to be shown with it.
+        predicted: P[left preferred] of each ensemble member for the answered pair, to be shown with it
         """
         self.flashed = choice
-        self._thoughts.tell(predicted)
+        self._overlay.show_prediction(predicted)
         for player, text in zip((self.left, self.right), _FLASHES[choice], strict=True):
             player.set_flash(theme.palette().choice_colours[choice] if text else None, text)
         self._flash_end.start()
 
     def end_flash(self) -> None:
-        """At once: what was confirmed no longer holds."""
+        """End the confirmation at once: the answer has been undone."""
         if self.flashed is not None:
             self._flash_end.stop()
             self._on_flash_end()
 
     @property
-    def told(self) -> tuple[float, ...]:
-        """What the members expected, as far as it is on screen."""
-        return self._thoughts.members if self._thoughts.isVisible() else ()
+    def predicted(self) -> tuple[float, ...]:
+        """P[left preferred] of each ensemble member, as far as it is on screen."""
+        return self._overlay.members if self._overlay.isVisible() else ()
 
     def toggle_playback(self) -> None:
         if self.clock.playing:
@@ -90,7 +93,7 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def step(self, by: int) -> None:
-        """Both clips hold still, so many frames further."""
+        """Stop both clips, some frames further."""
         if self.shown:
             self.clock.step(by)
             self.playback_changed.emit()
@@ -100,7 +103,7 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._thoughts.place()
+        self._overlay.place()
 
     def _on_frame_due(self, index: int) -> None:
         self.left.show_frame(index)
@@ -108,7 +111,7 @@ class ClipPair(QWidget):
 
     def _on_flash_end(self) -> None:
         self.flashed = None
-        self._thoughts.tell(())
+        self._overlay.show_prediction(())
         self.left.set_flash(None)
         self.right.set_flash(None)
         self.flash_ended.emit()

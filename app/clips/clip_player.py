@@ -1,4 +1,4 @@
-"""One clip: draws the frame it is told to, with a border that can flash."""
+"""Widget for one clip, with a border that can flash."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from core.types import Frames
 
 _RADIUS, _BORDER, _FLASH = 12, 2, 7
 _PROGRESS = 4
-"""Height in pixels of the line that shows how far the loop is."""
+"""Height in pixels of the line that shows the position in the loop."""
 
 
 class ClipPlayer(QWidget):
-    """Shows frames scaled smoothly, as large as fits, in their own proportions."""
+    """Shows one frame, scaled smoothly, as large as fits."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +35,7 @@ class ClipPlayer(QWidget):
 
     @property
     def index(self) -> int:
-        """The frame on screen, from 0."""
+        """Index of the frame on screen."""
         return self._index
 
     @property
@@ -43,10 +43,10 @@ class ClipPlayer(QWidget):
         return self._frames
 
     def set_frames(self, frames: Frames | None) -> None:
-        """Keeps the frames alive as long as they are drawn from: QImage only points at them."""
+        """Show the first frame. The frames are kept alive, as QImage does not copy them."""
         self._frames, self._index = frames, 0
-        told = "nothing to show" if frames is None else f"a loop of {len(frames.pixels) / frames.fps:.1f} seconds"
-        self.setAccessibleDescription(told)
+        seconds = None if frames is None else len(frames.pixels) / frames.fps
+        self.setAccessibleDescription("no clip" if seconds is None else f"a loop of {seconds:.1f} seconds")
         self._arrange()
         self.update()
 
@@ -55,6 +55,7 @@ class ClipPlayer(QWidget):
         self.update(self._place)
 
     def set_flash(self, colour: str | None, text: str = "") -> None:
+        """Show a border of this colour with a text; None ends it."""
         self._flash = (QColor(colour), text) if colour else None
         self.update()
 
@@ -62,7 +63,7 @@ class ClipPlayer(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Where the picture goes, and the four corners that are painted over to make it round."""
+        """Place the frame, and the four corners that are painted over to round it."""
         size = QSize(1, 1)
         if self._frames is not None:
             height, width = self._frames.pixels.shape[1:3]

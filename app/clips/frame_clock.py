@@ -1,4 +1,4 @@
-"""One clock for clips that play in step."""
+"""Clock for clips that play in step."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 class FrameClock(QObject):
     """Counts the frames of a loop.
 
-    A precise single-shot timer is armed anew to each frame's own deadline: a timer at a fixed interval would beat
-    against the frames, and an error would add up.
+    A precise single-shot timer is started for each frame's own deadline: with a fixed interval, errors would add up.
 
     Signals:
-        frame_due(int): this frame of the loop is to be shown.
+        frame_due(int): show this frame of the loop.
     """
 
     frame_due = Signal(int)
@@ -35,17 +34,17 @@ class FrameClock(QObject):
 
     @property
     def speed(self) -> float:
-        """1: as recorded."""
+        """Playback speed; 1 is as recorded."""
         return self._speed
 
     @property
     def frame(self) -> int:
-        """The frame of the loop on screen, from 0."""
+        """Index of the frame on screen."""
         return self._shown % self._count if self._count else 0
 
     @property
     def deadline(self) -> float:
-        """When the next frame is due, in seconds of the clock `now`."""
+        """Time of the next frame, in seconds of the clock `now`."""
         return self._started + (self._shown + 1) / self._rate
 
     @property
@@ -53,7 +52,7 @@ class FrameClock(QObject):
         return self._fps * self._speed
 
     def play(self, count: int, fps: float) -> None:
-        """Starts a loop of `count` frames at its first frame."""
+        """Start a loop of `count` frames at its first frame."""
         self._count, self._fps = count, fps
         self._start_at(0)
 
@@ -65,21 +64,21 @@ class FrameClock(QObject):
             self._start_at(self._shown)
 
     def step(self, by: int) -> None:
-        """Holds still, so many frames further; negative: back."""
+        """Stop, and go forward by some frames, or back."""
         self.halt()
         if self._count:
             self._shown = (self._shown + by) % self._count
             self.frame_due.emit(self._shown)
 
     def set_speed(self, speed: float) -> None:
-        """The frame on screen stays; the next one comes at the new pace."""
+        """Change the speed from the frame on screen on."""
         self._speed = speed
         if self.playing:
             self._start_at(self._shown)
 
     def tick(self) -> None:
-        """Called at a deadline, or later: shows the frame that is due by now."""
-        now = int((self._now() - self._started) * self._rate + 0.05)  # a timer may fire a hair early
+        """Show the frame that is due by now. Called at a deadline or later."""
+        now = int((self._now() - self._started) * self._rate + 0.05)  # a timer may fire slightly early
         if now != self._shown:
             self._shown = now
             self.frame_due.emit(now % self._count)

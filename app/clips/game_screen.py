@@ -1,4 +1,4 @@
-"""The screen of a game: the newest picture, as large as fits."""
+"""Screen of a game: the newest frame, as large as fits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 
 class GameScreen(QWidget):
-    """Black until there is a picture. Scaled without smoothing, in the proportions that clips have too."""
+    """Black until there is a frame. Scaled without smoothing."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +24,7 @@ class GameScreen(QWidget):
         return QSize(480, 630)
 
     def show_picture(self, pixels: npt.NDArray[np.uint8]) -> None:
-        """pixels (height, width, 3) RGB; kept until the next, as QImage only points at them."""
+        """pixels: (height, width, 3) uint8 RGB; kept alive until the next frame, as QImage does not copy them"""
         self.pixels = pixels
         self.update()
 

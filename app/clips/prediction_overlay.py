@@ -1,4 +1,4 @@
-"""What the predictor expected of the pair that was just answered: shown for a moment, over whatever follows."""
+"""Prediction for the pair that was just answered, shown briefly over the next one."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from PySide6.QtWidgets import QWidget
 from app.style import theme
 
 _HEIGHT, _WIDEST, _BAR = 68, 460, 14
-_TITLE = "Of the pair you answered, the predictor expected"
+_TITLE = "Predicted preference for the last pair"
 
 
 class PredictionOverlay(QWidget):
-    """A bar that is split between left and right at the ensemble's mean, with a tick for each member."""
+    """Bar split between left and right at the ensemble's mean, with a tick for each member."""
 
     def __init__(self, over: QWidget) -> None:
         super().__init__(over)
         self._over = over
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName("What the predictor expected")
+        self.setAccessibleName("Predicted preference")
         self.members: tuple[float, ...] = ()
         self.hide()
 
     @property
     def left(self) -> float:
-        """The mean chance that the left clip is preferred."""
+        """Mean P[left preferred]."""
         return sum(self.members) / len(self.members)
 
-    def tell(self, members: tuple[float, ...]) -> None:
-        """members: each one's P[left preferred]; nothing is shown where there are none."""
+    def show_prediction(self, members: tuple[float, ...]) -> None:
+        """members: P[left preferred] of each ensemble member; () hides the overlay"""
         self.members = members
         if not members:
             self.hide()
@@ -42,7 +42,7 @@ class PredictionOverlay(QWidget):
         self.update()
 
     def place(self) -> None:
-        """At the foot of what it covers, in the middle."""
+        """Move to the bottom centre of the covered widget."""
         area = self._over.rect()
         width = min(_WIDEST, area.width())
         self.setGeometry((area.width() - width) // 2, area.height() - _HEIGHT - 16, width, _HEIGHT)

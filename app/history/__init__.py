@@ -1,1 +1,1 @@
-"""The list of answers and one answer close up."""
+"""The answers of a session: the list, one answer in detail, and the model behind them."""

@@ -1,11 +1,10 @@
-"""Pictures of answered pairs, drawn when somebody looks: a still of each clip for a list, both clips to be played.
+"""Cache of rendered answers: still images for the list, and clips to play. No widgets.
 
-Memory is bounded: only the latest are kept, and only what is on screen is asked for. No widgets.
+Memory is bounded: only answers on screen are rendered, and only the latest are kept.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QImage, QPixmap
 
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair
+from app.workers.job_requests import JobRequests
 from app.workers.store_reader import StoreReader
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
@@ -22,130 +22,144 @@ from core.preferences.store import PreferenceStore
 from core.types import Frames, Query, Segment
 
 STILL = 84
-"""Pixels of a still's side in the list, kept twice as fine for dense screens."""
+"""Side of a still in the list in pixels; stills have twice as many, for dense screens."""
 _ONE_FRAME = 1.0
-_STILLS, _PAIRS = 64, 2
-"""So many of each are kept: 14 MB and, at 60 MB a pair, 120 MB."""
-_WAITING = 24
-"""Rows that may wait for their stills; more were scrolled past."""
+_MAX_STILLS, _MAX_PAIRS = 64, 2
+"""14 MB of stills, and 120 MB of clips."""
+_MAX_WAITING = 24
+"""Most rows that wait for stills; earlier ones were scrolled past."""
 Stills = tuple[QPixmap, QPixmap]
 
 
 class ClipCache(QObject):
-    """Draws one thing at a time, the clips to be played before the stills: labelling needs the same child.
+    """Renders one answer at a time, clips before stills: labelling needs the same child.
+
+    troubles: why an answer can't be shown, by its id; one sentence
 
     Signals:
-        stills_drawn(int): the stills of the answer of that number are there.
-        pair_drawn(int, object): the clips of that answer; a Pair.
-        trouble_found(int, str): that answer can't be shown; one sentence.
-        clips_requested(object): a ClipsRequested for the clips job.
+        stills_drawn(int): the stills of this answer are ready.
+        pair_drawn(int, object): the clips of this answer are ready; a Pair.
+        trouble_found(int, str): this answer can't be shown; one sentence.
     """
 
     stills_drawn = Signal(int)
     pair_drawn = Signal(int, object)
     trouble_found = Signal(int, str)
-    clips_requested = Signal(object)
 
-    def __init__(self, reader: StoreReader, tokens: itertools.count[int], parent: QObject | None = None) -> None:
+    def __init__(self, reader: StoreReader, requests: JobRequests, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._reader, self._tokens = reader, tokens
+        self._reader, self._job_requests = reader, requests
         self._stills: OrderedDict[int, Stills] = OrderedDict()
         self._pairs: OrderedDict[int, Pair] = OrderedDict()
         self.troubles: dict[int, str] = {}
-        self._wanted: list[int] = []
+        self._waiting: list[int] = []
+        """Ids of answers without stills."""
         self._to_play: int | None = None
-        self._under_way = ""
-        self._drawing: tuple[ClipsRequested, Query] | None = None
+        self._task = ""
+        """'stills ID' or 'pair ID' while an answer is being read or rendered."""
+        self._rendering: tuple[int, Query] | None = None
+        """Token and query."""
         reader.task_done.connect(self._on_read)
         reader.task_refused.connect(self._on_refused)
 
+    @property
+    def idle(self) -> bool:
+        return not self._task and not self._waiting
+
+    @property
+    def cached_stills(self) -> tuple[int, ...]:
+        """Ids of the answers whose stills are in memory, oldest first."""
+        return tuple(self._stills)
+
+    @property
+    def cached_pairs(self) -> tuple[int, ...]:
+        """Ids of the answers whose clips are in memory, oldest first."""
+        return tuple(self._pairs)
+
     def stills(self, key: int) -> Stills | None:
-        """Those of an answer on screen, if they are drawn already; otherwise `stills_drawn` follows."""
+        """Return the stills of an answer on screen, or None; then `stills_drawn` follows."""
         if key in self._stills:
             self._stills.move_to_end(key)
             return self._stills[key]
-        if key not in self._wanted and key not in self.troubles and self._under_way != f"stills {key}":
-            self._wanted.append(key)
-            del self._wanted[:-_WAITING]
-            self._next()
+        if key not in self._waiting and key not in self.troubles and self._task != f"stills {key}":
+            self._waiting.append(key)
+            del self._waiting[:-_MAX_WAITING]
+            self._start_next()
         return None
 
     def play(self, key: int) -> None:
-        """Asks for the clips of an answer; of several asked for in a row only the last is drawn."""
+        """Request the clips of an answer; `pair_drawn` follows, unless another answer is requested first."""
         self._to_play = key
         if key in self._pairs:
             self._to_play = None
             self._pairs.move_to_end(key)
             self.pair_drawn.emit(key, self._pairs[key])
         else:
-            self._next()
+            self._start_next()
 
-    def forget(self) -> None:
-        """Nobody looks any more; what is under way comes to nobody."""
-        self._ended()
+    def clear(self) -> None:
+        """Empty the cache and cancel every request."""
+        if self._rendering:
+            self._job_requests.cancel(self._rendering[0])
+        self._end_task()
         self._stills.clear()
         self._pairs.clear()
         self.troubles.clear()
-        self._wanted.clear()
+        self._waiting.clear()
         self._to_play = None
 
-    def take_clips(self, event: ClipsRendered) -> bool:
-        """False where the clips are another's."""
-        if self._drawing is None or event.token != self._drawing[0].token:
-            return False
-        query = self._drawing[1]
-        kind, key = self._ended()
-        if kind == "pair":
-            _keep(self._pairs, key, Pair(query, *event.clips), _PAIRS)
-            self.pair_drawn.emit(key, self._pairs[key])
-        else:
-            _keep(self._stills, key, (_small(event.clips[0]), _small(event.clips[1])), _STILLS)
-            self.stills_drawn.emit(key)
-        self._next()
-        return True
-
-    def redraw(self) -> None:
-        """The clips job was started anew: what it was drawing would not come."""
-        if self._drawing:
-            self.clips_requested.emit(self._drawing[0])
-
-    def _next(self) -> None:
-        if self._under_way:
+    def _start_next(self) -> None:
+        if self._task:
             return
         if self._to_play is not None:
             kind, key, self._to_play = "pair", self._to_play, None
-        elif self._wanted:
-            kind, key = "stills", self._wanted.pop()
+        elif self._waiting:
+            kind, key = "stills", self._waiting.pop()
         else:
             return
-        self._under_way = f"{kind} {key}"
-        self._reader.ask(lambda store: _query(store, key), self._under_way)
+        self._task = f"{kind} {key}"
+        self._reader.ask(lambda store: _read_query(store, key), self._task)
 
-    def _on_read(self, name: str, result: Any) -> None:
-        if name != self._under_way or self._drawing:
-            return
-        both = result.left, result.right
-        segments, fps = (both, CLIP_FPS) if name.startswith("pair") else (tuple(map(_moment, both)), _ONE_FRAME)
-        self._drawing = ClipsRequested(next(self._tokens), segments, CLIP_SIZE, fps), result
-        self.clips_requested.emit(self._drawing[0])
-
-    def _on_refused(self, name: str, sentence: str) -> None:
-        if name != self._under_way:
-            return
-        key = self._ended()[1]
-        self.troubles[key] = sentence
-        self.trouble_found.emit(key, sentence)
-        self._next()
-
-    def _ended(self) -> tuple[str, int]:
-        """Kind and number of what was under way."""
-        kind, _, key = self._under_way.partition(" ")
-        self._under_way, self._drawing = "", None
+    def _end_task(self) -> tuple[str, int]:
+        """End the present task and return its kind and id."""
+        kind, _, key = self._task.partition(" ")
+        self._task, self._rendering = "", None
         return kind, int(key or 0)
 
+    def _on_read(self, name: str, result: Any) -> None:
+        if name != self._task or self._rendering:
+            return
+        segments, fps = (result.left, result.right), CLIP_FPS
+        if name.startswith("stills"):
+            segments, fps = (_middle(result.left), _middle(result.right)), _ONE_FRAME
+        self._rendering = next(self._job_requests.tokens), result
+        self._job_requests.send(ClipsRequested(self._rendering[0], segments, CLIP_SIZE, fps), self._on_rendered)
 
-def _query(store: PreferenceStore, key: int) -> Query:
-    """UserError, in a sentence short enough for a row of a list, where the answer can't be read."""
+    def _on_rendered(self, event: ClipsRendered) -> None:
+        assert self._rendering is not None
+        query = self._rendering[1]
+        kind, key = self._end_task()
+        if kind == "pair":
+            self._pairs[key] = Pair(query, *event.clips)
+            _trim(self._pairs, _MAX_PAIRS)
+            self.pair_drawn.emit(key, self._pairs[key])
+        else:
+            self._stills[key] = _still(event.clips[0]), _still(event.clips[1])
+            _trim(self._stills, _MAX_STILLS)
+            self.stills_drawn.emit(key)
+        self._start_next()
+
+    def _on_refused(self, name: str, sentence: str) -> None:
+        if name != self._task:
+            return
+        key = self._end_task()[1]
+        self.troubles[key] = sentence
+        self.trouble_found.emit(key, sentence)
+        self._start_next()
+
+
+def _read_query(store: PreferenceStore, key: int) -> Query:
+    """Return an answer's query. Raise UserError, short enough for a row of the list, if it can't be read."""
     try:
         return store.answers(key)[0].preference.query
     except UserError as error:
@@ -154,14 +168,14 @@ def _query(store: PreferenceStore, key: int) -> Query:
         raise UserError(unreadable(key, error.__cause__)) from error
 
 
-def _moment(segment: Segment) -> Segment:
-    """The middle of a segment, with nothing that isn't drawn."""
+def _middle(segment: Segment) -> Segment:
+    """Return the middle state of a segment, with nothing that rendering does not need."""
     middle, nothing = len(segment.states) // 2, segment.actions[:0]
-    shown = segment.states[middle : middle + 1].copy()
-    return replace(segment, observations=nothing, actions=nothing, states=shown, true_rewards=None)
+    state = segment.states[middle : middle + 1].copy()
+    return replace(segment, observations=nothing, actions=nothing, states=state, true_rewards=None)
 
 
-def _small(frames: Frames) -> QPixmap:
+def _still(frames: Frames) -> QPixmap:
     pixels = frames.pixels[0]
     height, width = pixels.shape[:2]
     image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
@@ -169,7 +183,6 @@ def _small(frames: Frames) -> QPixmap:
     return QPixmap.fromImage(image.scaled(2 * STILL, 2 * STILL, whole, smooth))
 
 
-def _keep(kept: OrderedDict[int, Any], key: int, value: Any, most: int) -> None:
-    kept[key] = value
-    while len(kept) > most:
-        kept.popitem(last=False)
+def _trim(cache: OrderedDict[int, Any], size: int) -> None:
+    while len(cache) > size:
+        cache.popitem(last=False)

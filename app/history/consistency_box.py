@@ -1,4 +1,4 @@
-"""How often the person answered alike where a pair came again."""
+"""The person's self-consistency: how often repeated pairs got the same answer."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from core.preferences.review import consistency
 
 class ConsistencyBox(QFrame):
     def __init__(self, error_rate: float, parent: QWidget | None = None) -> None:
+        """error_rate: share of random answers that the reward fit assumes"""
         super().__init__(parent)
         self.setObjectName("consistency")
         self._error_rate = error_rate
@@ -21,11 +22,11 @@ class ConsistencyBox(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 10, 14, 10)
         column.setSpacing(4)
-        column.addWidget(label("plotTitle", "Self-consistency, from pairs shown again"))
+        column.addWidget(label("plotTitle", "Self-consistency on repeated pairs"))
         column.addWidget(self.figure)
         column.addWidget(self.comment)
 
-    def tell(self, rows: Iterable[PreferenceSummary], switched_on: bool) -> None:
-        found = consistency(rows)
-        self.figure.setText(consistency_figure(found))
-        self.comment.setText(consistency_comment(found, self._error_rate, switched_on))
+    def show_consistency(self, rows: Iterable[PreferenceSummary], repeats_on: bool) -> None:
+        result = consistency(rows)
+        self.figure.setText(consistency_figure(result))
+        self.comment.setText(consistency_comment(result, self._error_rate, repeats_on))

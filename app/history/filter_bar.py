@@ -1,4 +1,4 @@
-"""What the list of answers shows: all of them sifted, or those that the predictor doubts."""
+"""Controls above the list of answers: all answers with filters, or disagreements with the predictor."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidge
 
 from app.history.preference_history import Judgement
 from app.history.preference_text import CHOICES, PreferenceFilter, at
-from app.labelling.labelling import HUMAN, ORACLE
 from app.style.labels import button, label
+from core.types import Teacher
 
 
 class FilterBar(QWidget):
     """Two tabs, each with its own row of controls.
 
     Signals:
-        changed(): another tab, or another sieve.
-        judgement_requested(): the person wants the predictor to be asked anew.
+        changed(): another tab, or another filter.
+        judgement_requested(): the person asks for the predictor's view again.
     """
 
     changed = Signal()
@@ -28,17 +28,17 @@ class FilterBar(QWidget):
         self.tabs.addTab("&All answers")
         self.tabs.addTab("&Disagreements")
         self.choice, self.labeller = QComboBox(), QComboBox()
-        self.choice.setAccessibleName("Show which choice")
+        self.choice.setAccessibleName("Filter by choice")
         self.choice.addItem("Every choice", None)
         for choice, words in CHOICES.items():
             self.choice.addItem(words, choice)
-        self.labeller.setAccessibleName("Show whose answers")
-        for words, name in (("Everybody's", None), ("Human's", HUMAN), ("Oracle's", ORACLE)):
+        self.labeller.setAccessibleName("Filter by labeller")
+        for words, name in (("Everyone's", None), ("Human's", Teacher.HUMAN), ("Oracle's", Teacher.ORACLE)):
             self.labeller.addItem(words, name)
-        self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("&Taken back too")
+        self.changed_only, self.withdrawn_too = QPushButton("&Changed only"), QPushButton("Include &undone")
         for switch in (self.changed_only, self.withdrawn_too):
             switch.setCheckable(True)
-        self.judgement, self.again = label("caption", wrap=True), button("Look again")
+        self.judgement, self.again = label("caption", wrap=True), button("Refresh")
         self.rows = QStackedWidget()
         self.rows.addWidget(_row(self.choice, self.labeller, self.changed_only, self.withdrawn_too))
         self.rows.addWidget(_row(self.judgement, self.again, wide=self.judgement))
@@ -47,9 +47,6 @@ class FilterBar(QWidget):
         column.setSpacing(8)
         column.addWidget(self.tabs)
         column.addWidget(self.rows)
-        self._connect()
-
-    def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.rows.setCurrentIndex)
         for change in (
             *(self.tabs.currentChanged, self.choice.currentIndexChanged, self.labeller.currentIndexChanged),
@@ -59,11 +56,11 @@ class FilterBar(QWidget):
         self.again.clicked.connect(lambda _: self.judgement_requested.emit())
 
     @property
-    def on_doubted(self) -> bool:
+    def on_disagreements(self) -> bool:
         return self.tabs.currentIndex() == 1
 
     @property
-    def sieve(self) -> PreferenceFilter:
+    def preference_filter(self) -> PreferenceFilter:
         return PreferenceFilter(
             self.choice.currentData(),
             self.labeller.currentData(),
@@ -71,15 +68,16 @@ class FilterBar(QWidget):
             self.withdrawn_too.isChecked(),
         )
 
-    def tell_judgement(self, judgement: Judgement | None, doubted: int) -> None:
+    def show_judgement(self, judgement: Judgement | None, disagreements: int) -> None:
         if judgement is None or not judgement.generation:
             self.judgement.setText("")
             return
-        of = f"{doubted:,} of {len(judgement.left):,} answers are doubted by the predictor"
-        self.judgement.setText(f"{of} of generation {judgement.generation}, computed at {at(judgement.at)}.")
+        share = f"The predictor disagrees with {disagreements:,} of {len(judgement.left):,} answers"
+        self.judgement.setText(f"{share} (generation {judgement.generation}, computed at {at(judgement.at)}).")
 
 
 def _row(*widgets: QWidget, wide: QWidget | None = None) -> QWidget:
+    """Return a row of widgets, of which `wide` takes the room that is left."""
     made = QWidget()
     row = QHBoxLayout(made)
     row.setContentsMargins(0, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""The list of answers: each with its choice, its time, and a still of both clips."""
+"""List of answers: choice, time, and a still of both clips."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINE = 24
 
 
 class PreferenceList(QListView):
-    """Paints only the rows on screen, whatever their number."""
+    """Paints only the rows on screen."""
 
     def __init__(self, model: PreferenceModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -83,8 +83,8 @@ def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: floa
     painter.setPen(QColor(theme.palette().muted))
     painter.drawText(first, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{row.id}")
     _line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {row.labeller}", theme.palette().muted)
-    told = ", ".join(notes(row, against))
-    _line(painter, first.translated(0, 2 * _LINE), told[:1].upper() + told[1:], theme.palette().text)
+    remarks = ", ".join(notes(row, against))
+    _line(painter, first.translated(0, 2 * _LINE), remarks[:1].upper() + remarks[1:], theme.palette().text)
 
 
 def _write_trouble(painter: QPainter, area: QRect, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""The answers as a list for views: light rows, and pictures only of what is on screen."""
+"""List model of the answers. Rows are light; stills are rendered only for rows on screen."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from app.history.clip_cache import ClipCache, Stills
+from app.history.clip_cache import ClipCache
 from app.history.preference_text import PreferenceFilter, sentence
 from app.style.labels import tip
 from core.preferences.records import PreferenceSummary
 from core.preferences.review import contradicted
 
 ROW = int(Qt.ItemDataRole.UserRole)
-"""The AnswerRow."""
+"""The PreferenceSummary."""
 AGAINST = ROW + 1
-"""How much the predictor contradicts it, in a list of doubted answers; otherwise None."""
+"""How much the predictor contradicts the answer, 0 to 1; None unless disagreements are listed."""
 STILLS = ROW + 2
-"""The pictures of both clips, None while they are not drawn. Asking for them has them drawn."""
+"""Stills of both clips; None until they are rendered, which asking for them requests."""
 TROUBLE = ROW + 3
-"""Why it can't be shown, in one sentence; '' where it can."""
+"""Why the answer can't be shown, one sentence; '' if it can."""
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class PreferenceModel(QAbstractListModel):
-    """Newest first; or, given what the predictor thinks, the answers that it doubts, the most doubted first.
+    """All answers, newest first; or those that the predictor contradicts, the strongest disagreement first.
 
-    An answer that is changed while it is in the list stays in it, so that it doesn't vanish under the person's eyes.
+    A listed answer stays in the list when it is changed.
     """
 
-    def __init__(self, album: ClipCache, parent: QObject | None = None) -> None:
+    def __init__(self, cache: ClipCache, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._album = album
+        self._cache = cache
         self._rows: dict[int, PreferenceSummary] = {}
         self._shown: list[int] = []
         self._against: dict[int, float] | None = None
-        self._sieve = PreferenceFilter()
-        album.stills_drawn.connect(self._on_pictured)
-        album.trouble_found.connect(self._on_pictured)
+        self._filter = PreferenceFilter()
+        cache.stills_drawn.connect(self._emit_changed)
+        cache.trouble_found.connect(self._emit_changed)
 
     @property
     def rows(self) -> Iterable[PreferenceSummary]:
@@ -47,35 +47,34 @@ class PreferenceModel(QAbstractListModel):
 
     def set_rows(self, rows: Iterable[PreferenceSummary]) -> None:
         self._rows = {row.id: row for row in rows}
-        self.list_all(self._sieve)
+        self.list_all(self._filter)
 
-    def list_all(self, sieve: PreferenceFilter) -> None:
+    def list_all(self, preference_filter: PreferenceFilter) -> None:
         self.beginResetModel()
-        self._sieve, self._against = sieve, None
-        self._shown = [row.id for row in reversed(self._rows.values()) if sieve.passes(row)]
+        self._filter, self._against = preference_filter, None
+        self._shown = [row.id for row in reversed(self._rows.values()) if preference_filter.passes(row)]
         self.endResetModel()
 
-    def list_doubted(self, left: Mapping[int, float]) -> None:
-        """left: P[left is preferred] by number of the answer."""
-        found = contradicted(self._rows.values(), left)
+    def list_disagreements(self, left: Mapping[int, float]) -> None:
+        """left: P[left is preferred] by the answer's id"""
         self.beginResetModel()
-        self._against = {row.id: much for row, much in found}
+        self._against = {row.id: much for row, much in contradicted(self._rows.values(), left)}
         self._shown = list(self._against)
         self.endResetModel()
 
-    def take(self, row: PreferenceSummary) -> None:
-        """A new answer, or one that has changed or stands again."""
+    def set_row(self, row: PreferenceSummary) -> None:
+        """Add a new answer, or replace one that has changed."""
         self._rows[row.id] = row
         if row.id in self._shown:
-            self._tell_changed(row.id)
-        elif self._against is None and self._sieve.passes(row):
+            self._emit_changed(row.id)
+        elif self._against is None and self._filter.passes(row):
             place = sum(key > row.id for key in self._shown)
             self.beginInsertRows(QModelIndex(), place, place)
             self._shown.insert(place, row.id)
             self.endInsertRows()
 
     def index_of(self, key: int) -> QModelIndex:
-        """Where the answer of that number is; an invalid index where it is not shown."""
+        """Return the index of the answer with this id; an invalid one if it is not shown."""
         return self.index(self._shown.index(key)) if key in self._shown else QModelIndex()
 
     def row(self, key: int) -> PreferenceSummary:
@@ -86,34 +85,24 @@ class PreferenceModel(QAbstractListModel):
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row = self._rows[self._shown[index.row()]]
+        against = None if self._against is None else self._against[row.id]
+        trouble = self._cache.troubles.get(row.id, "")
         match role:
             case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
-                return sentence(row, self._contradiction(row.id))
+                return sentence(row, against)
             case Qt.ItemDataRole.ToolTipRole:
-                return tip(self._trouble(row)) or None
+                return tip(trouble) or None
             case _ if role == ROW:
                 return row
             case _ if role == AGAINST:
-                return self._contradiction(row.id)
+                return against
             case _ if role == TROUBLE:
-                return self._trouble(row)
+                return trouble
             case _ if role == STILLS:
-                return self._stills(row)
+                return self._cache.stills(row.id)
         return None
 
-    def _contradiction(self, key: int) -> float | None:
-        return None if self._against is None else self._against[key]
-
-    def _trouble(self, row: PreferenceSummary) -> str:
-        return self._album.troubles.get(row.id, "")
-
-    def _stills(self, row: PreferenceSummary) -> Stills | None:
-        return self._album.stills(row.id)
-
-    def _on_pictured(self, key: int) -> None:
-        self._tell_changed(key)
-
-    def _tell_changed(self, key: int) -> None:
+    def _emit_changed(self, key: int) -> None:
         index = self.index_of(key)
         if index.isValid():
             self.dataChanged.emit(index, index)

@@ -1,4 +1,4 @@
-"""An answer in words, for the lists that show many. Pure; no Qt."""
+"""Texts about an answer, and the filter of the list. Pure; no Qt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
 
 @dataclass(frozen=True)
 class PreferenceFilter:
-    """Which answers are shown; None lets all through."""
+    """Which answers the list shows; None lets all through."""
 
     choice: Choice | None = None
     labeller: str | None = None
@@ -23,7 +23,7 @@ class PreferenceFilter:
     withdrawn_too: bool = False
 
     def passes(self, row: PreferenceSummary) -> bool:
-        """Whether the answer is shown."""
+        """True if the answer is to be shown."""
         return (
             self.choice in (None, row.choice)
             and self.labeller in (None, row.labeller)
@@ -33,46 +33,47 @@ class PreferenceFilter:
 
 
 def when(row: PreferenceSummary) -> str:
-    """Day and time of the answer, as the clock of this place had it."""
+    """Date and local time of the answer."""
     return _clock(row.answered_at, "%Y-%m-%d %H:%M:%S")
 
 
 def at(seconds: float) -> str:
+    """Local time of day. seconds: since the epoch"""
     return _clock(seconds, "%H:%M:%S")
 
 
 def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
-    """What else is to be said of it; against: how much the predictor contradicts it, where that is the matter."""
-    told = []
+    """Remarks about an answer. against: how much the predictor contradicts it, 0 to 1; None if that is not shown."""
+    remarks = []
     if against is not None:
-        side, much = ("one side", (1 + against) / 2) if row.choice == Choice.TIE else ("the other side", against)
-        told.append(f"the predictor gives {side} {much:.0%}")
+        side, share = ("one side", (1 + against) / 2) if row.choice == Choice.TIE else ("the other side", against)
+        remarks.append(f"the predictor gives {side} {share:.0%}")
     if row.withdrawn:
-        told.append("taken back")
+        remarks.append("undone")
     if row.repeats is not None:
-        told.append(f"repeats {row.repeats}")
+        remarks.append(f"repeats {row.repeats}")
     if row.changes:
-        told.append(f"was “{CHOICES[row.changes[-1].choice]}”")
-    return told
+        remarks.append(f"was “{CHOICES[row.changes[-1].choice]}”")
+    return remarks
 
 
 def sentence(row: PreferenceSummary, against: float | None = None) -> str:
-    """All of it in a line, as a screen reader says it."""
+    """One line with everything about an answer, for screen readers."""
     return ", ".join([f"Answer {row.id}: {CHOICES[row.choice]}", row.labeller, when(row), *notes(row, against)])
 
 
-def consistency_figure(found: Consistency) -> str:
-    """The figure alone; a dash where there is none yet."""
-    if not found.compared:
+def consistency_figure(result: Consistency) -> str:
+    """The figure alone; a dash if there is none yet."""
+    if not result.compared:
         return "–"
-    return f"{found.share:.0%} alike ({found.alike} of {found.compared})"
+    return f"{result.share:.0%} the same ({result.alike} of {result.compared})"
 
 
-def consistency_comment(found: Consistency, error_rate: float, switched_on: bool) -> str:
-    told = comment(found, error_rate)
-    if found.undecided:
-        told += f" {found.undecided} more with can't tell are left out."
-    return told if switched_on else f"{told} Labelling > Show some pairs again asks for more."
+def consistency_comment(result: Consistency, error_rate: float, repeats_on: bool) -> str:
+    text = comment(result, error_rate)
+    if result.undecided:
+        text += f" {result.undecided} more with “can't tell” are left out."
+    return text if repeats_on else f"{text} To repeat more pairs, choose Labelling > Show some pairs again."
 
 
 def _clock(seconds: float, form: str) -> str:

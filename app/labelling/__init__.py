@@ -1,1 +1,1 @@
-"""State of labelling, no widgets."""
+"""State of labelling: pairs, answers, progress and the teacher. No widgets; imports workers and core only."""

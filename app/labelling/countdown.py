@@ -1,4 +1,4 @@
-"""How long something will take, from how long it took before. Pure."""
+"""Countdowns to expected events, and the expected time to a session's first pair."""
 
 from __future__ import annotations
 
@@ -9,32 +9,36 @@ from collections.abc import Callable
 
 from app import settings
 
-_REMEMBERED = 8
+_MAX_DURATIONS = 8
+DEFAULT_START_SECONDS = 10.0
+"""Seconds to the first pair before any was measured: four processes import their libraries on two cores."""
+_LONGEST_START = 600.0
+"""Longer starts are not saved: the computer must have slept."""
 
 
 class Countdown:
-    """Counts down while something is under way: the median of the last times, less what has passed."""
+    """Seconds left of a recurring activity: the median of its last durations, less the time that has passed."""
 
     def __init__(self, usual: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        """usual: seconds, as long as nothing was measured; None where nobody knows."""
+        """usual: expected seconds before any duration was measured; None if unknown."""
         self._clock = clock
         self._usual = usual
-        self._taken: deque[float] = deque(maxlen=_REMEMBERED)
+        self._durations: deque[float] = deque(maxlen=_MAX_DURATIONS)
         self._began: float | None = None
 
     def begin(self) -> None:
         self._began = self._clock()
 
     def end(self) -> float | None:
-        """How long it took; None where it had not begun."""
+        """Record the duration and return it; None if nothing had begun."""
         if self._began is None:
             return None
-        taken, self._began = self._clock() - self._began, None
-        self._taken.append(taken)
-        return taken
+        duration, self._began = self._clock() - self._began, None
+        self._durations.append(duration)
+        return duration
 
     def drop(self) -> None:
-        """It was interrupted: how long it took would tell nothing."""
+        """Stop without recording: the activity was interrupted."""
         self._began = None
 
     @property
@@ -43,38 +47,30 @@ class Countdown:
 
     @property
     def expected(self) -> float | None:
-        """Seconds that the whole takes."""
-        return sorted(self._taken)[len(self._taken) // 2] if self._taken else self._usual
+        """Expected duration in seconds; None if unknown."""
+        return sorted(self._durations)[len(self._durations) // 2] if self._durations else self._usual
 
     @property
     def left(self) -> float | None:
-        """Seconds until it should be over, negative where it takes longer than ever; None where nothing is known."""
+        """Expected seconds left, negative when overdue; None if unknown or nothing has begun."""
         if self._began is None or self.expected is None:
             return None
         return self.expected - (self._clock() - self._began)
 
 
-USUAL_START = 10.0
-"""Seconds to the first pair where nobody has measured them: four processes import their libraries on two cores."""
-
-_LONGEST = 600.0
-
-
-def usual_start(task: str) -> float:
-    """Seconds from the start to the first pair, as it was the last time."""
+def usual_start_seconds(task: str) -> float:
+    """Return the saved seconds from the start to the first pair of this task."""
     try:
-        seconds = float(settings.text(_name(task)))
+        seconds = float(settings.text(_setting(task)))
     except ValueError:
-        return USUAL_START
-    return seconds if math.isfinite(seconds) and seconds > 0 else USUAL_START
+        return DEFAULT_START_SECONDS
+    return seconds if math.isfinite(seconds) and seconds > 0 else DEFAULT_START_SECONDS
 
 
-def keep_start(task: str, seconds: float) -> None:
-    """Not where the computer must have slept in between."""
-    if seconds > _LONGEST:
-        return
-    settings.keep(_name(task), f"{seconds:.1f}")
+def save_start_seconds(task: str, seconds: float) -> None:
+    if seconds <= _LONGEST_START:
+        settings.keep(_setting(task), f"{seconds:.1f}")
 
 
-def _name(task: str) -> str:
+def _setting(task: str) -> str:
     return f"start/{task.replace('/', ' ')}"

@@ -1,6 +1,4 @@
-"""Who answered last in a session answers when it is opened again: a demonstration goes on by itself, and a person's
-session never begins to answer unasked.
-"""
+"""Teacher of an opened session: the one that taught it last, so that a person's session never answers by itself."""
 
 from __future__ import annotations
 
@@ -9,23 +7,19 @@ import logging
 from core.errors import UserError
 from core.session import summary
 from core.session.session import Session
+from core.types import Teacher
 
-_TEACHERS = ("human", "oracle")
 log = logging.getLogger(__name__)
 
 
-def kept_teacher(session: Session) -> str:
-    """The one of its summary, which is in its folder and goes with it; else the one that the session was made for."""
-    for teacher in (_last_teacher(session), session.config.teacher):
-        if teacher in _TEACHERS:
-            return teacher
-    return "human"
-
-
-def _last_teacher(session: Session) -> str:
+def last_teacher(session: Session) -> Teacher:
+    """Return the teacher in the session's summary, else the one in its config, else the person."""
     try:
-        told = summary.read(session.folder)
+        last = summary.read(session.folder)
     except UserError as error:
-        log.warning("%s It does not tell who taught last.", error)
-        return ""
-    return told.teacher if told else ""
+        log.warning("%s The teacher is taken from the session's config.", error)
+        last = None
+    for teacher in (last.teacher if last else "", session.config.teacher):
+        if teacher in (Teacher.HUMAN, Teacher.ORACLE):
+            return Teacher(teacher)
+    return Teacher.HUMAN

@@ -1,40 +1,40 @@
-"""Quarters of the planned labels: what a person labels towards. Pure."""
+"""Milestones: quarters of a session's planned labels. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_SHARES = (25, 50, 75, 100)
+_PERCENTAGES = (25, 50, 75, 100)
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """percent of the planned labels, and how many labels that is."""
+    """Share of the planned labels, and the number of labels that reaches it."""
 
     percent: int
     labels: int
 
 
 def milestones(target: int) -> tuple[Milestone, ...]:
-    """Those of a session with so many planned labels; of several that few labels make one, the last."""
-    found = {-(-target * share // 100): share for share in _SHARES}
-    return tuple(Milestone(share, labels) for labels, share in found.items() if labels > 0)
+    """Return the milestones of so many planned labels; if several fall on one number, only the last."""
+    percent_by_labels = {-(-target * percent // 100): percent for percent in _PERCENTAGES}
+    return tuple(Milestone(percent, labels) for labels, percent in percent_by_labels.items() if labels > 0)
 
 
-class Tracker:
-    """Tells each milestone once, however often answers are taken back and given again."""
+class MilestoneTracker:
+    """Reports each milestone once, even if answers are undone and redone."""
 
     def __init__(self, target: int) -> None:
         self._all = milestones(target)
-        self._best = 0
+        self._most_labels = 0
 
     def start(self, labels: int) -> None:
-        """A session that goes on has these already."""
-        self._best = max(self._best, labels)
+        """Skip the milestones that an opened session has reached already."""
+        self._most_labels = max(self._most_labels, labels)
 
     def reached(self, labels: int) -> Milestone | None:
-        """The milestone that so many labels reach for the first time."""
-        new = [milestone for milestone in self._all if self._best < milestone.labels <= labels]
+        """Return the milestone that this number of labels reaches for the first time."""
+        new = [milestone for milestone in self._all if self._most_labels < milestone.labels <= labels]
         self.start(labels)
         return new[-1] if new else None
 

@@ -1,4 +1,4 @@
-"""The pairs on their way to the screen: offered, being drawn, ready, shown. Pure; no Qt."""
+"""Queue of pairs: offered, being rendered, ready, shown. Pure; no Qt."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from core.types import Frames, Query
 
 CLIP_SIZE, CLIP_FPS = 480, 30.0
-"""Pixels and pictures a second, wherever pairs are shown: the simulator's picture is set up anew for each other size,
-which takes longer."""
+"""Pixels and frames a second of every pair: the renderer has to be set up again for another size."""
 _AHEAD = 3
-"""Pairs drawn ahead of the one on screen: each is some 60 MB."""
+"""Pairs rendered ahead of the one on screen; each takes some 60 MB."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A query with its clips: what the labeller sees."""
+    """Query with its rendered clips."""
 
     query: Query
     left: Frames
@@ -25,107 +24,112 @@ class Pair:
 
 
 class PairQueue:
-    """First offered, first shown; a pair that was taken back goes before all others."""
+    """First in, first out; an undone pair comes before all others.
+
+    shown: the pair to answer; None if there is none
+    """
 
     def __init__(self, tokens: itertools.count[int]) -> None:
+        """tokens: source of the numbers that identify renderings"""
         self._tokens = tokens
         self._offered: deque[Query] = deque()
-        self._drawing: dict[int, Query] = {}
+        self._rendering: dict[int, Query] = {}
         self._ready: deque[Pair] = deque()
-        self._taken_back: int | None = None
+        self._undone: int | None = None
+        """Token of the undone pair that is being rendered."""
         self.shown: Pair | None = None
 
     @property
-    def drawing(self) -> int:
-        return len(self._drawing)
+    def rendering(self) -> int:
+        """Number of pairs that are being rendered."""
+        return len(self._rendering)
 
     @property
-    def pair_ready(self) -> bool:
-        """Whether the next answer would bring up a pair at once."""
-        return bool(self._ready)
+    def ready(self) -> int:
+        """Number of rendered pairs behind the one on screen."""
+        return len(self._ready)
 
     @property
-    def waits_for_taken_back(self) -> bool:
-        return self._taken_back is not None
+    def waits_for_undone(self) -> bool:
+        return self._undone is not None
+
+    @property
+    def known(self) -> tuple[Query, ...]:
+        """Queries that `forget_offered` keeps."""
+        shown = () if self.shown is None else (self.shown.query,)
+        return *shown, *(query for token, query in self._rendering.items() if token == self._undone)
 
     def offer(self, query: Query) -> None:
         self._offered.append(query)
 
-    def to_draw(self) -> list[tuple[int, Query]]:
-        """What the clips job should be asked for now: token and query."""
-        asked = []
-        while self._offered and len(self._drawing) + len(self._ready) < _AHEAD:
-            asked.append(self._ask(self._offered.popleft()))
-        return asked
+    def next_renderings(self) -> list[tuple[int, Query]]:
+        """Return token and query of the pairs to render now."""
+        renderings = []
+        while self._offered and len(self._rendering) + len(self._ready) < _AHEAD:
+            renderings.append(self._start_rendering(self._offered.popleft()))
+        return renderings
 
-    def _ask(self, query: Query) -> tuple[int, Query]:
+    def _start_rendering(self, query: Query) -> tuple[int, Query]:
         token = next(self._tokens)
-        self._drawing[token] = query
+        self._rendering[token] = query
         return token, query
 
-    def drawn(self, token: int, clips: tuple[Frames, ...]) -> bool:
-        """Takes the clips in; False where nobody waits for that token any more."""
-        query = self._drawing.pop(token, None)
+    def add_clips(self, token: int, clips: tuple[Frames, ...]) -> bool:
+        """Take the clips of a rendering; False if it is no longer needed."""
+        query = self._rendering.pop(token, None)
         if query is None:
             return False
         pair = Pair(query, *clips)
-        if token == self._taken_back:
-            self._taken_back = None
+        if token == self._undone:
+            self._undone = None
             self._ready.appendleft(pair)
         else:
             self._ready.append(pair)
         return True
 
     def advance(self) -> Pair | None:
-        """The next pair becomes the shown one; None where none is ready."""
-        waiting = not self._ready or self.waits_for_taken_back
+        """Show the next pair and return it; None if none is ready."""
+        waiting = not self._ready or self.waits_for_undone
         self.shown = None if waiting else self._ready.popleft()
         return self.shown
 
-    def put_first(self, pair: Pair) -> None:
-        """Shows this pair now; the shown one comes after it."""
-        self._step_aside()
+    def show_first(self, pair: Pair) -> None:
+        """Show this pair now, and the one on screen after it."""
+        self._postpone_shown()
         self.shown = pair
 
-    def draw_first(self, query: Query) -> tuple[int, Query]:
-        """Nothing is shown before this query's clips are drawn anew."""
-        self._step_aside()
-        asked = self._ask(query)
-        self._taken_back = asked[0]
-        return asked
+    def render_first(self, query: Query) -> tuple[int, Query]:
+        """Show nothing until this query's clips are rendered again; return token and query."""
+        self._postpone_shown()
+        rendering = self._start_rendering(query)
+        self._undone = rendering[0]
+        return rendering
 
-    def _step_aside(self) -> None:
+    def _postpone_shown(self) -> None:
         if self.shown:
             self._ready.appendleft(self.shown)
         self.shown = None
-        if self._taken_back is not None:  # another is wanted before it: its clips would only fill the memory
-            self._offered.appendleft(self._drawing.pop(self._taken_back))
-            self._taken_back = None
-        while len(self._ready) > _AHEAD:  # many answers taken back must not fill the memory: these are drawn again
+        if self._undone is not None:  # another pair comes before it, so its clips would only take memory
+            self._offered.appendleft(self._rendering.pop(self._undone))
+            self._undone = None
+        while len(self._ready) > _AHEAD:  # many undone answers must not fill the memory: render these again later
             self._offered.appendleft(self._ready.pop().query)
 
     def drop(self, query: Query) -> None:
-        """It needs no answer any more; where it is not waiting here, nothing happens."""
-        token = next((token for token, drawn in self._drawing.items() if drawn is query), None)
+        """Remove a query that needs no answer any more; ignored if it is not waiting."""
+        token = next((token for token, rendered in self._rendering.items() if rendered is query), None)
         if token is not None:
-            del self._drawing[token]
-        if token is not None and token == self._taken_back:
-            self._taken_back = None
+            del self._rendering[token]
+            if token == self._undone:
+                self._undone = None
         self._offered = deque(offered for offered in self._offered if offered is not query)
         self._ready = deque(pair for pair in self._ready if pair.query is not query)
 
-    def redraw(self) -> list[tuple[int, Query]]:
-        """Everything that was being drawn, to be asked for again: the clips job was started anew."""
-        return list(self._drawing.items())
-
-    @property
-    def kept(self) -> tuple[Query, ...]:
-        """What forget_offered leaves."""
-        shown = () if self.shown is None else (self.shown.query,)
-        return *shown, *(query for token, query in self._drawing.items() if token == self._taken_back)
-
-    def forget_offered(self) -> None:
-        """Drops all but the shown and the taken-back pair: the rollout was started anew and offers others."""
+    def forget_offered(self) -> list[int]:
+        """Drop all but the shown and the undone pair: a restarted rollout offers others. Return the unneeded tokens."""
         self._offered.clear()
         self._ready.clear()
-        self._drawing = {token: query for token, query in self._drawing.items() if token == self._taken_back}
+        unneeded = [token for token in self._rendering if token != self._undone]
+        for token in unneeded:
+            del self._rendering[token]
+        return unneeded

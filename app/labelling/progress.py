@@ -1,54 +1,63 @@
-"""How far and how fast: counts, pace, and what to expect next. Pure."""
+"""Progress of a session: counts, pace, and expected times. Pure."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from app.labelling.countdown import USUAL_START, Countdown
-from app.labelling.milestones import Milestone, Tracker
+from app.labelling.countdown import DEFAULT_START_SECONDS, Countdown
+from app.labelling.milestones import Milestone, MilestoneTracker
 from core.config import Config
 from core.preferences.schedule import scheduled
+from core.session.policy_snapshots import SnapshotInfo
 
-_WINDOW = 60.0
-"""Seconds that a pace is measured over."""
+_LABEL_WINDOW = 60.0
+"""Seconds over which the pace of labelling is measured."""
 _SPEED_WINDOW = 10.0
+"""Seconds over which the speed of the simulation is measured."""
 _LONGEST_SILENCE = 60.0
-"""Seconds. An idle job says so four times in each, and never all four are at work for longer: the computer slept."""
+"""Seconds. Jobs report several times a second: after a longer silence the computer must have slept."""
 
 
 class Progress:
-    """Labels, environment steps and their pace."""
+    """Labels, environment steps and their pace.
+
+    target: planned labels
+    divergences: simulations in the session that failed and were reset
+    first_pair, drawing: countdowns to the first pair and to the next rendered pair
+    seconds_before: seconds of training in earlier runs of the session
+    """
 
     def __init__(
-        self, config: Config, clock: Callable[[], float] = time.monotonic, usual_start: float = USUAL_START
+        self, config: Config, clock: Callable[[], float] = time.monotonic, usual_start: float = DEFAULT_START_SECONDS
     ) -> None:
-        """usual_start: seconds from the start to the first pair, as they were the last time."""
-        self.target, self.labels, self.env_steps = config.labels, 0, 0
-        self.divergences = 0
-        """How often in the session a simulation failed and was started anew."""
-        self.milestones = Tracker(config.labels)
+        """usual_start: expected seconds from the start to the first pair"""
+        self.target, self.labels, self.env_steps, self.divergences = config.labels, 0, 0, 0
+        self.milestones = MilestoneTracker(config.labels)
         self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
-        self._config = config
-        self._clock = clock
+        self.seconds_before = 0.0
+        self._config, self._clock = config, clock
         self._answers: deque[float] = deque(maxlen=1000)
         self._offers: deque[float] = deque(maxlen=16)
         self._steps: deque[tuple[float, int]] = deque(maxlen=256)
-        self.seconds_before = 0.0
-        """Of teaching, in earlier runs of the session."""
         self._ran = 0.0
         self._since: float | None = None
 
     def run(self, on: bool) -> None:
-        """Teaching goes on, or rests."""
+        """Start or stop the clock of training time."""
         self.passed()
         self._since = self._clock() if on else None
 
     def passed(self) -> None:
-        """Something has come from the jobs: they are at work, and the computer is awake."""
+        """Note an event from the jobs: they are at work, and the computer is awake."""
         self._ran += self._under_way
         self._since = None if self._since is None else self._clock()
+
+    def take_time_from(self, snapshots: Sequence[SnapshotInfo]) -> None:
+        """Set the seconds of earlier runs from the newest snapshot, unless this run has begun."""
+        if not self.seconds and snapshots:
+            self.seconds_before = snapshots[-1].seconds
 
     @property
     def _under_way(self) -> float:
@@ -56,7 +65,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Of teaching so far, without pauses and while the computer slept."""
+        """Seconds of training so far, without pauses and sleep."""
         return self.seconds_before + self._ran + self._under_way
 
     def answered(self) -> None:
@@ -69,7 +78,7 @@ class Progress:
             self._answers.pop()
 
     def counted(self, labels: int) -> None:
-        """So many answers the session has already."""
+        """Set the number of labels that the session has already."""
         self.labels = labels
         self.milestones.start(labels)
 
@@ -82,25 +91,25 @@ class Progress:
 
     @property
     def due(self) -> int:
-        """Labels that the schedule wants by now (A); a person may be ahead of it or behind."""
+        """Labels that the schedule asks for by now (A); the person may be ahead or behind."""
         return 0 if self.explores else scheduled(self.env_steps, self._config)
 
     @property
     def explores(self) -> bool:
-        """Whether the policy still seeks what is new to it, before anything is asked."""
+        """True during the exploration before the first question."""
         return self.labels == 0 and self.env_steps < self._config.explored_steps
 
     @property
     def seconds_of_exploring(self) -> float | None:
-        """That are left, at the present speed; None where there is none yet."""
+        """Expected seconds of exploration left; None if the speed is unknown."""
         pace = self.steps_per_second
         return max(1.0, (self._config.explored_steps - self.env_steps) / pace) if pace else None
 
     @property
     def labels_per_minute(self) -> float:
-        """Over the last minute, or over the time since the first answer in it."""
+        """Pace over the last minute, or since the first answer in it."""
         now = self._clock()
-        recent = [t for t in self._answers if now - t < _WINDOW]
+        recent = [t for t in self._answers if now - t < _LABEL_WINDOW]
         if len(recent) < 2:
             return float(len(recent))
         return 60 * len(recent) / max(now - recent[0], 1.0)
@@ -111,13 +120,13 @@ class Progress:
 
     @property
     def minutes_to_milestone(self) -> float | None:
-        """At the present pace; None where there is no pace, or no milestone is left."""
+        """Minutes to the next milestone at the present pace; None without a pace or a milestone."""
         milestone, pace = self.next_milestone, self.labels_per_minute
         return (milestone.labels - self.labels) / pace if milestone and pace else None
 
     @property
     def steps_per_second(self) -> float:
-        """End to end: what was taken over the last seconds, waiting included. 0 where nothing is known."""
+        """End-to-end speed over the last seconds, waiting included; 0 if unknown."""
         now = self._clock()
         recent = [(t, n) for t, n in self._steps if now - t < _SPEED_WINDOW]
         if len(recent) < 2:
@@ -126,7 +135,7 @@ class Progress:
 
     @property
     def seconds_to_next_offer(self) -> float | None:
-        """From the gaps between the last offers, bursts counted as one; None where there is no pace yet."""
+        """Expected seconds to the next query: median gap of the last ones, bursts counted as one; None if unknown."""
         gaps = [b - a for a, b in zip(self._offers, list(self._offers)[1:], strict=False) if b - a > 0.5]
         if not gaps:
             return None

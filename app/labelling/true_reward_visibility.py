@@ -1,8 +1,8 @@
-"""Whether the true reward is on screen.
+"""Visibility of the true reward.
 
-It is hidden by default where a human teaches: the method is for goals that nobody can write down, and who watches a
-true return rise or fall begins to answer for it rather than for what the clips show. Where the oracle teaches there is
-nobody to be led, and the true reward is what one compares with. Once the person has chosen, that holds for both.
+It is hidden by default while a person teaches: the method is for goals without a reward function, and a person who
+sees the true return begins to answer for it instead of for the clips. With the oracle it is shown, for comparison.
+A choice by the person overrides both defaults.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from app import settings
-from app.labelling.labelling import HUMAN
 from core.tasks.base import Task
+from core.types import Teacher
 
 _SETTING = "plots/hide_true_reward"
 
 
 class TrueRewardVisibility(QObject):
-    """The switch 'Hide the true reward'.
+    """The switch "Hide the true reward".
 
     Signals:
-        hidden_changed(bool): whether it is hidden from now on.
+        hidden_changed(bool): the true reward is now hidden, or shown.
     """
 
     hidden_changed = Signal(bool)
 
     def __init__(self, teacher: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.hidden = settings.flag(_SETTING, teacher == HUMAN)
+        self.hidden = settings.flag(_SETTING, teacher == Teacher.HUMAN)
 
     def hides(self, task: Task) -> bool:
-        """Whether the task's own measure has to be hidden too, because it is the true return."""
+        """True if the task's own measure must be hidden too, because it reveals the true return."""
         return self.hidden and task.measure_tells_reward
 
     def hide(self, on: bool) -> None:
-        """The person's choice, which is kept."""
+        """Apply and save the person's choice."""
         settings.keep(_SETTING, on)
         self._set(on)
 
     def follow(self, teacher: str) -> None:
-        """Another teacher answers; changes nothing once the person has chosen."""
-        self._set(settings.flag(_SETTING, teacher == HUMAN))
+        """Take the default for this teacher, unless the person has chosen."""
+        self._set(settings.flag(_SETTING, teacher == Teacher.HUMAN))
 
     def _set(self, on: bool) -> None:
         if on != self.hidden:

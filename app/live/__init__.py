@@ -1,1 +1,1 @@
-"""The policy acting: now, earlier, as a film."""
+"""The policy acting: live demonstrations, replays of earlier snapshots, and films."""

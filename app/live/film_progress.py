@@ -1,4 +1,4 @@
-"""How far a film is, and the way to give it up."""
+"""Progress of a film export, with a button to cancel it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from app.style.labels import button
 
 
 class FilmProgress(QFrame):
-    """Hidden unless a film is being made. The film's end is told elsewhere.
+    """Hidden unless a film is being made.
 
     Signals:
-        cancel_requested(): the person wants no film after all.
+        cancel_requested(): the person cancels the film.
     """
 
     cancel_requested = Signal()
@@ -21,7 +21,7 @@ class FilmProgress(QFrame):
         super().__init__(parent)
         self.setObjectName("filmBar")
         self.bar = QProgressBar(maximum=100, textVisible=False)
-        self.bar.setAccessibleName("How far the film is")
+        self.bar.setAccessibleName("Progress of the film")
         self.cancel = button("Cancel")
         self.cancel.clicked.connect(self.cancel_requested)
         row = QHBoxLayout(self)
@@ -33,5 +33,6 @@ class FilmProgress(QFrame):
         self.hide()
 
     def set_share(self, share: float) -> None:
+        """share: from 0 to 1"""
         self.bar.setValue(round(100 * share))
         self.show()

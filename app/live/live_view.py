@@ -1,4 +1,4 @@
-"""The present policy acting, and a slider back to how it learned."""
+"""Live view of the policy, with a slider back to its earlier snapshots."""
 
 from __future__ import annotations
 
@@ -14,40 +14,38 @@ from core.formatting import format_number
 from core.session.policy_snapshots import SnapshotInfo
 
 _SETTLED_MS = 150
-"""How long the slider stands still before a policy is asked for: it passes over many."""
+"""Time the slider must stand still before a policy is requested."""
 
 
 class LiveView(QWidget):
-    """At its right end the slider is live; to the left of that it stands at a policy of the past.
+    """The slider is live at its right end, and at a snapshot to the left of it.
+
+    live: newest demonstration of the present policy, on screen or not
 
     Signals:
-        moment_chosen(object): the policy of this Moment is wanted; None for the present one.
+        snapshot_chosen(object): this SnapshotInfo is wanted; None for the present policy.
     """
 
-    moment_chosen = Signal(object)
+    snapshot_chosen = Signal(object)
 
     def __init__(self, measure_title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._measure_title, self._hides_figures = measure_title, False
-        self._moments: tuple[SnapshotInfo, ...] = ()
+        self._snapshots: tuple[SnapshotInfo, ...] = ()
         self.live: Demonstration | None = None
-        """The newest of the present policy, whatever is on screen."""
-        self._asked: SnapshotInfo | None = None
-        self.title, self.figure = label("plotTitle", "The policy, live"), label("plotKey")
+        self._requested: SnapshotInfo | None = None
+        self.title, self.figure = label("plotTitle", "Live policy"), label("plotKey")
         self.policy = PolicyPlayer("The policy acting", self)
-        self.policy.demonstration_started.connect(self._tell)
+        self.policy.demonstration_started.connect(self._show_caption_of)
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.slider.setMaximum(0)
         self.slider.setAccessibleName("Earlier policies")
-        self.slider.setToolTip("How it learned: drag to see earlier policies act")
+        self.slider.setToolTip("Drag to watch earlier policies")
         self.slider.setEnabled(False)
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settled.timeout.connect(self._on_settled)
         self.slider.valueChanged.connect(self._on_moved)
-        self._arrange()
-
-    def _arrange(self) -> None:
         foot = QHBoxLayout()
         foot.addWidget(label("plotKey", "untrained"))
         foot.addWidget(self.slider, 1)
@@ -65,64 +63,64 @@ class LiveView(QWidget):
         return self.policy.shown
 
     @property
-    def moment(self) -> SnapshotInfo | None:
-        """At which the slider stands; None: live."""
-        return self._moments[self.slider.value()] if self.slider.value() < len(self._moments) else None
+    def snapshot(self) -> SnapshotInfo | None:
+        """The snapshot at the slider; None if it is live."""
+        return self._snapshots[self.slider.value()] if self.slider.value() < len(self._snapshots) else None
 
     @property
     def _wanted(self) -> SnapshotInfo | None:
-        """The newest that is kept stands in for the present policy as long as that has not been seen to act."""
-        if self.moment is None and self.live is None and self._moments:
-            return self._moments[-1]
-        return self.moment
+        """As `snapshot`; the newest snapshot stands in for the present policy until there is a demonstration of it."""
+        if self.snapshot is None and self.live is None and self._snapshots:
+            return self._snapshots[-1]
+        return self.snapshot
 
-    def take(self, demonstration: Demonstration) -> None:
-        """The newest of the present policy."""
+    def set_live(self, demonstration: Demonstration) -> None:
+        """Take a demonstration of the present policy; show it next if the slider is live."""
         self.live = demonstration
-        if self.moment is None:
-            self.policy.take(demonstration)
+        if self.snapshot is None:
+            self.policy.play_next(demonstration)
 
-    def take_replay(self, demonstration: Demonstration) -> None:
-        """Of a policy of the past; too late where the slider has gone on."""
-        if demonstration.moment is not None and demonstration.moment == self._wanted:
-            self.policy.switch(demonstration)
+    def set_replay(self, demonstration: Demonstration) -> None:
+        """Show the replay of a snapshot, unless the slider has moved on."""
+        if demonstration.snapshot is not None and demonstration.snapshot == self._wanted:
+            self.policy.play_now(demonstration)
 
-    def set_moments(self, moments: tuple[SnapshotInfo, ...]) -> None:
-        """The slider stays where it stands: live, or at the same policy as far as it is still kept."""
-        at = self.moment
-        self._moments = moments
+    def set_snapshots(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
+        """Set the slider's range. It stays live or at its snapshot, as long as that exists."""
+        at = self.snapshot
+        self._snapshots = snapshots
         self.slider.blockSignals(True)
-        self.slider.setMaximum(len(moments))
-        self.slider.setValue(moments.index(at) if at in moments else len(moments))
+        self.slider.setMaximum(len(snapshots))
+        self.slider.setValue(snapshots.index(at) if at in snapshots else len(snapshots))
         self.slider.blockSignals(False)
-        self.slider.setEnabled(bool(moments))
-        if at is not None and at not in moments:
+        self.slider.setEnabled(bool(snapshots))
+        if at is not None and at not in snapshots:
             self.go_live()
 
     def step(self, by: int) -> None:
         self.slider.setValue(self.slider.value() + by)
 
     def hide_figures(self, on: bool) -> None:
-        """Whether nothing is said of the task's measure."""
+        """Hide or show the task's measure."""
         self._hides_figures = on
-        moment = self.moment
-        if self.shown and self.shown.moment == self._wanted:
-            self._tell(self.shown)
+        snapshot = self.snapshot
+        if self.shown and self.shown.snapshot == self._wanted:
+            self._show_caption_of(self.shown)
         else:
-            self._say(self.title.text(), moment.measure if moment else None)
+            self._set_caption(self.title.text(), snapshot.measure if snapshot else None)
 
     def go_live(self) -> None:
-        self.slider.setValue(len(self._moments))
+        self.slider.setValue(len(self._snapshots))
         self._on_settled()
 
-    def give_up(self) -> None:
-        """What was asked for can't be shown: back to live, and nothing is asked for instead."""
-        self.slider.setValue(len(self._moments))
+    def cancel_replay(self) -> None:
+        """Return to live without another request: the requested snapshot can't be shown."""
+        self.slider.setValue(len(self._snapshots))
         self._settled.stop()
-        self._asked = None
-        self._say("The policy, live", None)
+        self._requested = None
+        self._set_caption("Live policy", None)
         if self.live:
-            self.policy.switch(self.live)
+            self.policy.play_now(self.live)
 
     def halt(self) -> None:
         self.policy.halt()
@@ -131,30 +129,32 @@ class LiveView(QWidget):
         self.policy.resume()
 
     def _on_moved(self) -> None:
-        moment = self.moment
-        self._say("Back to the present" if moment is None else _beginning(moment), moment.measure if moment else None)
+        snapshot = self.snapshot
+        if snapshot is None:
+            self._set_caption("Back to the present", None)
+        else:
+            self._set_caption(_title(snapshot), snapshot.measure)
         self._settled.start()
 
     def _on_settled(self) -> None:
         self._settled.stop()
         wanted = self._wanted
-        if wanted != self._asked:
-            self._asked = wanted
-            self.moment_chosen.emit(wanted)
+        if wanted != self._requested:
+            self._requested = wanted
+            self.snapshot_chosen.emit(wanted)
         if wanted is None and self.live:
-            self.policy.switch(self.live)
+            self.policy.play_now(self.live)
         elif self.shown:
-            self._tell(self.shown)
+            self._show_caption_of(self.shown)
 
-    def _tell(self, shown: Demonstration) -> None:
-        """Of what is on screen, unless something else has been asked for."""
-        if shown.moment != self._wanted:
-            return
-        now = f"The policy now, after {shown.env_steps:,} steps"
-        self._say(_beginning(shown.moment) if shown.moment else now, shown.figure)
+    def _show_caption_of(self, shown: Demonstration) -> None:
+        """Show the caption of what is on screen, unless another snapshot has been requested."""
+        if shown.snapshot == self._wanted:
+            present = f"The policy now, after {shown.env_steps:,} steps"
+            self._set_caption(_title(shown.snapshot) if shown.snapshot else present, shown.figure)
 
-    def _say(self, title: str, value: float | None) -> None:
-        """value: of the measure; nan or None where it is not known."""
+    def _set_caption(self, title: str, value: float | None) -> None:
+        """value: the measure; nan or None if unknown"""
         self.title.setText(title)
         self.slider.setAccessibleDescription(title)
         if value is None or math.isnan(value) or self._hides_figures:
@@ -163,5 +163,5 @@ class LiveView(QWidget):
             self.figure.setText(f"{self._measure_title}: {format_number(value)}")
 
 
-def _beginning(moment: SnapshotInfo) -> str:
-    return moment.told[0].upper() + moment.told[1:]
+def _title(snapshot: SnapshotInfo) -> str:
+    return snapshot.caption[0].upper() + snapshot.caption[1:]

@@ -1,4 +1,4 @@
-"""The policies of the past: kept while the session runs, off the window's thread, and brought back. No widgets."""
+"""Policy snapshots of the session: saved and loaded in the disk's thread. No widgets."""
 
 from __future__ import annotations
 
@@ -15,84 +15,89 @@ from core.session.session import Session
 log = logging.getLogger(__name__)
 _LIST, _KEEP, _LOAD = "list policies", "keep policy", "load policy"
 _NEVER = 1 << 62
-Known = Callable[[], tuple[int, float, float]]
-"""Labels, seconds of teaching and the task's measure by now. Called in any thread."""
 
 
 class PolicyHistory(QObject):
-    """What the session keeps of how the policy learned. A port (core.session.routing.Port) for what the policy publishes.
+    """A port (core.session.routing.Port) for the policies that the policy job publishes.
+
+    snapshots: infos of the snapshots on disk, in order
 
     Signals:
-        moments_changed(object): the Moments there are now, in order; a tuple.
-        policy_loaded(object, object): what was asked for: its Moment, and the weights.
-        policy_refused(str): it can't be brought back; one sentence.
-        trouble_arose(str): something can't be kept or read; it stops nothing. One sentence.
+        snapshots_changed(object): the new tuple of SnapshotInfo.
+        policy_loaded(object, object): a requested SnapshotInfo and its weights.
+        policy_refused(str): the requested policy can't be loaded; one sentence.
+        trouble_arose(str): a snapshot can't be saved or read; nothing stops. One sentence.
     """
 
-    moments_changed = Signal(object)
+    snapshots_changed = Signal(object)
     policy_loaded = Signal(object, object)
     policy_refused = Signal(str)
     trouble_arose = Signal(str)
-    _damage_found = Signal(str)
 
-    def __init__(self, session: Session, disk: BackgroundThread, known: Known, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        disk: BackgroundThread,
+        figures: Callable[[], tuple[int, float, float]],
+        parent: QObject | None = None,
+    ) -> None:
+        """figures: returns labels, seconds of training and the measure so far; called in any thread"""
         super().__init__(parent)
-        self._snapshots, self._disk, self._known = session.snapshots(), disk, known
-        self._due = self._seen = 0
-        self._told = False
-        self._kept: tuple[SnapshotInfo, ...] = ()
-        """As the disk's thread knows them; `moments` is what the window was told."""
-        self.moments: tuple[SnapshotInfo, ...] = ()
+        self._store, self._disk, self._figures = session.snapshots(), disk, figures
+        self._due = self._last_steps = 0
+        self._trouble_told = False
+        self._on_disk: tuple[SnapshotInfo, ...] = ()
+        """State of the disk's thread; `snapshots` is the window's copy."""
+        self.snapshots: tuple[SnapshotInfo, ...] = ()
         disk.task_done.connect(self._on_done)
         disk.task_refused.connect(self._on_refused)
-        self._damage_found.connect(self.trouble_arose)
 
     def list(self) -> None:
-        """Reads what there is; moments_changed answers."""
+        """Read the snapshots on disk; `snapshots_changed` follows."""
         self._disk.do(self._read, _LIST)
 
-    def load(self, moment: SnapshotInfo) -> None:
-        """policy_loaded or policy_refused answers."""
-        self._disk.do(lambda: (moment, self._snapshots.load(moment.env_steps)[1]), _LOAD)
+    def load(self, snapshot: SnapshotInfo) -> None:
+        """Load the weights of a snapshot; `policy_loaded` or `policy_refused` follows."""
+        self._disk.do(lambda: (snapshot, self._store.load(snapshot.env_steps)[1]), _LOAD)
 
     def send(self, event: Event) -> None:
-        """Called in a worker's thread, for each policy; most are not due."""
+        """Save a published policy if a snapshot is due. Called in a worker's thread."""
         if not isinstance(event, PolicyPublished) or event.env_steps is None:
             return
-        seen, self._seen = self._seen, event.env_steps
-        if seen <= event.env_steps < self._due:
+        last, self._last_steps = self._last_steps, event.env_steps
+        if last <= event.env_steps < self._due:
             return
-        self._due = _NEVER  # until the disk has answered
-        moment = SnapshotInfo(event.env_steps, *self._known())
-        self._disk.do(lambda: self._keep(moment, event.weights), _KEEP)
+        self._due = _NEVER  # until this one is on disk
+        snapshot = SnapshotInfo(event.env_steps, *self._figures())
+        self._disk.do(lambda: self._save(snapshot, event.weights), _KEEP)
 
     def _read(self) -> tuple[SnapshotInfo, ...]:
-        self._kept = tuple(self._snapshots.moments(self._damage_found.emit))
-        return self._kept
+        self._on_disk = tuple(self._store.infos(self.trouble_arose.emit))
+        return self._on_disk
 
-    def _keep(self, moment: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
-        """The moments there are then."""
+    def _save(self, snapshot: SnapshotInfo, weights: Arrays) -> tuple[SnapshotInfo, ...]:
+        """Save a snapshot and return all that are on disk then."""
         try:
-            added = self._snapshots.add(moment, weights)
-            kept = set(self._snapshots.kept())
+            added = self._store.add(snapshot, weights)
+            remaining = set(self._store.env_steps())
         finally:
-            self._due = max(self._snapshots.next_due(), moment.env_steps + 1)
-        earlier = moment.env_steps - 1 if added else moment.env_steps
-        left = [past for past in self._kept if past.env_steps in kept and past.env_steps <= earlier]
-        self._kept = (*left, *([moment] if added else []))
-        return self._kept
+            self._due = max(self._store.next_due(), snapshot.env_steps + 1)
+        newest = snapshot.env_steps - 1 if added else snapshot.env_steps
+        earlier = [info for info in self._on_disk if info.env_steps in remaining and info.env_steps <= newest]
+        self._on_disk = (*earlier, *([snapshot] if added else []))
+        return self._on_disk
 
     def _on_done(self, name: str, result: object) -> None:
         if name == _LOAD and isinstance(result, tuple):
             self.policy_loaded.emit(*result)
         elif name in (_LIST, _KEEP) and isinstance(result, tuple):
-            self._told = False
-            self.moments = result
-            self.moments_changed.emit(result)
+            self._trouble_told = False
+            self.snapshots = result
+            self.snapshots_changed.emit(result)
 
     def _on_refused(self, name: str, sentence: str) -> None:
         if name == _LOAD:
             self.policy_refused.emit(sentence)
-        elif name in (_LIST, _KEEP) and not self._told:  # a full disk is told of once
-            self._told = True
+        elif name in (_LIST, _KEEP) and not self._trouble_told:  # a full disk is reported once
+            self._trouble_told = True
             self.trouble_arose.emit(sentence)

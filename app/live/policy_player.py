@@ -1,4 +1,4 @@
-"""A policy acting, in a loop, with its predicted reward running underneath."""
+"""Looping playback of a demonstration, with its predicted reward below."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from app.live.reward_timeline import RewardTimeline
 
 
 class PolicyPlayer(QWidget):
-    """What comes next starts when the one on screen has ended, so that no motion is cut.
+    """Plays a demonstration to its end before it takes the next, so that no motion is cut.
 
     Signals:
-        demonstration_started(object): this Demonstration is on screen now.
+        demonstration_started(object): this Demonstration is now on screen.
     """
 
     demonstration_started = Signal(object)
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.player, self.ribbon = ClipPlayer(name, self), RewardTimeline(self)
+        self.player, self.reward_timeline = ClipPlayer(name, self), RewardTimeline(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None
         self._clock = FrameClock(self)
@@ -31,22 +31,21 @@ class PolicyPlayer(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
         column.addWidget(self.player, 1)
-        column.addWidget(self.ribbon)
+        column.addWidget(self.reward_timeline)
 
     @property
     def playing(self) -> bool:
         return self._clock.playing
 
-    def take(self, demonstration: Demonstration) -> None:
-        """Shows it next; at once where there is none."""
+    def play_next(self, demonstration: Demonstration) -> None:
+        """Show a demonstration when the present loop ends; at once if there is none."""
         self._next = demonstration
         if self.shown is None:
-            self._swap()
+            self._start_next()
 
-    def switch(self, demonstration: Demonstration) -> None:
-        """Shows it now: somebody asked for it."""
+    def play_now(self, demonstration: Demonstration) -> None:
         self._next = demonstration
-        self._swap()
+        self._start_next()
 
     def halt(self) -> None:
         self._clock.halt()
@@ -54,19 +53,19 @@ class PolicyPlayer(QWidget):
     def resume(self) -> None:
         self._clock.resume()
 
-    def _swap(self) -> None:
+    def _start_next(self) -> None:
         if self._next is None:
             return
         self.shown, self._next = self._next, None
         frames = self.shown.frames
         self.player.set_frames(frames)
-        self.ribbon.set_predicted(self.shown.predicted)
+        self.reward_timeline.set_predicted(self.shown.predicted)
         self.demonstration_started.emit(self.shown)
         self._clock.play(len(frames.pixels), frames.fps)
 
     def _on_frame_due(self, index: int) -> None:
         if index == 0 and self._next:
-            self._swap()
+            self._start_next()
         elif self.shown:
             self.player.show_frame(index)
-            self.ribbon.set_share(index / len(self.shown.frames.pixels))
+            self.reward_timeline.set_share(index / len(self.shown.frames.pixels))

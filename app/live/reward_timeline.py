@@ -1,4 +1,4 @@
-"""The predicted reward along an episode, as a ribbon under the picture, with a head that goes along as it plays."""
+"""Predicted reward along an episode, with a head that moves as the episode plays."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from app.style import theme
 from core.types import Float32
 
 _SPAN = 2.5
-"""Standard deviations at which the ribbon is as high, or as deep, as it gets."""
+"""Standard deviations at which a column has its full height."""
 _HEIGHT = 34
 _HEAD = 2.0
 
 
 def heights(predicted: Float32, columns: int) -> Float32:
-    """(k,) predicted rewards of mean 0 and std 1 -> (columns,) from -1 to 1, each the mean of the steps it covers."""
+    """Return (columns,) float32 from -1 to 1: means of the (k,) float32 normalized rewards that each column covers."""
     edges = np.arange(columns + 1) * len(predicted) / columns
     first = np.floor(edges[:-1]).astype(int)
     last = np.maximum(np.ceil(edges[1:] - 1e-9).astype(int), first + 1)
@@ -29,14 +29,14 @@ def heights(predicted: Float32, columns: int) -> Float32:
 
 
 def colour(height: float) -> QColor:
-    """Of a column so high: from blue below the mean to green above it; the nearer to it the fainter."""
+    """Return the colour of a column: blue below the mean, green above, fainter near it. height: from -1 to 1"""
     made = QColor(theme.palette().green if height >= 0 else theme.palette().blue)
     made.setAlphaF(0.35 + 0.65 * abs(height))
     return made
 
 
 class RewardTimeline(QWidget):
-    """Columns are painted once; each frame costs a pixmap and a line."""
+    """Widget below a clip. Columns are painted once; each frame costs a pixmap and a line."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,25 +53,25 @@ class RewardTimeline(QWidget):
 
     @property
     def head(self) -> float:
-        """In pixels from the left."""
+        """Position of the head in pixels."""
         return self._share * self.width()
 
     def sizeHint(self) -> QSize:
         return QSize(288, self.minimumHeight())
 
     def set_predicted(self, predicted: Float32) -> None:
-        """(k,) normalized predicted rewards of the episode; (0,) where there is no reward yet."""
+        """predicted: (k,) float32 normalized rewards of the episode; (0,) before the first reward fit"""
         self._predicted, self._share, self._picture = predicted, 0.0, None
         self.update()
 
     def set_share(self, share: float) -> None:
-        """How much of the episode has been played, from 0 to 1."""
+        """share: part of the episode that has been played, from 0 to 1"""
         self._share = share
         self.update()
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange:
-            self._picture = None  # other colours from now on
+            self._picture = None  # the colours have changed
         super().changeEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -65,10 +65,12 @@ def add_menus(window: QMainWindow, actions: Actions) -> None:
 def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
     """Functions by command; each asks for the file to write."""
     name = controller.session.folder.name
-    films = controller.films
-    collect, diagnostics = controller.errands.collect_diagnostics, f"{name}-diagnostics.zip"
+    films = controller.film_export
+    collect, diagnostics = controller.file_tasks.collect_diagnostics, f"{name}-diagnostics.zip"
     return {
-        Command.EXPORT: lambda: ask_for_file(window, "Export session", f"{name}.somersault", controller.errands.export),
+        Command.EXPORT: lambda: ask_for_file(
+            window, "Export session", f"{name}.somersault", controller.file_tasks.export
+        ),
         Command.TRAINING_FILM: lambda: ask_for_file(window, "Export training film", f"{name}.mp4", films.make),
         Command.BEFORE_AFTER_FILM: lambda: ask_for_file(
             window, "Export before-and-after film", f"{name}-before-after.mp4", films.make_before_after

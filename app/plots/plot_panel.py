@@ -37,7 +37,7 @@ class PlotPanel(QTabWidget):
     ) -> None:
         super().__init__(parent)
         self._true_reward = true_reward
-        self._metrics, self._episode = Metrics(), EpisodeRewards.none()
+        self._metrics, self._episode = Metrics(), EpisodeRewards.empty()
         self._next = 0
         self.by_key: dict[str, Plot] = {}
         self.enlarged: dict[str, EnlargedPlot] = {}

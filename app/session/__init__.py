@@ -1,1 +1,1 @@
-"""The controller of one session, and how sessions are made, listed and summarised."""
+"""The controller of one session, and how sessions are created, listed, recovered and summarized. No widgets."""

@@ -1,4 +1,4 @@
-"""A new session as it is being filled in: what may be set, what suits the task, and what contradicts. No Qt."""
+"""Config of a new session while the form is being filled in: settings, defaults and contradictions. No Qt."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.session.factory import OF_WINDOW, session_config, suited
+from app.session.factory import WINDOW_SETTINGS, session_config, task_defaults
 from core.config import Config
 from core.errors import UserError
+from core.types import Teacher
 
 PLAIN = ("task", "teacher", "labels", "seed", "device")
-"""What the form asks for by itself; everything else of the config is advanced."""
+"""Settings with a field of their own in the form; all others are advanced."""
 _LEADING = ("labels", "policy.algorithm")
-"""Changes that others follow."""
-TEACHERS = ("human", "oracle")
+"""Settings that the defaults of others follow."""
+TEACHERS = (Teacher.HUMAN, Teacher.ORACLE)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One field of the config. `name` is that of config.replaced; low and high are its bounds, where it has any."""
+    """One field of the config. `name` is as in config.replaced; low and high are its bounds."""
 
     name: str
     help: str
@@ -39,14 +40,14 @@ class Setting:
         return self.name.rpartition(".")[2].replace("_", " ")
 
     def matches(self, words: str) -> bool:
-        """Whether all of these words are in what is to be read of it."""
+        """True if each of these words is in the name or the help."""
         text = f"{self.name} {self.title} {self.help} {self.paper}".lower()
         return all(word in text for word in words.lower().split())
 
 
 @dataclass(frozen=True)
 class Section:
-    """Settings that belong together; the first section is the session's own."""
+    """Group of settings. The first section has the session's own."""
 
     name: str
     about: str
@@ -55,60 +56,57 @@ class Section:
 
 @cache
 def sections() -> tuple[Section, ...]:
-    """Every field of the config, but those that the form asks for by itself."""
+    """Return every field of the config except the plain ones."""
     default, own, nested = Config(), [], []
     for field in dataclasses.fields(Config):
         value = getattr(default, field.name)
         if dataclasses.is_dataclass(value):
-            inside = tuple(_setting(f, f"{field.name}.{f.name}", value) for f in dataclasses.fields(value))
-            nested.append(Section(field.name, _first_sentence(type(value).__doc__), inside))
+            settings = tuple(_setting(f, f"{field.name}.{f.name}", value) for f in dataclasses.fields(value))
+            about = re.split(r"\.\s+(?=[A-Z])", " ".join((type(value).__doc__ or "").split()))[0]
+            nested.append(Section(field.name, about.rstrip(".") + ".", settings))
         elif field.name not in PLAIN:
             own.append(_setting(field, field.name, default))
     return (Section("session", "The whole session.", tuple(own)), *nested)
 
 
 def setting(name: str) -> Setting:
-    """Any field of the config by its name, the plain ones too."""
+    """Return any field of the config by its name, plain ones included."""
     section, _, inner = name.rpartition(".")
-    place = getattr(Config(), section) if section else Config()
-    return _setting({f.name: f for f in dataclasses.fields(place)}[inner], name, place)
+    owner = getattr(Config(), section) if section else Config()
+    return _setting({f.name: f for f in dataclasses.fields(owner)}[inner], name, owner)
 
 
-def _setting(field: dataclasses.Field[Any], name: str, place: Any) -> Setting:
-    told = field.metadata
+def _setting(field: dataclasses.Field[Any], name: str, owner: Any) -> Setting:
+    about = field.metadata
     return Setting(
         name,
-        told["help"],
-        told.get("paper", ""),
-        getattr(place, field.name),
+        about["help"],
+        about.get("paper", ""),
+        getattr(owner, field.name),
         field.type == "int",
-        tuple(told.get("options", ())),
-        told.get("low", -math.inf),
-        told.get("high", math.inf),
+        tuple(about.get("options", ())),
+        about.get("low", -math.inf),
+        about.get("high", math.inf),
     )
 
 
-def _first_sentence(text: str | None) -> str:
-    return re.split(r"\.\s+(?=[A-Z])", " ".join((text or "").split()))[0].rstrip(".") + "."
-
-
 class ConfigDraft:
-    """What the person has set so far, on top of what suits the task.
+    """Changes by the person, on top of the task's defaults.
 
-    config: as it would be made; None where `problem`, one sentence, says why it can't be
-    wrong: names of the settings that are out of their bounds by themselves
+    config: the resulting config; None if there is a `problem`, one sentence
+    wrong: names of the settings that are out of bounds by themselves
     """
 
     def __init__(self, task: str, changes: Mapping[str, Any] | None = None) -> None:
         self.task, self.changes = task, dict(changes or {})
-        self._suited = _flat(suited("hopper-backflip", {}))
+        self._defaults = _flat(task_defaults("hopper-backflip", {}))
         self.config: Config | None = None
         self.problem = ""
         self.wrong: frozenset[str] = frozenset()
         self._check()
 
     def set_task(self, task: str) -> None:
-        """Keeps what the person has set; what suits the task changes with it."""
+        """Take the defaults of another task; the changes stay."""
         self.task = task
         self._check()
 
@@ -117,36 +115,32 @@ class ConfigDraft:
         self._check()
 
     def reset(self, *names: str) -> None:
-        """Back to what suits the task; all settings where none is named."""
+        """Return settings to the task's defaults; all settings if none is named."""
         for name in names or tuple(self.changes):
             self.changes.pop(name, None)
         self._check()
 
     def value(self, name: str) -> Any:
-        return self.changes[name] if name in self.changes else self._suited[name]
+        return self.changes[name] if name in self.changes else self._defaults[name]
 
-    def suits(self, name: str) -> str:
-        """What wants another value than the config's default: 'task' or 'window'; '' where the default stands."""
-        if name in self.changes or self._suited[name] == setting(name).default:
+    def default_source(self, name: str) -> str:
+        """Return what replaces the config's own default: 'task', 'window', or '' if nothing does."""
+        if name in self.changes or self._defaults[name] == setting(name).default:
             return ""
-        return "window" if name in OF_WINDOW else "task"
+        return "window" if name in WINDOW_SETTINGS else "task"
 
     def _check(self) -> None:
         self.config, self.problem = None, ""
         try:
-            self._suited = self._suited_values()
+            leading = {name: self.changes[name] for name in _LEADING if name in self.changes}
+            try:
+                self._defaults = _flat(task_defaults(self.task, leading))
+            except UserError:  # one bad value must not hide the other defaults
+                self._defaults = _flat(task_defaults(self.task, {}))
             self.config = session_config(self.task, self.changes)
         except UserError as error:
             self.problem = str(error)
         self.wrong = frozenset(name for name in self.changes if self.problem and self._is_wrong(name))
-
-    def _suited_values(self) -> dict[str, Any]:
-        """What is out of bounds among the changes must not keep the rest from being shown."""
-        leading = {name: self.changes[name] for name in _LEADING if name in self.changes}
-        try:
-            return _flat(suited(self.task, leading))
-        except UserError:
-            return _flat(suited(self.task, {}))
 
     def _is_wrong(self, name: str) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""From the command line to a session: which folder, made or opened. No Qt."""
+"""Sessions for the window: from command-line options or a form to a config, a folder and an open session. No Qt."""
 
 from __future__ import annotations
 
@@ -19,39 +19,53 @@ from core.preferences.schedule import first_labels
 from core.presets import presets
 from core.session.compatibility import require_fitting
 from core.session.session import Session
-from core.session.size_limits import require_explorable
+from core.session.size_limits import FILMED_POOL, require_explorable
 from core.system import resources
 from core.tasks import get_task
+from core.types import Teacher
 from core.version import COMMAND_LINE
 
-_NO_END = 10**12
-"""Steps of a session in the window: it ends when the person ends it. Its labels are due as soon as without one."""
+_UNLIMITED_STEPS = 10**12
+"""Environment steps of a session in the window: it runs until the person ends it."""
+_MAX_FIRST_LABELS = 30
+"""Most answers asked for before training starts."""
+_CAPTURED_ENVS = 4
+"""Environments that record frames, for tasks whose clips can't be rendered from simulator states."""
+_DEMONSTRATE_EVERY = 4
+"""Rollout batches between two recordings for the live view: a few seconds."""
+WINDOW_SETTINGS = ("teacher", "steps", "query.horizon", "query.first_labels", "policy.decay")
+"""Settings whose default differs in the window, for every task."""
 
-OF_WINDOW = ("teacher", "steps", "query.horizon", "query.first_labels", "policy.decay")
-"""Settings that are others in a window, whatever the task."""
-_FIRST_ANSWERS = 30
-"""At most so many pairs of the untrained policy: nobody watches a robot flail for an hour before it learns."""
 
+def open_or_create(options: argparse.Namespace) -> Session:
+    """Return the session that the command line names, or a new one.
 
-def opened(options: argparse.Namespace) -> Session:
-    """The session that was asked for, its store checked; UserError where there can be none."""
+    Raise UserError if it can't be opened or created, or was made with other options.
+    """
     folder = options.session
-    if folder is not None and os.path.exists(folder / "config.json"):
-        session = Session.open(folder)
-        _require_same(session, options)
-        return with_store(session)
-    config = new_config(options)
-    return created(folder or fresh_folder(config.task), config)
+    if folder is None or not os.path.exists(folder / "config.json"):
+        config = new_config(options)
+        return create_session(folder or new_folder(sessions_folder(), slug(config.task)), config)
+    session = Session.open(folder)
+    for name in ("task", "labels", "seed"):
+        option, value = getattr(options, name), getattr(session.config, name)
+        if option is not None and option != value:
+            session.close()
+            raise UserError(f"{folder} was made with --{name} {value}: leave that out, or name a new folder.")
+    return check_session(session)
 
 
-def created(folder: Path, config: Config) -> Session:
-    """A new session, its store checked; UserError where there can be none."""
+def create_session(folder: Path, config: Config) -> Session:
+    """Create a session and check its store. Raise UserError if that is impossible."""
     _require_memory(config)  # before there is a folder
-    return with_store(Session.create(folder, config))
+    return check_session(Session.create(folder, config))
 
 
-def with_store(session: Session) -> Session:
-    """The session, or UserError where its store is damaged or another's: that is told of before there is a window."""
+def check_session(session: Session) -> Session:
+    """Return the session if memory suffices and its store is sound and fits the task; otherwise close it.
+
+    Raise UserError otherwise, before a window shows the session.
+    """
     try:
         _require_memory(session.config)
         with closing(session.store()) as store:
@@ -63,7 +77,7 @@ def with_store(session: Session) -> Session:
 
 
 def _require_memory(config: Config) -> None:
-    """A robot's is there, as the program has asked for it before its window; a task with pictures takes more."""
+    """Check the memory for a task with frames; the memory for a robot is checked when the program starts."""
     if get_task(config.task).pictures is not None:
         resources.require_memory(resources.GAME_WINDOW_MEMORY)
 
@@ -73,69 +87,63 @@ def new_config(options: argparse.Namespace) -> Config:
 
 
 def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Config:
-    """The config of a new session in the window: what suits the task, and on top of it these changes.
+    """Return the config of a new session in the window: the task's defaults with these changes.
 
-    UserError where the changes contradict each other, the task, or that it is taught in a window.
+    Raise UserError if the changes contradict each other or the task, or rule out a window.
     """
-    changes = dict(changes or {})
-    config = suited(name, changes)
-    config = replaced(config, **changes)
-    _check_for_window(config)
+    changes, task = dict(changes or {}), get_task(name)
+    config = replaced(task_defaults(name, changes), **changes)
+    if config.teacher == Teacher.NONE:
+        raise UserError(f"A session without a teacher needs no window: use {COMMAND_LINE} teach --teacher none.")
+    if config.teacher == Teacher.ORACLE and not task.has_true_reward:
+        raise UserError(f"{task.title} has no true reward for the oracle: choose human as the teacher.")
+    if config.reward.target == "returns":
+        raise UserError("In a window no true returns are known: choose target=comparisons.")
+    require_explorable(config, task)
+    if config.query.segment_steps > task.episode_steps:
+        raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
     return config
 
 
-def suited(name: str, changes: Mapping[str, Any]) -> Config:
-    """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
+def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
+    """Return the default config of a task in the window; some defaults follow the labels and the algorithm chosen."""
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
     chosen = presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
     config = replaced(Config(task=task.name), **{**chosen, **labels})
-    first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
-    # A robot's planned steps are over in minutes, and a person who answers for an hour wants to be followed to its end.
+    first = min(_MAX_FIRST_LABELS, first_labels(config.labels, config.query))
+    # A robot's planned steps are over in minutes: without decay the policy can still follow an hour of answers.
     decay = config.policy.decay if task.pictures else 0.0
-    kept = ("human", _NO_END, config.planned_steps, first, decay)
-    return replaced(config, **dict(zip(OF_WINDOW, kept, strict=True)))
+    values = (Teacher.HUMAN, _UNLIMITED_STEPS, config.planned_steps, first, decay)
+    return replaced(config, **dict(zip(WINDOW_SETTINGS, values, strict=True)))
 
 
-def _check_for_window(config: Config) -> None:
-    task = get_task(config.task)
-    if config.teacher == "none":
-        raise UserError(f"A session without a teacher needs no window: use {COMMAND_LINE} teach --teacher none.")
-    if config.teacher == "oracle" and not task.has_true_reward:
-        raise UserError(f"{task.title} has no true reward that the oracle could judge by: be the teacher yourself.")
-    if config.reward.target == "returns":
-        raise UserError("In a window nobody tells true returns: choose target=comparisons.")
-    require_explorable(config, task)
-    if config.query.segment_steps > task.episode_steps:
-        raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
+def window_config(config: Config) -> Config:
+    """Return the config that the child jobs of a window get.
+
+    The rollout demonstrates for the live view and runs one batch ahead, so that physics and updates overlap. Pairs
+    are offered with either teacher: the oracle's are shown too, and the teacher may change. Captured segments are few,
+    so a smaller pool keeps them recent.
+    """
+    changes = {"rollout.demonstrate_every": _DEMONSTRATE_EVERY, "rollout.captured_envs": _CAPTURED_ENVS}
+    if get_task(config.task).pictures is not None:
+        changes["query.pool"] = min(config.query.pool, FILMED_POOL)
+    return replaced(config, teacher=Teacher.HUMAN, policy__lag=max(1, config.policy.lag), **changes)
 
 
 def sessions_folder() -> Path:
-    """Where sessions are kept unless the person names another folder."""
+    """Return the default folder of sessions."""
     return Path(user_data_dir("somersault", appauthor=False)) / "sessions"
 
 
-def fresh_folder(task: str) -> Path:
-    """The first <task>-<n> that does not exist yet."""
-    return fresh(sessions_folder(), plain_name(task))
-
-
-def plain_name(task: str) -> str:
-    """The task's name as part of a folder's name."""
+def slug(task: str) -> str:
+    """Return the task's name as part of a folder's name."""
     return re.sub(r"[^\w.-]+", "-", task).strip("-.") or "session"
 
 
-def fresh(root: Path, name: str) -> Path:
-    """The first NAME-<n> in that folder that does not exist yet."""
+def new_folder(root: Path, name: str) -> Path:
+    """Return the first NAME-<n> in that folder that does not exist yet."""
     number = 1
     while (root / f"{name}-{number}").exists():
         number += 1
     return root / f"{name}-{number}"
-
-
-def _require_same(session: Session, options: argparse.Namespace) -> None:
-    for name in ("task", "labels", "seed"):
-        given, kept = getattr(options, name), getattr(session.config, name)
-        if given is not None and given != kept:
-            session.close()
-            raise UserError(f"{session.folder} was made with --{name} {kept}: leave that out, or name a new folder.")

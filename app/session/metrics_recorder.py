@@ -1,4 +1,4 @@
-"""Writes what the jobs report into the metrics. Their only writer; pure."""
+"""Records the jobs' reports in the metrics. Pure."""
 
 from __future__ import annotations
 
@@ -25,57 +25,54 @@ def validation_loss(member: int) -> str:
 
 
 def loss_ratio(member: int) -> str:
-    """Validation loss over training loss."""
+    """Ratio of validation to training loss."""
     return f"loss ratio {member}"
 
 
 def weight_decay(member: int) -> str:
-    """The L2 coefficient."""
+    """L2 coefficient."""
     return f"weight decay {member}"
 
 
 def record(event: Event, metrics: Metrics, progress: Progress) -> None:
-    """x is the environment steps taken, in thousands; a fit is dated by the last report before it."""
+    """Append the figures of an event.
+
+    x is the environment steps so far, in thousands; a fit is dated by the last report.
+    """
     x = progress.env_steps / 1000
     match event:
         case RolloutReported():
             metrics.rewind(x)
-            _record_rollout(event, metrics, x)
+            metrics.append(TRUE, x, event.true_return)
+            metrics.append(PREDICTED, x, event.predicted_return)
+            metrics.append(CORRELATION, x, event.correlation)
+            for name, value in event.measure.items():
+                metrics.append(name, x, value)
             metrics.append(SPEED, x, progress.steps_per_second or math.nan)
             record_labels(metrics, progress)
         case RewardFitted():
-            _record_fit(event, metrics, x)
+            for member, (train, validation) in enumerate(zip(event.train_loss, event.validation_loss, strict=True)):
+                metrics.append(train_loss(member), x, train)
+                metrics.append(validation_loss(member), x, validation)
+                metrics.append(loss_ratio(member), x, validation / train if train > 0 else math.nan)
+            for member, coefficient in enumerate(event.l2):
+                metrics.append(weight_decay(member), x, coefficient)
 
 
 def record_labels(metrics: Metrics, progress: Progress) -> None:
-    """Answers given, and those that the schedule wants by now."""
+    """Append the number of labels, and the number that the schedule asks for by now."""
     x = progress.env_steps / 1000
     metrics.append(LABELS, x, progress.labels)
     metrics.append(SCHEDULE, x, progress.due)
 
 
-def _record_rollout(event: RolloutReported, metrics: Metrics, x: float) -> None:
-    metrics.append(TRUE, x, event.true_return)
-    metrics.append(PREDICTED, x, event.predicted_return)
-    metrics.append(CORRELATION, x, event.correlation)
-    for name, value in event.measure.items():
-        metrics.append(name, x, value)
-
-
-def _record_fit(event: RewardFitted, metrics: Metrics, x: float) -> None:
-    for member, (train, validation) in enumerate(zip(event.train_loss, event.validation_loss, strict=True)):
-        metrics.append(train_loss(member), x, train)
-        metrics.append(validation_loss(member), x, validation)
-        metrics.append(loss_ratio(member), x, validation / train if train > 0 else math.nan)
-    for member, coefficient in enumerate(event.l2):
-        metrics.append(weight_decay(member), x, coefficient)
-
-
 @dataclass(frozen=True)
 class EpisodeRewards:
-    """One episode of the policy acting without noise: what was predicted for each step, and what was true.
+    """Rewards of one episode of the policy, acting without noise.
 
-    predicted (k,), or (0,) before the first reward; true (k,), or (0,) where the task has none
+    seconds: (k,) float64 from the start of the episode
+    predicted: (k,) float32; (0,) before the first reward fit
+    true: (k,) float32; (0,) if the task has no true reward
     """
 
     seconds: Float64
@@ -86,8 +83,8 @@ class EpisodeRewards:
     PREDICTED, TRUE = "predicted reward", "true reward"
 
     @staticmethod
-    def none() -> EpisodeRewards:
-        """Before the first was recorded."""
+    def empty() -> EpisodeRewards:
+        """Return the rewards before the first episode."""
         return EpisodeRewards(np.empty(0), np.empty(0, np.float32), np.empty(0, np.float32))
 
     @staticmethod
@@ -101,7 +98,7 @@ class EpisodeRewards:
 
     @property
     def correlation(self) -> float:
-        """Pearson's; nan where one of the two never changes or there is none."""
+        """Pearson's correlation of predicted and true; nan if either is constant or missing."""
         if not 0 < len(self.predicted) == len(self.true):
             return math.nan
         if not self.predicted.std() > 0 or not self.true.std() > 0:
@@ -112,7 +109,7 @@ class EpisodeRewards:
         return (self.PREDICTED, self.TRUE)
 
     def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
-        """As of Metrics: seconds from the start, and the reward of each step."""
+        """As Metrics.snapshot: (n,) float64 seconds and (n,) float64 rewards of at most `limit` steps."""
         y = (self.predicted if name == self.PREDICTED else self.true).astype(np.float64)
         x = self.seconds[: len(y)]
         if len(x) <= limit:

@@ -1,43 +1,59 @@
-"""What can be done about a stage that failed. Pure; no Qt."""
+"""Messages and remedies for a job that failed. Pure; no Qt."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
 
-_LEAST_POLICY, _LEAST_REWARD = 64, 8
-"""Batches below these make gradients too noisy to learn from, and save no memory worth having."""
+_SMALLEST_POLICY_BATCH, _SMALLEST_REWARD_BATCH = 64, 8
+"""Smaller batches make gradients too noisy, and save little memory."""
+_PARTS = {
+    "rollout": "The simulation",
+    "reward": "Reward training",
+    "policy": "Policy training",
+    "clips": "The clip renderer",
+}
+"""Names of the jobs in messages."""
 
 
 @dataclass(frozen=True)
 class RecoveryAction:
-    """`config` for what is started again; `name` for the button that does it."""
+    """Label of the restart button, and the config that the restarted jobs get."""
 
     name: str
     config: Config
 
 
-def remedy(failure: Failed, config: Config) -> RecoveryAction:
-    """With less of what this stage had not enough of. The session keeps its own numbers: only this run is changed."""
+def recovery_action(failure: Failed, config: Config) -> RecoveryAction:
+    """Return the restart that takes less of the resource the job ran out of.
+
+    It changes this run only; the session keeps its config.
+    """
     if failure.lack == Lack.GPU_MEMORY and config.device != "cpu":
         return RecoveryAction("Retry on the CPU", replaced(config, device="cpu"))
-    smaller = _smaller_batches(failure.job, config) if failure.lack else {}
-    return (
-        RecoveryAction("Retry with smaller batches", replaced(config, **smaller))
-        if smaller
-        else RecoveryAction("Restart", config)
-    )
+    batch = smallest = 0
+    if failure.lack and failure.job == "reward":
+        batch, smallest = config.reward.minibatch, _SMALLEST_REWARD_BATCH
+    elif failure.lack and failure.job == "policy" and config.policy.algorithm != "a2c":  # A2C has no minibatches
+        batch, smallest = config.policy.minibatch, _SMALLEST_POLICY_BATCH
+    if batch <= smallest:
+        return RecoveryAction("Restart", config)
+    smaller = replaced(config, **{f"{failure.job}__minibatch": max(smallest, batch // 2)})
+    return RecoveryAction("Retry with smaller batches", smaller)
 
 
-def _smaller_batches(job: str, config: Config) -> dict[str, int]:
-    """Of the stage that failed, where it has some that can shrink: A2C takes whole batches."""
-    if job == "reward":
-        batch, least = config.reward.minibatch, _LEAST_REWARD
-    elif job == "policy" and config.policy.algorithm != "a2c":
-        batch, least = config.policy.minibatch, _LEAST_POLICY
-    else:
-        return {}
-    return {f"{job}__minibatch": max(least, batch // 2)} if batch > least else {}
+def failure_sentence(failure: Failed) -> str:
+    """'Reward training stopped: MemoryError.'"""
+    return f"{_PARTS.get(failure.job, failure.job)} stopped: {failure.summary.rstrip('.')}."
+
+
+def saved_work(answers: int, checkpoint_at: float | None) -> str:
+    """A sentence about the work on disk. checkpoint_at: seconds since the epoch; None before the first checkpoint."""
+    saved = "Your answer is saved" if answers == 1 else f"All {answers} answers are saved"
+    if checkpoint_at is None:
+        return f"{saved}; this run has no checkpoint yet."
+    return f"{saved}; the last checkpoint is from {time.strftime('%H:%M:%S', time.localtime(checkpoint_at))}."

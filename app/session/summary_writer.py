@@ -1,4 +1,4 @@
-"""Keeps the summary of the session that is open up to date, for the list of sessions. No widgets."""
+"""Writer of the open session's summary and picture, for the list of sessions. No widgets."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from core.session.session import require_answers
 from core.session.summary import Summary
 
 log = logging.getLogger(__name__)
-_SIDE = 192
+_PICTURE_SIZE = 192
 
 
 class SummaryWriter(QObject):
-    """Writes when the session is opened, with each checkpoint, when it is paused or stopped, and when another teaches.
+    """Writes after opening, pausing and stopping, after each checkpoint, and when the teacher changes.
 
-    What fails is logged, told once and stops nothing: a session is whole without its summary.
+    A failure is logged, shown once, and stops nothing: a session is complete without its summary.
     """
 
     def __init__(self, controller: Controller, parent: QObject | None = None) -> None:
@@ -38,21 +38,21 @@ class SummaryWriter(QObject):
         self._opened_at = time.time()
         self._best: float | None = None
         self._demonstration: Demonstration | None = None
+        self._failure_told = False
         self._disk = BackgroundThread(self)
-        self._told = False
-        self._disk.task_done.connect(self._on_kept)
+        self._disk.task_done.connect(self._on_written)
         self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
-        controller.crew.event_arrived.connect(self._on_event)
-        controller.demonstration_drawn.connect(self._on_demonstration_drawn)
-        controller.checkpoints.saved.connect(self.write)
+        controller.job_group.event_arrived.connect(self._on_event)
+        controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
+        controller.checkpointer.saved.connect(self.write)
         controller.state_changed.connect(self._on_state_changed)
-        controller.labelling.teacher_changed.connect(self._on_teacher_changed)
+        controller.labelling.teacher_changed.connect(self.write)
         self.write()
 
     def write(self) -> None:
         controller, task = self._controller, self._controller.task
-        now = Summary(
+        current = Summary(
             task=task.name,
             teacher=controller.labelling.teacher,
             labels=0,
@@ -62,14 +62,14 @@ class SummaryWriter(QObject):
             best=self._best,
             opened_at=self._opened_at,
         )
-        folder, shown = controller.session.folder, self._demonstration
-        self._disk.do(partial(_write, folder, now, task.measure_falls), "summary")
-        if shown is not None:
+        folder, demonstration = controller.session.folder, self._demonstration
+        self._disk.do(partial(_write_summary, folder, current, task.measure_falls), "summary")
+        if demonstration is not None:
             self._demonstration = None
-            self._disk.do(partial(_write_picture, folder, shown), "picture")
+            self._disk.do(partial(_write_picture, folder, demonstration), "picture")
 
     def close(self) -> None:
-        """Blocks until the last summary is on disk."""
+        """Block until the last summary is on disk."""
         self._disk.end()
         self._disk.wait()
 
@@ -85,46 +85,39 @@ class SummaryWriter(QObject):
         if state in (State.PAUSED, State.STOPPED):
             self.write()
 
-    def _on_teacher_changed(self, teacher: str) -> None:
-        self.write()
+    def _on_written(self, name: str, result: object) -> None:
+        self._failure_told = False
 
     def _on_refused(self, name: str, sentence: str) -> None:
-        text = f"The session's {name} was not kept: {sentence}"
+        text = f"The session's {name} was not saved: {sentence}"
         log.warning("%s", text)
-        if not self._told:
-            self._told = True
+        if not self._failure_told:
+            self._failure_told = True
             self._controller.trouble_arose.emit(text)
 
-    def _on_kept(self, name: str, result: object) -> None:
-        self._told = False
 
-
-def _write(folder: Path, now: Summary, falls: bool) -> None:
-    """What this run can't know yet is as it was: the best of earlier runs, the steps before the first report."""
+def _write_summary(folder: Path, current: Summary, falls: bool) -> None:
+    """Write the summary; figures unknown to this run so far come from the summary on disk. falls: less is better."""
     files.require_session(folder)
-    before = _before(folder)
-    best, steps = now.best, now.env_steps
-    if before is not None:
-        best = before.best if best is None else summary.better(best, before.best, falls)
-        steps = steps or before.env_steps
-    labels = library.answers(require_answers(folder))
-    summary.write(folder, replace(now, labels=labels, best=best, env_steps=steps))
-
-
-def _before(folder: Path) -> Summary | None:
+    best, steps = current.best, current.env_steps
     try:
-        return summary.read(folder)
+        earlier = summary.read(folder)
     except UserError as error:
-        log.warning("%s It is written anew.", error)
-        return None
+        log.warning("%s A new one is written.", error)
+        earlier = None
+    if earlier is not None:
+        best = earlier.best if best is None else summary.better(best, earlier.best, falls)
+        steps = steps or earlier.env_steps
+    labels = library.answers(require_answers(folder))
+    summary.write(folder, replace(current, labels=labels, best=best, env_steps=steps))
 
 
 def _write_picture(folder: Path, demonstration: Demonstration) -> None:
-    """The middle of what the policy last did."""
+    """Write the middle frame of the demonstration."""
     files.require_session(folder)
     pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
     height, width = pixels.shape[:2]
     image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
     smooth = Qt.TransformationMode.SmoothTransformation
-    small = image.scaled(_SIDE, _SIDE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+    small = image.scaled(_PICTURE_SIZE, _PICTURE_SIZE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
     files.write_atomically(folder / summary.PICTURE, encoded(small))

@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
-from app.session.factory import plain_name
+from app.session.factory import slug
 from app.style.labels import label
 
 
@@ -60,7 +60,7 @@ class FolderField(QWidget):
     def propose(self, task: str) -> None:
         """Name the session after the task, unless a name was typed."""
         if not self._is_named:
-            names = (f"{plain_name(task)}-{number}" for number in itertools.count(1))
+            names = (f"{slug(task)}-{number}" for number in itertools.count(1))
             self.name.setText(next(name for name in names if name not in self._taken))
 
     def _set_parent(self, folder: Path) -> None:

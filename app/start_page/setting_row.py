@@ -92,7 +92,7 @@ class SettingRow(QWidget):
     def show_draft(self, draft: ConfigDraft) -> None:
         name = self.setting.name
         show_value(self.editor, draft.value(name))
-        changed, suits = name in draft.changes, draft.suits(name)
+        changed, suits = name in draft.changes, draft.default_source(name)
         self.mark.setText("Changed" if changed else _SET_FOR[suits])
         self.mark.setToolTip(f"Default elsewhere: {format_value(self.setting.default)}." if suits else "")
         kind = "wrong" if name in draft.wrong else "changed" if changed else ""

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWi
 
 from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
-from app.labelling.labelling import HUMAN, ORACLE
 from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
 from app.style import assets
@@ -23,7 +22,7 @@ from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation
 from core.formatting import format_duration, format_number
-from core.types import Choice, Preference
+from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
 _NAMES = {
@@ -148,8 +147,8 @@ class DemoWindow(QWidget):
             Command.UNDO: self._controller.labelling.undo,
             Command.REDO: self._controller.labelling.redo,
             Command.PLAYBACK: self.clips.toggle_playback,
-            Command.HUMAN: partial(self._controller.labelling.set_teacher, HUMAN),
-            Command.ORACLE: partial(self._controller.labelling.set_teacher, ORACLE),
+            Command.HUMAN: partial(self._controller.labelling.set_teacher, Teacher.HUMAN),
+            Command.ORACLE: partial(self._controller.labelling.set_teacher, Teacher.ORACLE),
             Command.DEMO: self.close,
         }
         keyed = [(self._keys.keys_for(action), slot) for action, slot in slots.items()]
@@ -175,11 +174,11 @@ class DemoWindow(QWidget):
         labelling.trouble_arose.connect(self._foot.setText)
         controller.trouble_arose.connect(self._foot.setText)
         controller.job_failed.connect(self._foot.setText)
-        controller.demonstration_drawn.connect(self.policy.take)
+        controller.demonstrations.demonstration_drawn.connect(self.policy.play_next)
 
     def answer(self, choice: Choice) -> None:
         """Give a guest's answer; the guest takes over from the oracle."""
-        self._controller.labelling.set_teacher(HUMAN)
+        self._controller.labelling.set_teacher(Teacher.HUMAN)
         self._controller.labelling.answer(choice)
 
     def refresh(self) -> None:
@@ -206,7 +205,7 @@ class DemoWindow(QWidget):
         self._grid.setHorizontalSpacing(round(28 * scale))
         self._grid.setVerticalSpacing(round(12 * scale))
         self._row.setSpacing(round(14 * scale))
-        self.policy.ribbon.setFixedHeight(round(44 * scale))
+        self.policy.reward_timeline.setFixedHeight(round(44 * scale))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
@@ -226,7 +225,7 @@ class DemoWindow(QWidget):
             tile.setEnabled(has_pair)
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == HUMAN:  # a message stays until a person answers
+        if preference.labeller == Teacher.HUMAN:  # a message stays until a person answers
             self._foot.setText(self._hints)
         self.clips.flash(preference.choice)
         self._clear_tiles()
@@ -239,7 +238,7 @@ class DemoWindow(QWidget):
 
     def _update_question(self) -> None:
         progress = self._controller.progress
-        if self._controller.labelling.teacher != ORACLE:
+        if self._controller.labelling.teacher != Teacher.ORACLE:
             self.question.setText(_QUESTION)
         else:
             finished = progress.target and progress.labels >= progress.target

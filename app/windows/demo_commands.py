@@ -9,11 +9,11 @@ from PySide6.QtCore import QObject
 from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command
 from app.keys.key_map import KeyMap
-from app.labelling.labelling import ORACLE
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.session.controller import Controller
 from app.windows.demo import DemoWindow
+from core.types import Teacher
 
 
 class DemoCommands(QObject):
@@ -38,11 +38,11 @@ class DemoCommands(QObject):
             Command.DEMO: self.open_demo,
             Command.SELF_RUNNING_DEMO: lambda: self.open_demo(self_running=True),
         }
-        past, replays, films = controller.past, controller.replays, controller.films
-        past.moments_changed.connect(live.set_moments)
-        live.moment_chosen.connect(replays.show)
-        replays.replay_drawn.connect(live.take_replay)
-        replays.replay_refused.connect(lambda _: live.give_up())
+        past, replays, films = controller.policy_history, controller.replays, controller.film_export
+        past.snapshots_changed.connect(live.set_snapshots)
+        live.snapshot_chosen.connect(replays.show)
+        replays.replay_drawn.connect(live.set_replay)
+        replays.replay_refused.connect(lambda _: live.cancel_replay())
         films.film_progressed.connect(film_bar.set_share)
         films.film_ended.connect(lambda _: film_bar.hide())
         film_bar.cancel_requested.connect(films.cancel)
@@ -55,15 +55,15 @@ class DemoCommands(QObject):
         self.demo = DemoWindow(self._controller, self._keys())
         self.demo.left.connect(self._on_left)
         if acting := self._live.live or self._live.shown:
-            self.demo.policy.take(acting)
+            self.demo.policy.play_next(acting)
         self._pause_playback()
-        for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
+        for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.connect(self._pause_playback)
         if screen := self._clips.screen():
             self.demo.setGeometry(screen.geometry())  # the main window's screen, even without a window manager
         self.demo.showFullScreen()
         if self_running:
-            self._controller.labelling.set_teacher(ORACLE)
+            self._controller.labelling.set_teacher(Teacher.ORACLE)
 
     def leave_demo(self) -> None:
         if self.demo is not None:
@@ -77,7 +77,7 @@ class DemoCommands(QObject):
         if self.demo is not None:
             self.demo.deleteLater()  # hidden only, it would keep drawing the policy
         self.demo = None
-        for shown in (self._controller.labelling.pair_shown, self._controller.demonstration_drawn):
+        for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
             shown.disconnect(self._pause_playback)
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()

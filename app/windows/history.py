@@ -35,12 +35,12 @@ class HistoryPage(QWidget):
 
     def __init__(self, controller: Controller, keys: KeyMap, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
-        self._controller, self._history, self.keys = controller, controller.history, keys
+        self._controller, self._history, self.keys = controller, controller.preference_history, keys
         self._judgement: Judgement | None = None
         self.setObjectName("history")
         self.setWindowTitle(f"Answer history – {controller.task.title} – Somersault")
         self.resize(1240, 700)
-        self.model = PreferenceModel(self._history.album, self)
+        self.model = PreferenceModel(self._history.clip_cache, self)
         self.list, self.pane = PreferenceList(self.model), PreferenceDetail(keys)
         self.filter, self.empty, self.count = FilterBar(), EmptyState(), label("caption")
         self.consistency = ConsistencyBox(controller.session.config.reward.error_rate)
@@ -80,11 +80,11 @@ class HistoryPage(QWidget):
         history.rows_read.connect(self._on_rows_read)
         history.row_read.connect(self._on_row_read)
         history.refused.connect(self._on_refused)
-        history.answer_changed.connect(self._on_changed)
-        history.change_refused.connect(self.pane.say)
+        history.preference_writer.answer_changed.connect(self._on_changed)
+        history.preference_writer.change_refused.connect(self.pane.show_message)
         history.judged.connect(self._on_judged)
-        history.album.pair_drawn.connect(self._on_pair_drawn)
-        history.album.trouble_found.connect(self._on_trouble_found)
+        history.clip_cache.pair_drawn.connect(self._on_pair_drawn)
+        history.clip_cache.trouble_found.connect(self._on_trouble_found)
         self.filter.changed.connect(self._on_filter_changed)
         self.filter.judgement_requested.connect(history.judge)
         self.list.selectionModel().currentChanged.connect(self._on_selected)
@@ -103,7 +103,7 @@ class HistoryPage(QWidget):
         self.selection_timer.stop()
         self.pane.show_nothing()
         self.model.set_rows([])
-        self._history.rest()
+        self._history.close_page()
 
     def _on_rows_read(self, rows: list[PreferenceSummary]) -> None:
         if not self.isVisible():
@@ -116,26 +116,26 @@ class HistoryPage(QWidget):
             self.list.setCurrentIndex(self.model.index(0))
 
     def _on_row_read(self, row: PreferenceSummary) -> None:
-        self.model.take(row)
+        self.model.set_row(row)
         if self.pane.row and self.pane.row.id == row.id:
             self.pane.show_answer(row)
         self._update_stack()
         self._update_consistency()
 
     def _update_consistency(self) -> None:
-        self.consistency.tell(self.model.rows, self._controller.labelling.repeats.on)
+        self.consistency.show_consistency(self.model.rows, self._controller.labelling.repeats.on)
 
     def _on_filter_changed(self) -> None:
-        if self.filter.on_doubted:
+        if self.filter.on_disagreements:
             self._history.judge()
         self._fill_list()
 
     def _fill_list(self) -> None:
         """List the answers of the chosen tab and filter; the selection stays if its answer is still listed."""
-        if self.filter.on_doubted:
-            self.model.list_doubted(self._judgement.left if self._judgement else {})
+        if self.filter.on_disagreements:
+            self.model.list_disagreements(self._judgement.left if self._judgement else {})
         else:
-            self.model.list_all(self.filter.sieve)
+            self.model.list_all(self.filter.preference_filter)
         index = self.model.index_of(self.pane.row.id) if self.pane.row else QModelIndex()
         if index.isValid():
             self.list.setCurrentIndex(index)
@@ -149,10 +149,10 @@ class HistoryPage(QWidget):
         self.stack.setCurrentWidget(self.list if count else self.empty)
         self.empty.set_message(*self._why_empty())
         self.count.setText(f"{count:,} answer{'s' * (count != 1)} shown")
-        self.filter.tell_judgement(self._judgement, count)
+        self.filter.show_judgement(self._judgement, count)
 
     def _why_empty(self) -> tuple[str, str]:
-        if not self.filter.on_doubted:
+        if not self.filter.on_disagreements:
             if any(True for _ in self.model.rows):
                 return "No matching answers", "Choose another filter to see more answers."
             return "No answers yet", "Each answer appears here with its two clips as soon as it is given."
@@ -166,7 +166,7 @@ class HistoryPage(QWidget):
 
     def _on_judged(self, judgement: Judgement) -> None:
         self._judgement = judgement
-        if self.filter.on_doubted:
+        if self.filter.on_disagreements:
             self._fill_list()
 
     def _on_refused(self, sentence: str) -> None:
@@ -182,27 +182,25 @@ class HistoryPage(QWidget):
         self.pane.show_answer(row)
         if trouble := index.data(TROUBLE):
             self.selection_timer.stop()
-            self.pane.tell_unreadable(trouble)
+            self.pane.show_unreadable(trouble)
         else:
             self.selection_timer.start()
 
     def _on_selection_settled(self) -> None:
         if self.pane.row is None:
             return
-        self._history.album.play(self.pane.row.id)
+        self._history.clip_cache.play(self.pane.row.id)
         self._explain_missing_clips()
 
     def _on_state_changed(self, state: str) -> None:
-        if state == State.RUNNING:
-            self._history.judge_again()
-        if self._judgement is None and self.filter.on_doubted:
+        if self._judgement is None and self.filter.on_disagreements:
             self._update_stack()
         self._explain_missing_clips()
 
     def _explain_missing_clips(self) -> None:
         row, stopped = self.pane.row, self._controller.state in (State.STOPPING, State.STOPPED)
         if row and self.pane.clips.shown is None and stopped:
-            self.pane.tell_why_not(*_NOT_RUNNING)
+            self.pane.show_reason(*_NOT_RUNNING)
 
     def _on_pair_drawn(self, key: int, pair: Pair) -> None:
         if self.pane.row and self.pane.row.id == key:
@@ -210,7 +208,7 @@ class HistoryPage(QWidget):
 
     def _on_trouble_found(self, key: int, sentence: str) -> None:
         if self.pane.row and self.pane.row.id == key:
-            self.pane.tell_unreadable(sentence)
+            self.pane.show_unreadable(sentence)
 
     def _on_choice_requested(self, choice: Choice) -> None:
         assert self.pane.row is not None
@@ -221,4 +219,4 @@ class HistoryPage(QWidget):
             self.pane.clips.flash(preference.choice)
             before = self.pane.row.choice
             if before:
-                self.pane.say(f"Saved: {CHOICES[preference.choice]} (before: {CHOICES[before]}).")
+                self.pane.show_message(f"Saved: {CHOICES[preference.choice]} (before: {CHOICES[before]}).")

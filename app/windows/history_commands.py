@@ -21,7 +21,7 @@ class HistoryCommands:
         actions[Command.REPEATS].setChecked(controller.labelling.repeats.on)
         self.handlers: dict[Command, Callable[[], object]] = {
             Command.HISTORY: self._open,
-            Command.REPEATS: lambda: controller.show_pairs_again(actions[Command.REPEATS].isChecked()),
+            Command.REPEATS: lambda: controller.set_repeats(actions[Command.REPEATS].isChecked()),
         }
 
     def close(self) -> None:

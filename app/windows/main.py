@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QIcon
+from PySide6.QtGui import QAction, QCloseEvent, QIcon
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -22,7 +22,6 @@ from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
-from app.labelling.labelling import HUMAN, ORACLE
 from app.labelling.milestones import Milestone
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
@@ -44,7 +43,7 @@ from app.windows.pair_page import PairPage
 from app.windows.play import Playing, playable
 from app.windows.status_strip import StatusStrip
 from app.windows.waiting_message import explanation
-from core.types import Choice, Preference
+from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000
@@ -78,7 +77,7 @@ class MainWindow(QMainWindow):
         self.playback_commands = PlaybackCommands(self.clips, self.commands, self)
         self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view_commands = ViewCommands(self.plots, self.true_reward, self.commands, self)
-        self.playing = Playing(controller.session.config, controller.crew.make_process, self)
+        self.playing = Playing(controller.session.config, controller.job_group.make_process, self)
         self.notifier = Notifier(self, self.statusBar().showMessage)
         self.history_commands = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
@@ -156,7 +155,10 @@ class MainWindow(QMainWindow):
         self.addToolBar(bar)
         of = self.commands
         self.pause_action, self.stop_action = of[Command.PAUSE], of[Command.STOP]
-        self.teacher_actions = {HUMAN: of[Command.HUMAN], ORACLE: of[Command.ORACLE]}
+        self.teacher_actions: dict[str, QAction] = {
+            Teacher.HUMAN: of[Command.HUMAN],
+            Teacher.ORACLE: of[Command.ORACLE],
+        }
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))
@@ -176,8 +178,8 @@ class MainWindow(QMainWindow):
             Command.REDO: labelling.redo,
             Command.PAUSE: self._on_pause_requested,
             Command.STOP: self._controller.stop,
-            Command.HUMAN: lambda: labelling.set_teacher(HUMAN),
-            Command.ORACLE: lambda: labelling.set_teacher(ORACLE),
+            Command.HUMAN: lambda: labelling.set_teacher(Teacher.HUMAN),
+            Command.ORACLE: lambda: labelling.set_teacher(Teacher.ORACLE),
             Command.START_PAGE: self._on_start_page_requested,
             Command.QUIT: self._on_quit_requested,
             Command.PROGRESS_PANEL: lambda: self.dock.setVisible(self.commands[Command.PROGRESS_PANEL].isChecked()),
@@ -194,9 +196,9 @@ class MainWindow(QMainWindow):
         controller, labelling = self._controller, self._controller.labelling
         controller.state_changed.connect(self._on_state_changed)
         controller.job_failed.connect(self.banner.show_failure)
-        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("A stage has failed", text))
+        controller.job_failed.connect(lambda text, _: self.notifier.tell_outside("Training has stopped", text))
         controller.trouble_arose.connect(self.banner.show_notice)
-        controller.demonstration_drawn.connect(self.live.take)
+        controller.demonstrations.demonstration_drawn.connect(self.live.set_live)
         controller.stopped.connect(self._on_stopped)
         self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)
@@ -251,7 +253,7 @@ class MainWindow(QMainWindow):
             self._closing = True
             self._close_others()
             save(self)
-            self._controller.leave()
+            self._controller.stop_for_exit()
             event.setAccepted(self._controller.state == State.STOPPED)  # it had already stopped
 
     def _on_stopped(self) -> None:
@@ -276,7 +278,7 @@ class MainWindow(QMainWindow):
         self.empty.set_message(*explanation(self._controller))
 
     def _on_answer_kept(self, preference: Preference) -> None:
-        if preference.labeller == HUMAN:  # while the oracle answers the notice may be unread
+        if preference.labeller == Teacher.HUMAN:  # while the oracle answers the notice may be unread
             self.banner.clear_notice()
         predicted = preference.query.predicted if self.playback_commands.shows_predictions else ()
         self.clips.flash(preference.choice, predicted)
@@ -313,7 +315,7 @@ class MainWindow(QMainWindow):
         self.live.hide_figures(self.true_reward.hides(self._controller.task))
 
     def _on_save_requested(self, name: str, content: Callable[[], bytes]) -> None:
-        ask_for_file(self, "Save", name, lambda target: self._controller.errands.write(target, content))
+        ask_for_file(self, "Save", name, lambda target: self._controller.file_tasks.write(target, content))
 
     def _on_start_page_requested(self) -> None:
         self.start_page_requested.emit()

@@ -22,17 +22,17 @@ def explanation(controller: Controller) -> tuple[str, str]:
         case State.STOPPED:
             return "Stopped", "Everything is saved. Press Start to continue."
         case State.FAILED:
-            return "A stage has failed", "The message above explains why and lets you restart it."
+            return "Training has stopped", "The message above explains why and lets you restart it."
     return _while_running(controller)
 
 
 def _while_running(controller: Controller) -> tuple[str, str]:
     pairs, progress = controller.labelling.pairs, controller.progress
-    if pairs.waits_for_taken_back:
-        ahead = (pairs.drawing - 1) * (progress.drawing.expected or 0.0)
+    if pairs.waits_for_undone:
+        ahead = (pairs.rendering - 1) * (progress.drawing.expected or 0.0)
         seconds = None if progress.drawing.left is None else progress.drawing.left + ahead
         return _with_countdown("Restoring the pair", seconds), "Its clips are being rendered again."
-    if pairs.drawing:
+    if pairs.rendering:
         seconds = progress.first_pair.left if progress.drawing.left is None else progress.drawing.left
         return _with_countdown("Rendering the next pair", seconds), "It appears as soon as both clips are ready."
     if controller.state == State.PAUSED:
@@ -54,9 +54,9 @@ def _while_running(controller: Controller) -> tuple[str, str]:
 
 
 def _what_is_written(controller: Controller) -> str:
-    if not controller.checkpoints.runs_errands:
+    if not controller.checkpointer.runs_file_tasks:
         return "Writing the last checkpoint."
-    late = " The file is cancelled if it takes longer than two seconds." if controller.errands.hurries else ""
+    late = " The file is cancelled if it takes longer than two seconds." if controller.file_tasks.deadline_set else ""
     return f"Writing the last checkpoint and the file you asked for.{late}"
 
 

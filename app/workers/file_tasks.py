@@ -1,4 +1,4 @@
-"""The files that the person asks for: written in a thread, and given up where the window is not to wait for them."""
+"""Files written on request: exports, diagnostics, plots. Each is written in a thread, and can be abandoned."""
 
 from __future__ import annotations
 
@@ -17,64 +17,63 @@ from core.session.diagnostics import collect
 from core.session.session import Session
 
 log = logging.getLogger(__name__)
-_PATIENCE_MS = 2000
-"""How long a window that is to close waits for a file: all in all it closes within three seconds."""
+_DEADLINE_MS = 2000
+"""Time that a closing window waits for a file; in all it closes within three seconds."""
 
 
 class FileTasks(QObject):
-    """Each tells what has become of it by the checkpointer's `errand_ended`. One given up leaves nothing behind."""
+    """The checkpointer's `file_task_ended` reports each result. An abandoned task leaves no file behind.
 
-    def __init__(self, session: Session, checkpoints: Checkpointer, parent: QObject | None = None) -> None:
+    deadline: time until unfinished tasks are abandoned
+    abandoned: sentence about the last abandoned file; '' if there is none
+    """
+
+    def __init__(self, session: Session, checkpointer: Checkpointer, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._checkpoints = session, checkpoints
-        self._given_up = threading.Event()
-        self.patience = QTimer(self, singleShot=True, interval=_PATIENCE_MS)
-        self.patience.timeout.connect(self._given_up.set)
-        self.unwritten = ""
-        """What was given up, in one sentence."""
+        self._session, self._checkpointer = session, checkpointer
+        self._expired = threading.Event()
+        self.deadline = QTimer(self, singleShot=True, interval=_DEADLINE_MS)
+        self.deadline.timeout.connect(self._expired.set)
+        self.abandoned = ""
 
-    def hurry(self) -> None:
-        """The window closes: what is not done within two seconds is given up, at the next place where it looks."""
-        self.patience.start()
+    def set_deadline(self) -> None:
+        """Abandon what is not written within two seconds: the window closes."""
+        self.deadline.start()
 
     @property
-    def hurries(self) -> bool:
-        return self.patience.isActive() or self._given_up.is_set()
+    def deadline_set(self) -> bool:
+        return self.deadline.isActive() or self._expired.is_set()
 
     def export(self, target: Path) -> None:
-        """Writes the session as one file, as it is on disk."""
-        self._write(target, lambda go_on: export_session(self._session, target, go_on))
+        """Write the session, as it is on disk, to one file."""
+        self._write(target, lambda check: export_session(self._session, target, check))
 
     def collect_diagnostics(self, target: Path) -> None:
-        self._write(target, lambda go_on: collect(self._session.folder, target, go_on))
+        self._write(target, lambda check: collect(self._session.folder, target, check))
 
-    def write(self, target: Path, content: Callable[[], bytes]) -> None:
-        """What is in the file is made in the thread that writes it."""
+    def write(self, target: Path, make_content: Callable[[], bytes]) -> None:
+        """Write a file; its content is made in the thread."""
 
-        def made(go_on: Callable[[], None]) -> None:
-            whole = content()
-            go_on()
-            files.write_atomically(target, whole)
+        def make(check: Callable[[], None]) -> None:
+            content = make_content()
+            check()
+            files.write_atomically(target, content)
 
-        self._write(target, made)
+        self._write(target, make)
 
     def _write(self, target: Path, make: Callable[[Callable[[], None]], None]) -> None:
-        """`make` calls what it is handed as often as it can, to be stopped by it."""
+        """make: writes the file, and calls its argument often, which raises UserError to abandon the task"""
 
-        def go_on() -> None:
-            if self._given_up.is_set():
-                raise UserError(self._give_up(target))
+        def check() -> None:
+            if self._expired.is_set():
+                sentence = f"{target.name} was not saved because the session was closed: save it again."
+                if sentence != self.abandoned:
+                    log.warning("%s", sentence)
+                self.abandoned = sentence
+                raise UserError(sentence)
 
         def carry_out() -> None:
-            go_on()
-            make(go_on)
+            check()
+            make(check)
 
-        self._checkpoints.run(carry_out, f"{target.name} is written.")
-
-    def _give_up(self, target: Path) -> str:
-        """In the errands' thread."""
-        told = f"{target.name} was not written, as the session was closed meanwhile: ask for it once more."
-        if told != self.unwritten:
-            log.warning("%s", told)
-        self.unwritten = told
-        return told
+        self._checkpointer.run_file_task(carry_out, f"Saved {target.name}.")

@@ -101,9 +101,6 @@ class GymVectorEnv:
     def close(self) -> None:
         self._envs.close()
 
-    def begin(self, actions: Float32) -> None:
-        """It keeps every core busy, or Python's lock, so nothing is gained by beginning early."""
-
     def step(self, actions: Float32) -> Step:
         """actions (N, a): from -1 to 1 for a Box, scaled to its bounds; for a Discrete, the largest is taken."""
         own = self._own(actions)

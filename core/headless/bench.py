@@ -1,4 +1,4 @@
-"""Throughput as ratios measured in one run, so that they hold on any machine: `python -m core bench`."""
+"""Throughput as ratios measured in one run, comparable between machines: `python -m core bench`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -22,15 +23,14 @@ from core.envs.base import VectorEnv
 from core.envs.emulators import VectorEmulators
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.robot_models import load_model
-from core.envs.split_env import parts_of
 from core.headless.run import HeadlessRun
-from core.jobs.collector_process import Helper, gathering, worth_a_helper
+from core.jobs.collectors import Collectors, room_for_processes
 from core.nn import threads
 from core.nn.device import device_for
 from core.reward.ensemble import RewardEnsemble
 from core.reward.trainer import RewardTrainer
 from core.rollout.actor import Actor
-from core.rollout.collector import Act, Collector, RolloutBatch, collect
+from core.rollout.collector import Act, RolloutBatch, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.session import Session
@@ -39,24 +39,32 @@ from core.tasks.atari import FRAME_SKIP, AtariTask
 from core.tasks.base import RobotTask, Task
 from core.types import Choice, Float32, Float64, Observations, Preference, Query, Segment
 
-_TURNS = 16
-_SECONDS = 0.4
-"""Of a turn: what is compared has so many in alternation, as a machine's speed and a game's change by the second."""
-_FIT_PREFERENCES = 700
 _FIT_STEPS = 60
 _PICTURE_BATCHES = 24
 
 
-def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
-    """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit."""
+def measure(
+    task_name: str = "hopper-backflip",
+    turns: int = 16,
+    turn_seconds: float = 0.4,
+    fit_preferences: int = 700,
+    **changes: Any,
+) -> dict[str, float | str]:
+    """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
+
+    turns: of each workload, in alternation, since the speed of a machine and of a game changes by the second
+    changes: to the task's presets, named as for `replaced`
+    """
     task = get_task(task_name)
-    config = replaced(Config(task=task.name), **task.presets)
+    config = replaced(Config(task=task.name), **{**task.presets, **changes})
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.set_num_threads(os.cpu_count() or 1)
-    before, teaching, after = _rates(_compared(config, task)), _teaching(config), _rates(_compared(config, task))
-    turns = np.concatenate([before, after])  # a machine's speed changes by the minute, too
-    raw, collecting, *others = np.median(turns, axis=0).tolist()
-    of_raw = float(np.median(turns[:, 1] / turns[:, 0]))
+    before = _rates(_workloads(config, task), turns, turn_seconds)
+    teaching = _teaching(config)
+    after = _rates(_workloads(config, task), turns, turn_seconds)  # the speed of a machine changes by the minute, too
+    rates = np.concatenate([before, after])
+    raw, collecting, *others = np.median(rates, axis=0).tolist()
+    of_raw = float(np.median(rates[:, 1] / rates[:, 0]))
     acting = {"acting_steps_per_second": round(others[0])} if others else {}
     frames = {"teaching_frames_per_second": round(FRAME_SKIP * teaching)} if isinstance(task, AtariTask) else {}
     return {
@@ -69,57 +77,55 @@ def measure(task_name: str = "hopper-backflip") -> dict[str, float | str]:
         "teaching_of_raw": round(teaching / raw, 3),
         **acting,
         **frames,
-        "fit_epoch_milliseconds": round(1000 * _fit_epoch(), 1),
+        "fit_epoch_milliseconds": round(1000 * _fit_epoch(fit_preferences), 1),
     }
 
 
 @dataclass(frozen=True)
-class _Work:
-    """Something that takes so many steps with each call."""
+class _Workload:
+    """A function that takes `steps` environment steps with each call."""
 
     steps: int
     act: Callable[[], object]
     close: Callable[[], object] = lambda: None
 
 
-def _rates(works: list[_Work]) -> Float64:
-    """(turns, works) steps/s; then they are closed."""
-    rates = np.zeros((_TURNS, len(works)))
+def _rates(workloads: list[_Workload], turns: int, seconds: float) -> Float64:
+    """(turns, workloads) steps/s, by turns of `seconds` each. Closes the workloads."""
+    rates = np.zeros((turns, len(workloads)))
     with ExitStack() as stack:
-        for work in works:
-            stack.callback(work.close)
-        for work in works:
-            work.act()
-        for turn in rates:
-            turn[:] = [_rate(work) for work in works]
+        for workload in workloads:
+            stack.callback(workload.close)
+        for workload in workloads:
+            workload.act()
+        for turn, column in np.ndindex(rates.shape):
+            started, taken = time.perf_counter(), 0
+            while (spent := time.perf_counter() - started) < seconds:
+                workloads[column].act()
+                taken += workloads[column].steps
+            rates[turn, column] = taken / spent
     return rates
 
 
-def _rate(work: _Work) -> float:
-    """Of one turn."""
-    started, taken = time.perf_counter(), 0
-    while (spent := time.perf_counter() - started) < _SECONDS:
-        work.act()
-        taken += work.steps
-    return taken / spent
+def _workloads(config: Config, task: Task) -> list[_Workload]:
+    """The simulator alone, and collecting.
 
-
-def _compared(config: Config, task: Task) -> list[_Work]:
-    """The simulator alone, and collecting. A game's network sees pictures, and so takes longer than the emulator: there
-    collecting has actions at random, and what the policy acts by is measured besides."""
+    A game's network, which sees pictures, is slower than the emulator: there the second is collecting with random
+    actions, and collecting with the policy is a third.
+    """
     if isinstance(task, AtariTask):
         return [_emulating(config, task), _playing_at_random(config, task), _collecting(config)]
     simulator = _simulating(config, task) if isinstance(task, RobotTask) else _stepping(config, task)
     return [simulator, _collecting(config)]
 
 
-def _simulating(config: Config, task: RobotTask) -> _Work:
-    """On all cores, in one call, what the untrained policy did in all."""
+def _simulating(config: Config, task: RobotTask) -> _Workload:
+    """The controls of one batch of the untrained policy again, on all cores in one call."""
     env = MujocoVectorEnv(task, config.rollout.environments, generator(0, "raw"))
     actor = Actor(config, generator(0, "raw actions"))
-    _done(env, actor, config)  # the robots lie about as they do later on
+    _one_batch(env, actor, config)  # the robots have fallen, as in most of a session
     before = env.states.copy()
-    controls = env.controls(_done(env, actor, config).carried_out)
+    controls = env.controls(_one_batch(env, actor, config).carried_out)
     env.close()
     model = load_model(dataclasses.replace(task, extras=(), contact_points=()))  # without our sensors
     data = [mujoco.MjData(model) for _ in range(min(config.rollout.threads or os.cpu_count() or 1, env.count))]
@@ -127,54 +133,46 @@ def _simulating(config: Config, task: RobotTask) -> _Work:
     after = np.zeros((env.count, held.shape[1], before.shape[1]))
     pool = rollout.Rollout(nthread=len(data) if len(data) > 1 else 0)
     steps = controls.shape[0] * env.count
-    return _Work(steps, lambda: pool.rollout(model, data, before, held, state=after), pool.close)
+    return _Workload(steps, lambda: pool.rollout(model, data, before, held, state=after), pool.close)
 
 
-def _done(env: VectorEnv, act: Act, config: Config) -> RolloutBatch:
-    """One batch, nobody being asked."""
-    *_, collected = collect([Collector(part, act) for part in parts_of(env)], config.rollout.steps, 0)
+def _one_batch(env: VectorEnv, act: Act, config: Config) -> RolloutBatch:
+    """One batch, without segments."""
+    *_, collected = collect(env, act, config.rollout.steps)
     assert collected is not None
     return collected
 
 
-def _stepping(config: Config, task: Task) -> _Work:
-    """Random actions, one step after the other."""
+def _stepping(config: Config, task: Task) -> _Workload:
+    """Random actions in a Gymnasium environment."""
     env = make_envs(task, config.rollout.environments, generator(0, "raw"))
     actions = np.random.default_rng(0).uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)
-    return _Work(env.count, lambda: env.step(actions), env.close)
+    return _Workload(env.count, lambda: env.step(actions), env.close)
 
 
-def _emulating(config: Config, task: AtariTask) -> _Work:
-    """ale-py's emulators on all cores, with actions at random, and nothing done with what they show."""
+def _emulating(config: Config, task: AtariTask) -> _Workload:
+    """ale-py's emulators on all cores, with random actions; their screens are ignored."""
     count = config.rollout.environments
     games = VectorEmulators(task.game, count, config.rollout.threads or os.cpu_count() or 1)
     games.start(np.arange(count), np.arange(count))
     rng = np.random.default_rng(0)
-    return _Work(count, lambda: games.step(rng.integers(games.actions, size=count)))
+    return _Workload(count, lambda: games.step(rng.integers(games.actions, size=count)))
 
 
-def _collecting(config: Config) -> _Work:
-    """All that is done with a step while segments are gathered."""
+def _collecting(config: Config) -> _Workload:
+    """Everything the rollout does for a step, segments included."""
     count = config.rollout.environments
-    with ExitStack() as stack:
-        helper = Helper() if worth_a_helper(config) and (os.cpu_count() or 1) > 1 else None
-        if helper:
-            stack.callback(helper.close)
-        gathered = gathering(config, np.zeros(count, np.int64), helper.link if helper else None)
-        stack.callback(gathered.close)
-        close = stack.pop_all().close
-    return _Work(count * config.rollout.steps, lambda: list(gathered.collect(0)), close)
+    collectors = Collectors(config, np.zeros(count, np.int64), room_for_processes())
+    return _Workload(count * config.rollout.steps, lambda: list(collectors.collect(0)), collectors.close)
 
 
-def _playing_at_random(config: Config, task: AtariTask) -> _Work:
-    """The same, with no network that looks at the pictures."""
+def _playing_at_random(config: Config, task: AtariTask) -> _Workload:
+    """The same with random actions instead of a network."""
     env = make_envs(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
     act = _at_random(env, generator(0, "bench actions"))
-    crews = [
-        Collector(part, act, SegmentBuilder(part, task.segment_steps, np.zeros(part.count, np.int64), task.pictures))
-        for part in parts_of(env)
-    ]
-    return _Work(env.count * config.rollout.steps, lambda: list(collect(crews, config.rollout.steps, 0)), env.close)
+    builder = SegmentBuilder(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)
+    steps = config.rollout.steps
+    return _Workload(env.count * steps, lambda: list(collect(env, act, steps, builder)), env.close)
 
 
 def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
@@ -188,9 +186,9 @@ def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
 
 
 def _teaching(config: Config) -> float:
-    """Everything, with the oracle."""
+    """Steps/s of a whole session with the oracle."""
     with tempfile.TemporaryDirectory() as folder:
-        session = Session.create(Path(folder) / "bench", _taught(config))
+        session = Session.create(Path(folder) / "bench", _session_config(config))
         run = HeadlessRun(session, lambda event: None)
         outcome = run.run()
         run.close()
@@ -198,29 +196,28 @@ def _teaching(config: Config) -> float:
     return outcome.steps_taken / outcome.seconds
 
 
-def _taught(config: Config) -> Config:
-    """A robot's preset from its first step to its last, as the fit takes longer the more answers there are; but nothing
-    is explored first, where nothing is taught. Else a short session.
+def _session_config(config: Config) -> Config:
+    """A robot's whole session, since fits take longer the more answers there are, without exploration; else a short one.
 
-    With pictures the first fit, which comes once, would be most of so short a run, and is left out.
-    How much the later ones take does not depend on the number of labels there: config.reward.steps_per_label sees to that.
+    With pictures, the first fit would take most of so short a session, and is reduced to one epoch. The later fits take
+    the same time with any number of labels, because of config.reward.steps_per_label.
     """
     whole = replaced(config, teacher="oracle", **{"rollout.exploration_steps": 0})
     task = get_task(config.task)
     if not task.pictures:
-        return whole if isinstance(task, RobotTask) else replaced(whole, steps=200_000)
+        return whole if isinstance(task, RobotTask) else replaced(whole, steps=min(config.steps, 200_000))
     batch = config.rollout.environments * config.rollout.steps
     few = {"labels": 64, "query.first_labels": 32, "reward.epochs_first": 1}
-    return replaced(whole, steps=_PICTURE_BATCHES * batch, **few)
+    return replaced(whole, steps=min(config.steps, _PICTURE_BATCHES * batch), **few)
 
 
-def _fit_epoch() -> float:
-    """Seconds of one epoch over 700 preferences of 60 steps with three members."""
+def _fit_epoch(preferences: int) -> float:
+    """Seconds of one epoch over so many preferences of 60 steps with three members."""
     rng = np.random.default_rng(0)
     inputs, actions = 12, 3
     ensemble = RewardEnsemble(inputs + actions, RewardConfig(), torch.Generator().manual_seed(0))
     fit = RewardTrainer(ensemble, RewardConfig(), rng, torch.device("cpu"))
-    for number in range(_FIT_PREFERENCES):
+    for number in range(preferences):
         left, right = (_random_segment(rng, number, inputs, actions) for _ in range(2))
         choice = Choice.LEFT if left.observations.sum() > right.observations.sum() else Choice.RIGHT
         fit.add(Preference(number, Query(number, left, right, 0.0), choice, "oracle", 0.0))

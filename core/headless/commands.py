@@ -1,4 +1,4 @@
-"""What the headless commands do."""
+"""Implementation of the headless commands; core.__main__ has their arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from core.presets import ABLATIONS, presets
 from core.session.session import Session, read_config
 from core.system import resources
 from core.tasks import CATALOGUE, get_task
-from core.tasks.base import Task
 from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
@@ -32,8 +31,9 @@ _STRIP_FRAMES = 9
 
 
 def run_command(args: argparse.Namespace) -> int:
+    """Runs the command in args.command and returns the exit code. Raises UserError for bad input."""
     warnings_to_stderr("%(message)s")
-    resources.require_drawing()
+    resources.require_mujoco_gl()
     commands = {
         "tasks": _tasks,
         "teach": _teach,
@@ -67,19 +67,23 @@ def _tasks(args: argparse.Namespace) -> None:
 
 
 def _teach(args: argparse.Namespace) -> None:
-    started = time.monotonic()  # before the imports: they take seconds, and whoever waits waits for them too
+    started = time.monotonic()  # the user waits for the imports too, which take seconds
     _check_video_path(args.video)
-    _check_resume(args)
-    resources.require_memory(resources.headless_memory(_shows_pictures(args)))
+    if args.resume:
+        given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
+        if any(value not in (None, []) for value in (*given, args.ablations, *_oracle_settings(args).values())):
+            raise UserError("A resumed session keeps its task, labels, steps and settings: give only --resume DIR.")
+    name = read_config(Path(args.resume)).task if args.resume else args.task
+    _require_memory([name] if name is not None else [])
     from core.headless.run import HeadlessRun
     from core.rollout.episodes import random_return
 
-    session = _resumed(args) if args.resume else _new_session(args)
-    try:
+    session = _resumed_session(args) if args.resume else new_session(args)
+    with closing(session):
         untrained = random_return(session.config)
         with (
             session_log(session.folder),
-            _Progress(session.config, labels=session.labels()) as progress,
+            Progress(session.config, labels=session.labels()) as progress,
             closing(HeadlessRun(session, progress.show)) as run,
         ):
             outcome = run.run()
@@ -100,115 +104,93 @@ def _teach(args: argparse.Namespace) -> None:
             "session": str(session.folder),
         }
         if args.video:
-            _write_video(session, args.video)
-        _show(result, args.json)
-    finally:
-        session.close()
+            from core.rollout.episodes import evaluate
+
+            _write_video(session, evaluate(session, 1, filmed=True)["states"], args.video)
+        _print_result(result, args.json)
 
 
-def _check_resume(args: argparse.Namespace) -> None:
-    if not args.resume:
-        return
-    kept = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
-    if any(value not in (None, []) for value in (*kept, args.ablations, *_oracle(args).values())):
-        raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
-
-
-def _shows_pictures(args: argparse.Namespace) -> bool:
-    """Whether the task that was named, or that of the session to be gone on with, shows the networks pictures."""
-    name = read_config(Path(args.resume)).task if args.resume else args.task
-    return name is not None and get_task(name).pictures is not None
-
-
-def _resumed(args: argparse.Namespace) -> Session:
+def _resumed_session(args: argparse.Namespace) -> Session:
     session = Session.open(Path(args.resume))
-    if args.device:  # it may have been begun on another machine
+    if args.device:  # the session may have been started on another machine
         session.config = replaced(session.config, device=args.device)
     if session.config.teacher == "human":
         session.close()
-        raise UserError(f"{args.resume} is taught by a person: go on with {WINDOW} --session {args.resume}.")
+        raise UserError(f"{args.resume} is taught by a person: continue it with {WINDOW} --session {args.resume}.")
     return session
 
 
-def _new_session(args: argparse.Namespace) -> Session:
+def new_session(args: argparse.Namespace) -> Session:
+    """Creates the session that the arguments of teach describe. Raises UserError, leaving no folder, if one is wrong."""
     from core.nn.stacked_mlp import CPU
     from core.reward.ensemble import build_ensemble
 
     if args.task is None:
         raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
     task = get_task(args.task)
-    given = {
-        "teacher": args.teacher,
-        "seed": args.seed,
-        "device": args.device,
-        "labels": args.labels,
-        "steps": args.steps,
-    }
-    modified = {**_ablated(args), **_oracle(args)}
-    if args.teacher == "none" and modified:
-        raise UserError("With --teacher none nothing is asked and no reward is fitted: leave out what changes that.")
-    settings = _settings(args.set)
+    given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
+    ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
+    reward_settings = {**ablated, **_oracle_settings(args)}
+    if args.teacher == "none" and reward_settings:
+        raise UserError(
+            "With --teacher none there are no queries and no reward fit: leave out the options that change them."
+        )
+    settings = _parse_settings(args.set)
     changes = {
         **presets(task.presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
         **{name: value for name, value in given.items() if value is not None},
+        **reward_settings,
+        **settings,
     }
-    config = replaced(Config(task=task.name), **{**changes, **modified, **settings})
-    _check_against_task(config, task)
-    build_ensemble(config, CPU)  # an environment or predictors that can't be made leave no folder behind
+    config = replaced(Config(task=task.name), **changes)
+    if not task.has_true_reward:
+        raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
+    if config.query.segment_steps > task.episode_steps:
+        raise UserError(
+            f"segment_steps is {config.query.segment_steps}; give at most the {task.episode_steps} of an episode."
+        )
+    build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
 
 
-def _ablated(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings that the ablations change."""
-    return {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
-
-
-def _oracle(args: argparse.Namespace) -> dict[str, float]:
-    """The settings of the oracle that were given."""
+def _oracle_settings(args: argparse.Namespace) -> dict[str, float]:
+    """The oracle's settings that were given as options."""
     named = {f"oracle.{f.name}": getattr(args, f"oracle_{f.name}") for f in dataclasses.fields(OracleConfig)}
     return {name: value for name, value in named.items() if value is not None}
 
 
-def _check_against_task(config: Config, task: Task) -> None:
-    if not task.has_true_reward:
-        raise UserError(f"{task.name} has no true reward to teach by: teach it yourself in the window.")
-    length = config.query.segment_steps
-    if length > task.episode_steps:
-        raise UserError(f"segment_steps is {length}; give no more than the {task.episode_steps} of an episode.")
-
-
-def _settings(pairs: list[str]) -> dict[str, Any]:
-    """NAME=VALUE pairs."""
-    result: dict[str, Any] = {}
+def _parse_settings(pairs: list[str]) -> dict[str, Any]:
+    """Config changes from NAME=VALUE pairs. Raises UserError if a pair has no '='."""
+    settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
-            raise UserError(f"{pair!r} is no setting: write NAME=VALUE, such as policy.discount=0.99.")
-        result[name.replace("__", ".")] = _value(text)
-    return result
+            raise UserError(f"{pair!r} is not a setting: write NAME=VALUE, such as policy.discount=0.99.")
+        settings[name.replace("__", ".")] = _parse_value(text)
+    return settings
 
 
-def _value(text: str) -> Any:
-    """As JSON where it is that, as a number where people write one differently (.5), as text otherwise."""
-    for read in (json.loads, float):
+def _parse_value(text: str) -> Any:
+    """JSON if it is that, else a float (.5 is not JSON), else the text."""
+    for parse in (json.loads, float):
         try:
-            return read(text)
+            return parse(text)
         except ValueError:
             continue
     return text
 
 
-class _Progress:
+class Progress:
     """A progress bar on stderr."""
 
     def __init__(self, config: Config, title: str = "", labels: int = 0) -> None:
-        """labels: that the session has already."""
+        """labels: given in the session before."""
         self._bar = tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
         self._labels = labels
         self._measure = get_task(config.task).measure_name
 
-    def __enter__(self) -> _Progress:
+    def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -220,7 +202,7 @@ class _Progress:
         if isinstance(event, RolloutReported):
             value = event.measure.get(self._measure, float("nan"))
             text = f"labels {self._labels}, {self._measure} {value:.2f}, r {event.correlation:.2f}"
-            text += f", blow-ups {event.divergences}" if event.divergences else ""
+            text += f", diverged {event.divergences}" if event.divergences else ""
             self._bar.set_postfix_str(text, refresh=False)  # drawn by update(), which keeps to mininterval
             self._bar.update(event.env_steps - self._bar.n)
 
@@ -229,97 +211,88 @@ def _evaluate(args: argparse.Namespace) -> None:
     from core.rollout.episodes import evaluate
 
     if args.episodes < 1:
-        raise UserError("Give at least one episode.")
+        raise UserError("--episodes must be at least 1.")
     _check_video_path(args.video)
-    session = Session.open(Path(args.session))
-    try:
+    with closing(Session.open(Path(args.session))) as session:
         result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
         if args.video:
-            _write_states(session, states, args.video)
+            _write_video(session, states, args.video)
         if args.strip:
             _write_strip(session, states, args.strip)
-        _show({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
-    finally:
-        session.close()
+        _print_result({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
 
 
 def _reproduce(args: argparse.Namespace) -> None:
-    from core.headless.reproduce import FIGURES, figure
+    from core.headless.reproduce import FIGURES, reproduce
 
     if args.steps is not None and args.steps < 1:
-        raise UserError("Give at least one step.")
+        raise UserError("--steps must be at least 1.")
     tasks, labels, seeds = FIGURES[args.figure]
     if min(args.labels or labels) < 1:
-        raise UserError("Give at least one label; the true reward, which needs none, is always run.")
+        raise UserError("--labels must be at least 1; the runs with the true reward, which need none, are always done.")
 
     @contextmanager
-    def shown(title: str, config: Config, labels: int) -> Iterator[Callable[[Event], None]]:
-        with _Progress(config, title, labels) as progress:
-            yield progress.show
+    def progress(title: str, config: Config, labels: int) -> Iterator[Callable[[Event], None]]:
+        with Progress(config, title, labels) as bar:
+            yield bar.show
 
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
-    pictured = any(get_task(name).pictures is not None for name in chosen[0])  # the runs come one after another
-    resources.require_memory(resources.headless_memory(pictured))
-    print(figure(*chosen, args.steps, _settings(args.set), Path(args.out), shown), end="")
+    _require_memory(chosen[0])  # the runs are done one after another
+    print(reproduce(*chosen, args.steps, _parse_settings(args.set), Path(args.out), progress), end="")
+
+
+def _bench(args: argparse.Namespace) -> None:
+    from core.headless import bench
+
+    _require_memory([args.task])
+    _print_result(bench.measure(get_task(args.task).name), args.json)
+
+
+def _require_memory(tasks: list[str] | tuple[str, ...]) -> None:
+    """Raises UserError if too little memory is free for one of these tasks."""
+    pictures = any(get_task(name).pictures is not None for name in tasks)
+    resources.require_memory(resources.headless_memory(pictures))
 
 
 def _check_video_path(path: str | None) -> None:
-    """Before the work rather than after it."""
+    """Raises UserError if no video can be written there: before the work rather than after it."""
     if path is not None:
         from core.io.video_writer import check_path
 
         check_path(Path(path))
 
 
-def _bench(args: argparse.Namespace) -> None:
-    from core.headless.bench import measure
-
-    task = get_task(args.task)
-    resources.require_memory(resources.headless_memory(task.pictures is not None))
-    _show(measure(task.name), args.json)
-
-
-def _write_video(session: Session, path: str) -> None:
-    from core.rollout.episodes import evaluate
-
-    _write_states(session, evaluate(session, 1, filmed=True)["states"], path)
-
-
-def _write_states(session: Session, states: Any, path: str) -> None:
+def _write_video(session: Session, states: Any, path: str) -> None:
+    """Writes an episode, states (steps, S), as a video."""
     from core.envs.renderer import renderer_for
     from core.io.video_writer import write_video
 
-    task = get_task(session.config.task)
-    with renderer_for(task) as renderer:
+    with renderer_for(get_task(session.config.task)) as renderer:
         write_video(Path(path), renderer.render(states, size=480, fps=30.0))
     print(f"wrote {path}", file=sys.stderr)
 
 
 def _write_strip(session: Session, states: Any, path: str) -> None:
-    """A moment from the middle of the episode."""
+    """Writes pictures from the middle of an episode, states (steps, S), side by side."""
     from core.envs.renderer import renderer_for
     from core.io.video_writer import write_strip
 
     task = get_task(session.config.task)
-    length = round(_STRIP_SECONDS / task.step_seconds)
-    middle = len(states) // 2
+    middle, length = len(states) // 2, round(_STRIP_SECONDS / task.step_seconds)
     with renderer_for(task) as renderer:
         frames = renderer.render(states[middle : middle + length], size=160, fps=30.0)
     write_strip(Path(path), frames, _STRIP_FRAMES)
     print(f"wrote {path}", file=sys.stderr)
 
 
-def _show(result: dict[str, Any], as_json: bool) -> None:
-    print(
-        json.dumps(_without_nan(result))
-        if as_json
-        else "\n".join(f"{name:20}{value}" for name, value in result.items())
-    )
+def _print_result(result: dict[str, Any], as_json: bool) -> None:
+    lines = (f"{name:20}{value}" for name, value in result.items())
+    print(json.dumps(_nan_to_none(result)) if as_json else "\n".join(lines))
 
 
-def _without_nan(value: Any) -> Any:
-    """JSON has no NaN: a figure that there is none of yet becomes null."""
+def _nan_to_none(value: Any) -> Any:
+    """The value without NaN, which JSON does not have."""
     if isinstance(value, dict):
-        return {name: _without_nan(inner) for name, inner in value.items()}
+        return {name: _nan_to_none(inner) for name, inner in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value

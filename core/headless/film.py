@@ -1,4 +1,4 @@
-"""The command that makes a film of a session."""
+"""Command that makes a film of a session."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from core.session.session import read_config
 
 
 def film(args: argparse.Namespace) -> None:
+    """Runs the film job with a progress bar. Raises UserError if no film can be made."""
     from core.jobs import build
 
     folder = Path(args.session)

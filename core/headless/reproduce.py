@@ -1,14 +1,15 @@
-"""Figures 2 and 3 of the paper: random policy, true reward, preferences with so many labels, for each task and seed.
+"""Figures 2 and 3 of the paper: random policy, true reward, and preferences with several numbers of labels.
 
-Each run that is done is a JSON file and is not done again; one that was stopped goes on from its session's checkpoint.
+A finished run is a JSON file and is not repeated. A run that was stopped continues from its session's checkpoint.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,32 +20,31 @@ from core.config import Config, OracleConfig, QueryConfig, RewardConfig, replace
 from core.envs.spaces import sizes
 from core.errors import UserError
 from core.events import Event, RolloutReported
-from core.headless import results
-from core.headless.charts import draw
-from core.headless.run import HeadlessRun
+from core.headless.charts import draw_chart, require_matplotlib
+from core.headless.results import Result, average_curves, read_curve, read_result, to_table
+from core.headless.run import HeadlessRun, Listener
 from core.io.files import reason, remedy, write_atomically
 from core.io.session_log import session_log
 from core.presets import presets
 from core.rollout.episodes import random_return
-from core.session.session import Session, locked
+from core.session.session import CONFIG, LOCK, Session, acquire_lock
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
 
-Progress = Callable[[str, Config, int], AbstractContextManager[Callable[[Event], None]]]
-"""(what is running, its config, labels that it has already) -> where its events are shown."""
+log = logging.getLogger(__name__)
+Progress = Callable[[str, Config, int], AbstractContextManager[Listener]]
+"""(title, config, labels given so far) -> a context with the listener that shows a run's progress."""
 FIGURES: dict[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {
     "fig2": (PAPER_ROBOTS, (350, 700, 1400), 5),
     "fig3": (PAPER_GAMES, (350, 700, 1400, 3300, 5500), 3),
 }
-"""Tasks, labels and number of seeds, as the paper has them; in figure 3 it is a person who gave the 5,500."""
+"""Tasks, labels and number of seeds of the paper's figures; its 5,500 labels in figure 3 were given by people."""
 _OPTIONS = {"task": "--tasks", "seed": "--seeds", "labels": "--labels", "steps": "--steps"}
-"""What makes the runs of a figure, and has an option of its own."""
-_BEGUN = {"lock", "config.json.part"}
-"""All that may be in a session's folder before it is a session."""
+"""Settings that have an option of their own."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One line of one seed. labels 0 stands for the true reward."""
+    """One task with a number of labels and a seed. labels 0 stands for the true reward."""
 
     task: str
     labels: int
@@ -56,154 +56,29 @@ class Run:
 
     @property
     def name(self) -> str:
-        return f"{self.task.replace(':', '-').replace('/', '-')}-{self.labels or 'true'}-{self.seed}"
+        return f"{_file_name(self.task)}-{self.labels or 'true'}-{self.seed}"
 
     def config(self, steps: int | None, settings: dict[str, Any]) -> Config:
         task = get_task(self.task)
         teacher = {"teacher": "oracle" if self.labels else "none", "labels": self.labels or Config().labels}
-        given = {"seed": self.seed, **({"steps": steps} if steps else {})}
         chosen = presets(task.presets, task.paper_presets, settings.get("policy.algorithm"))
+        given = {"seed": self.seed, **({"steps": steps} if steps else {})}
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 
 
-def figure(
-    tasks: Sequence[str],
-    labels: Sequence[int],
-    seeds: Sequence[int],
-    steps: int | None,
-    settings: dict[str, Any],
-    out: Path,
-    progress: Progress,
-) -> str:
-    """Carries out what is missing in `out`, and writes table.md and a chart a task there; returns the table.
-
-    UserError before anything is carried out where a task can't be, or a result that is there can't be used.
-    """
-    _refuse_own_options(settings)
-    planned = [
-        (run, run.config(steps, settings))
-        for run in (Run(task, count, seed) for task in tasks for seed in seeds for count in (0, *labels))
-    ]
-    for config in {config.task: config for _, config in planned}.values():
-        sizes(config)  # what can't be made is told of at once, rather than after days
-    for run, config in planned:
-        _kept(run, config, out)
-    _make_folders(out)
-    found = []
-    for number, (run, config) in enumerate(planned, 1):
-        title = f"[{number}/{len(planned)}] {run.task}, {run.kind}, seed {run.seed}"
-        found.append(_result(run, config, out, title, progress))
-    table = results.tabulated(found)
-    write_atomically(out / "table.md", table.encode())
-    for task in tasks:
-        draw(out / f"{task.replace(':', '-').replace('/', '-')}.png", get_task(task).title, results.curves(found, task))
-    return table
-
-
-def _refuse_own_options(settings: dict[str, Any]) -> None:
-    if "teacher" in settings:
-        raise UserError("The teacher can't be set: the true reward and the oracle are both always run.")
-    for name in settings:
-        if name in _OPTIONS:
-            raise UserError(f"{name} can't be set with --set here: give {_OPTIONS[name]}.")
-
-
-def _make_folders(out: Path) -> None:
-    try:
-        for folder in ("runs", "sessions"):
-            (out / folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{out} can't be made ({error.strerror}): name a folder that you may write.") from error
-
-
-def _result(run: Run, config: Config, out: Path, title: str, progress: Progress) -> dict[str, Any]:
-    """From its file if it was done before."""
-    folder = out / "sessions" / run.name
-    result = _kept(run, config, out)
-    if result is None:
-        session = _session(folder, config)
-        with progress(title, config, session.labels()) as show:
-            result = _carried_out(run, session, show)
-        write_atomically(_path(run, out), json.dumps(result).encode())
-    if folder.exists():  # its answers and checkpoints take some ten megabytes
-        _remove(folder)
-    return result
-
-
-def _path(run: Run, out: Path) -> Path:
-    return out / "runs" / f"{run.name}.json"
-
-
-def _kept(run: Run, config: Config, out: Path) -> dict[str, Any] | None:
-    """The result of a run that was done before, None of others. UserError where it is damaged or of other settings."""
-    path = _path(run, out)
-    if not path.exists():
-        return None
-    result = results.read(path)
-    try:
-        there = Config.from_dict(result["config"])
-    except UserError as error:
-        raise results.damaged(path) from error
-    _require_same(config, there, path)
-    return result
-
-
-def _session(folder: Path, config: Config) -> Session:
-    """The one that was stopped, or a new one."""
-    if not (folder / "config.json").exists():
-        left = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        if "lock" in left and left <= _BEGUN:  # it was killed while it made the session
-            _remove(folder)
-        return Session.create(folder, config)
-    session = Session.open(folder)
-    try:
-        _require_same(config, session.config, folder)
-    except UserError:
-        session.close()
-        raise
-    return session
-
-
-def _remove(folder: Path) -> None:
-    """A session's folder. UserError where another program has it, or it can't be removed."""
-    locked(folder).release()
-    try:
-        shutil.rmtree(folder)
-    except OSError as error:
-        raise UserError(f"{folder} can't be removed ({reason(error)}): {remedy(error)}.") from error
-
-
-def _require_same(asked: Config, there: Config, path: Path) -> None:
-    if _counting(asked) != _counting(there):
-        raise UserError(f"{path} was made with other settings: give the same ones, or another folder.")
-
-
-def _counting(config: Config) -> Config:
-    """As far as a run depends on it: on the true reward nothing is asked and nothing fitted, so a run of an hour is as
-    good as before when only the reward's settings have changed."""
-    if config.teacher != "none":
-        return config
-    return replace(config, reward=RewardConfig(), query=QueryConfig(), oracle=OracleConfig())
-
-
-def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> dict[str, Any]:
-    kept = session.folder / "curve.jsonl"
-    with kept.open("a") as file, session_log(session.folder):
-        print(file=file)  # or the first line would go on with half a one, where the last run was killed
+def train(run: Run, session: Session, listener: Listener) -> Result:
+    """Carries out the run in its session, which is closed at the end."""
+    curve = session.folder / "curve.jsonl"
+    with closing(session), curve.open("a") as file, session_log(session.folder):
+        print(file=file)  # ends a line that was interrupted by a kill
 
         def listen(event: Event) -> None:
-            show(event)
+            listener(event)
             if isinstance(event, RolloutReported) and np.isfinite(event.true_return):
                 print(json.dumps([event.env_steps, event.true_return]), file=file, flush=True)
 
-        try:
-            headless = HeadlessRun(session, listen)
-            try:
-                outcome = headless.run()
-            finally:
-                headless.close()
-        finally:
-            session.close()
+        with closing(HeadlessRun(session, listen)) as headless:
+            outcome = headless.run()
     return {
         "task": run.task,
         "kind": run.kind,
@@ -214,6 +89,127 @@ def _carried_out(run: Run, session: Session, show: Callable[[Event], None]) -> d
         "measure": outcome.measure,
         "divergences": outcome.divergences,
         "random_return": random_return(session.config),
-        "curve": results.points(kept),
+        "curve": read_curve(curve),
         "config": session.config.to_dict(),
     }
+
+
+def reproduce(
+    tasks: Sequence[str],
+    labels: Sequence[int],
+    seeds: Sequence[int],
+    steps: int | None,
+    settings: dict[str, Any],
+    out: Path,
+    progress: Progress,
+    train: Callable[[Run, Session, Listener], Result] = train,
+) -> str:
+    """Carries out the runs missing in the folder `out`, and writes table.md and a chart for each task there.
+
+    Returns the table. Raises UserError before the first run if a setting is wrong, a task can't be made, or an existing
+    result is damaged or was made with other settings. Without matplotlib the charts are left out.
+    """
+    _refuse_options(settings)
+    runs = [Run(task, count, seed) for task in tasks for seed in seeds for count in (0, *labels)]
+    configs = {run: run.config(steps, settings) for run in runs}
+    for config in {config.task: config for config in configs.values()}.values():
+        sizes(config)  # makes the environment, to find an error now rather than after days
+    for run, config in configs.items():
+        _finished(run, config, out)
+    charts = True
+    try:
+        require_matplotlib()
+    except UserError as error:
+        log.warning("There will be no charts: %s", error)
+        charts = False
+    _make_folders(out)
+
+    results = []
+    for number, (run, config) in enumerate(configs.items(), 1):
+        folder = out / "sessions" / run.name
+        result = _finished(run, config, out)
+        if result is None:
+            session = _open_session(folder, config)
+            title = f"[{number}/{len(configs)}] {run.task}, {run.kind}, seed {run.seed}"
+            with progress(title, config, session.labels()) as listener:
+                result = train(run, session, listener)
+            write_atomically(_result_path(run, out), json.dumps(result).encode())
+        results.append(result)
+        if folder.exists():  # it takes some ten megabytes
+            _remove_session(folder)
+    table = to_table(results)
+    write_atomically(out / "table.md", table.encode())
+    for task in tasks if charts else ():
+        draw_chart(out / f"{_file_name(task)}.png", get_task(task).title, average_curves(results, task))
+    return table
+
+
+def _refuse_options(settings: dict[str, Any]) -> None:
+    if "teacher" in settings:
+        raise UserError("The teacher can't be set: there are always runs with the true reward and with the oracle.")
+    for name in settings:
+        if name in _OPTIONS:
+            raise UserError(f"{name} can't be set with --set here: use {_OPTIONS[name]}.")
+
+
+def _make_folders(out: Path) -> None:
+    try:
+        for name in ("runs", "sessions"):
+            (out / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{out} can't be created ({error.strerror}): choose a folder that you can write to.") from error
+
+
+def _file_name(task: str) -> str:
+    return task.replace(":", "-").replace("/", "-")
+
+
+def _result_path(run: Run, out: Path) -> Path:
+    return out / "runs" / f"{run.name}.json"
+
+
+def _finished(run: Run, config: Config, out: Path) -> Result | None:
+    """The result of an earlier run, or None. Raises UserError if it is damaged or was made with other settings."""
+    path = _result_path(run, out)
+    if not path.exists():
+        return None
+    result, made_with = read_result(path)
+    _require_same(config, made_with, path)
+    return result
+
+
+def _open_session(folder: Path, config: Config) -> Session:
+    """The session of a run that was stopped, or a new one."""
+    if not (folder / CONFIG).exists():
+        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        if LOCK in names and names <= {LOCK, f"{CONFIG}.part"}:  # killed while it created the session
+            _remove_session(folder)
+        return Session.create(folder, config)
+    session = Session.open(folder)
+    try:
+        _require_same(config, session.config, folder)
+    except UserError:
+        session.close()
+        raise
+    return session
+
+
+def _remove_session(folder: Path) -> None:
+    """Raises UserError if another program has the session open, or it can't be removed."""
+    acquire_lock(folder).release()
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise UserError(f"{folder} can't be removed ({reason(error)}): {remedy(error)}.") from error
+
+
+def _require_same(wanted: Config, made_with: Config, path: Path) -> None:
+    """Raises UserError if the configs differ in what a run depends on."""
+
+    def relevant(config: Config) -> Config:
+        if config.teacher != "none":
+            return config  # with the true reward nothing is asked and nothing fitted
+        return replace(config, reward=RewardConfig(), query=QueryConfig(), oracle=OracleConfig())
+
+    if relevant(wanted) != relevant(made_with):
+        raise UserError(f"{path} was made with other settings: give the same ones, or another folder.")

@@ -1,4 +1,8 @@
-"""What the runs of a figure came to: read back from their files, put into a table, and drawn as curves."""
+"""Results of the runs of a figure: read from their files, tabulated, and averaged to curves.
+
+A result is a dict with the keys task, kind ("true reward" or "350 labels"), seed, true_return, random_return, curve (a
+list of (env_steps, true_return)) and config.
+"""
 
 from __future__ import annotations
 
@@ -10,120 +14,106 @@ from typing import Any
 
 import numpy as np
 
+from core.config import Config
 from core.errors import UserError
 from core.headless.charts import Curve
 from core.io.files import reason
 
-Points = list[tuple[int, float]]
+Result = dict[str, Any]
 _GRID = 200
-"""Points of a drawn curve."""
-_KINDS: dict[str, type | tuple[type, ...]] = {
+"""Points of an averaged curve."""
+_FIELD_TYPES: dict[str, Any] = {
     **dict.fromkeys(("task", "kind"), str),
-    **dict.fromkeys(("true_return", "random_return"), (int, float)),
+    **dict.fromkeys(("true_return", "random_return"), int | float),
     **{"curve": list, "config": dict},
 }
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A result. UserError where it is none that is whole."""
+def read_result(path: Path) -> tuple[Result, Config]:
+    """A result, and the config of its run. Raises UserError if it can't be read or is damaged."""
     try:
-        return _checked(json.loads(path.read_bytes()))
+        result = json.loads(path.read_bytes())
+        for name, kind in _FIELD_TYPES.items():
+            if not isinstance(result[name], kind) or isinstance(result[name], bool):
+                raise ValueError(f"{name} is {result[name]!r:.40}")
+        curve = [_point(values) for values in result["curve"]]
+        return {**result, "curve": curve}, Config.from_dict(result["config"])
     except OSError as error:
         raise UserError(f"{path} can't be read ({reason(error)}): check its permissions.") from error
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise damaged(path) from error
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, UserError) as error:
+        raise UserError(f"{path} is damaged: delete it, and its run is repeated.") from error
 
 
-def damaged(path: Path) -> UserError:
-    return UserError(f"{path} is damaged: delete it, and its run is done again.")
+def read_curve(path: Path) -> list[tuple[int, float]]:
+    """(env_steps, true_return) of each line `[env_steps, true_return]`, ascending.
 
-
-def _checked(result: Any) -> dict[str, Any]:
-    """ValueError, TypeError, KeyError or OverflowError where it is no result."""
-    for name, kind in _KINDS.items():
-        if not isinstance(result[name], kind) or isinstance(result[name], bool):
-            raise ValueError(f"{name} is {result[name]!r:.40}")
-    return {**result, "curve": [_point(point) for point in result["curve"]]}
-
-
-def points(path: Path) -> Points:
-    """Reports by env steps; what was done again after an interruption stands in place of what was lost.
-
-    A line that is not whole is passed over: who wrote it was killed.
+    The last of several lines for the same step counts: it was repeated after a resume. Incomplete lines are skipped:
+    the program was killed while it wrote them.
     """
-    found: dict[int, float] = {}
+    points: dict[int, float] = {}
     for line in path.read_text(errors="replace").splitlines():
         try:
             steps, value = _point(json.loads(line))
         except (ValueError, TypeError, OverflowError, RecursionError):
             continue
-        found[steps] = value
-    return sorted(found.items())
+        points[steps] = value
+    return sorted(points.items())
 
 
 def _point(values: Any) -> tuple[int, float]:
-    """ValueError or TypeError where it is none."""
+    """Raises ValueError or TypeError if it is not a point."""
     steps, value = values
     if type(steps) is not int or type(value) not in (int, float):
-        raise TypeError(f"{values!r:.40} is no point")
+        raise TypeError(f"{values!r:.40} is not a point")
     return steps, float(value)
 
 
-def tabulated(results: Sequence[dict[str, Any]]) -> str:
+def to_table(results: Sequence[Result]) -> str:
     """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random."""
     kinds = list(dict.fromkeys(result["kind"] for result in results))
-    columns = ["task", "seeds", "random", *(c for k in kinds for c in ((k,) if k == "true reward" else (k, "share")))]
-    lines = [_row(columns), _row(["---"] * len(columns))]
+    columns = ["task", "seeds", "random"]
+    for kind in kinds:
+        columns += [kind] if kind == "true reward" else [kind, "share"]
+    rows = [columns, ["---"] * len(columns)]
     for task in dict.fromkeys(result["task"] for result in results):
         of_task = [result for result in results if result["task"] == task]
+        returns = {kind: [result["true_return"] for result in of_task if result["kind"] == kind] for kind in kinds}
         random = [result["random_return"] for result in of_task if result["kind"] == "true reward"]
-        best = _returns(of_task, "true reward")
-        cells = [task, str(len(random)), _spread(random)]
+        row = [task, str(len(random)), _mean_and_deviation(random)]
         for kind in kinds:
-            cells.append(_spread(_returns(of_task, kind)))
+            row.append(_mean_and_deviation(returns[kind]))
             if kind != "true reward":
-                cells.append(f"{share(_returns(of_task, kind), random, best):.2f}")
-        lines.append(_row(cells))
-    return "\n".join(lines) + "\n"
+                row.append(f"{share_of_gain(returns[kind], random, returns['true reward']):.2f}")
+        rows.append(row)
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def share(returns: Sequence[float], random: Sequence[float], best: Sequence[float]) -> float:
-    """(return - random) / (true-reward return - random), of means; nan where the true reward gained nothing."""
-    gained = float(np.mean(best) - np.mean(random))
-    return float(np.mean(returns) - np.mean(random)) / gained if gained else float("nan")
+def share_of_gain(returns: Sequence[float], random: Sequence[float], best: Sequence[float]) -> float:
+    """(returns - random) / (best - random), of means; NaN if the best gained nothing over random."""
+    gain = float(np.mean(best) - np.mean(random))
+    return float(np.mean(returns) - np.mean(random)) / gain if gain else float("nan")
 
 
-def curves(results: Sequence[dict[str, Any]], task: str) -> list[Curve]:
-    """One a kind: mean and standard deviation over the seeds, against env steps; and the random policy's level."""
+def average_curves(results: Sequence[Result], task: str) -> list[Curve]:
+    """A curve for each kind of run, mean and standard deviation over the seeds, and one for the random policy."""
     of_task = [result for result in results if result["task"] == task]
     ends = [result["curve"][-1][0] for result in of_task if result["curve"]]
     if not ends:
         return []
     steps = np.linspace(0, max(ends), _GRID)
-    found = []
-    for kind in dict.fromkeys(result["kind"] for result in of_task):
-        lines = []
-        for result in of_task:
-            if result["kind"] == kind and result["curve"]:
-                at, values = zip(*[(0, result["random_return"]), *result["curve"]], strict=True)
-                lines.append(np.interp(steps, at, values))
-        if lines:
-            found.append(Curve(kind, steps, np.mean(lines, axis=0), np.std(lines, axis=0)))
+    lines: dict[str, list[np.ndarray]] = {}
+    for result in of_task:
+        if result["curve"]:
+            at, values = zip(*[(0, result["random_return"]), *result["curve"]], strict=True)
+            lines.setdefault(result["kind"], []).append(np.interp(steps, at, values))
+    curves = [Curve(kind, steps, np.mean(rows, axis=0), np.std(rows, axis=0)) for kind, rows in lines.items()]
     level = np.full(_GRID, np.mean([result["random_return"] for result in of_task]))
-    return [*found, Curve("random", steps, level, np.zeros(_GRID))]
+    return [*curves, Curve("random", steps, level, np.zeros(_GRID))]
 
 
-def _returns(results: Sequence[dict[str, Any]], kind: str) -> list[float]:
-    return [result["true_return"] for result in results if result["kind"] == kind]
-
-
-def _spread(values: Sequence[float]) -> str:
-    """Mean and deviation, with as many decimals as tell three digits of the larger, and at least one."""
+def _mean_and_deviation(values: Sequence[float]) -> str:
+    """Both with as many decimals as give three digits of the larger, and at least one."""
     mean, deviation = float(np.mean(values)), float(np.std(values))
     largest = max(abs(mean), deviation)
     decimals = max(1, 2 - math.floor(math.log10(largest))) if 0 < largest < math.inf else 1
     return f"{mean:.{decimals}f} ± {deviation:.{decimals}f}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,4 +1,7 @@
-"""A whole run without a window: the jobs take turns, reproducibly (same seed, same result)."""
+"""The whole training loop without a window: rollout, queries, oracle, reward fit and policy update in one place.
+
+The jobs take turns, so the same seed gives the same result.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +32,28 @@ from core.preferences import oracle
 from core.preferences.store import PreferenceStore
 from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import SnapshotInfo
-from core.session.routing import JOBS, deliver
+from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
-from core.system.child_process import lanes
+from core.system.child_process import job_threads
 from core.system.interrupts import Interrupts
 from core.system.resources import free_memory
 from core.tasks import get_task
+from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
-_SECONDS_BETWEEN_CHECKPOINTS = 60.0
-_BATCH_APART, _STEPS_APART = 4096, 300_000
-"""Environment steps of a batch, and of a session, from which on the jobs have processes of their own."""
-_MEMORY_APART = 1_800_000_000
-"""Bytes that must be free for that. They take 1,200 MB with the run's own process."""
+_PROCESSES_MIN_BATCH, _PROCESSES_MIN_STEPS = 4096, 300_000
+"""Environment steps of a batch, and of a session, from which on a process for each job pays."""
+_COLLECTORS_MIN_STEPS = 20_000
+"""Environment steps of a session of a game from which on a process for each collector pays."""
+_PROCESSES_MEMORY = 1_800_000_000
+"""Bytes that must be free for the processes, which take 1,200 MB with this one."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run reached. true_return and measure are means over the last finished episodes."""
+    """Results of a run. true_return and measure are means over the last finished episodes."""
 
     env_steps: int
     steps_taken: int
@@ -58,113 +63,129 @@ class Outcome:
     true_return: float
     measure: dict[str, float]
     divergences: int
-    """How often in the session a simulation failed and was started anew."""
+    """Simulations in the session that diverged and were reset."""
 
 
 class HeadlessRun:
-    """Drives the three jobs of a session to its end.
+    """Trains one session to its end; the oracle answers its queries.
 
-    What they compute is the same with or without processes of their own, and with any number of threads.
+    The results depend neither on the number of threads nor on whether the jobs have processes of their own.
     """
 
-    def __init__(self, session: Session, listener: Listener, threads: int = 0, apart: bool | None = None) -> None:
-        """threads: that may compute at once in one process; 0 for one a core. apart: whether the jobs have processes of
-        their own; None for where that is faster."""
-        self._session = session
+    def __init__(
+        self,
+        session: Session,
+        listener: Listener,
+        threads: int = 0,
+        apart: bool | None = None,
+        checkpoint_seconds: float = 60.0,
+    ) -> None:
+        """Builds the jobs, from the newest checkpoint if there is one, and replays the stored preferences to them.
+
+        listener: called with every event of the jobs
+        threads: threads that may compute at once; 0 for one per core
+        apart: whether each job has a process of its own; None to choose the faster
+        """
+        self._session, self._config = session, session.config
         self._listener = listener
-        loaded = session.load()
-        self._checkpoint, states = loaded if loaded else (0, {})
-        self._under_way = 0
-        """Batches that the policy has not learned from."""
+        self._checkpoint_seconds = checkpoint_seconds
+        self._checkpoint, states = session.load() or (0, {})
+        self._batches_waiting = 0
+        """Batches that the policy has not been updated on."""
         self._report: RolloutReported | None = None
         self._policy: PolicyPublished | None = None
+        self._steps_taken = 0
         self._snapshots = session.snapshots()
         self._snapshot_due = 0
-        self._began = time.monotonic() - self._snapshots.seconds()
-        self._steps_taken = 0
+        self._started = time.monotonic() - self._snapshots.seconds()
         self._stage = JOBS[0]
+        """The job whose turn it is, for error messages."""
         self._ports: Mapping[str, TurnPort] = {}
         self._store: PreferenceStore = session.store()
         try:
-            require_fitting(self._store, session.config, sizes(session.config))
-            with self._failures_told():
-                self._ports = _ports(session.config, states, threads or os.cpu_count() or 1, apart)
-                for name in self._ports:
-                    self._wait_for(name)
-                self._begin()
+            require_fitting(self._store, self._config, sizes(self._config))
+            with self._stage_errors():
+                self._ports = _make_ports(self._config, states, threads or os.cpu_count() or 1, apart)
+                for name, port in self._ports.items():
+                    self._stage = name
+                    port.wait_until_ready()
+                for preference in self._store.each():
+                    deliver(PreferenceAdded(preference), self._ports)
+                deliver(AnswersReplayed(), self._ports)
+                self._take_turns("policy")  # it publishes at once, so that a resumed rollout acts as it did before
+                self._batches_waiting = self._policy.waiting if self._policy else 0
         except BaseException:
             self.close()
             raise
 
-    def _wait_for(self, name: str) -> None:
-        self._stage = name
-        self._ports[name].ready()
-
-    def _begin(self) -> None:
-        for preference in self._store.each():
-            deliver(PreferenceAdded(preference), self._ports)
-        deliver(AnswersReplayed(), self._ports)
-        self._ports["policy"].begin()  # it publishes at once, so that a resumed rollout acts as it did before
-        self._hand_on("policy", self._ended("policy"))
-        self._under_way = self._policy.waiting if self._policy else 0
-
     def run(self) -> Outcome:
-        """Goes on until all steps are taken; a checkpoint now and then, and at the end.
+        """Trains until all steps are taken, saving checkpoints now and then and at the end.
 
-        Ctrl+C is taken between two cycles: KeyboardInterrupt, after a checkpoint. UserError, NotFiniteError or
-        StageFailedError where a stage can't go on, and CutShortError: the checkpoint before is the one that remains.
+        Ctrl+C takes effect between two cycles: it saves a checkpoint and raises KeyboardInterrupt. A second Ctrl+C
+        raises CutShortError at once. Raises UserError, NotFiniteError or StageFailedError if a job fails. In these
+        cases nothing more is saved, and the last checkpoint remains.
         """
         started = saved_at = time.monotonic()
-        with Interrupts() as interrupts, self._failures_told():
+        with Interrupts() as interrupts, self._stage_errors():
             while not (self._finished() or interrupts.asked):
                 self.cycle()
-                if time.monotonic() - saved_at > _SECONDS_BETWEEN_CHECKPOINTS:
+                if time.monotonic() - saved_at > self._checkpoint_seconds:
                     self.save()
                     saved_at = time.monotonic()
-            if self._policy and self._finished():
-                self._keep_policy(self._policy, always=True)
+            if self._finished():
+                self._save_snapshot(always=True)
             self.save()
         if interrupts.asked:
             raise KeyboardInterrupt
-        return self._outcome(time.monotonic() - started)
-
-    @contextmanager
-    def _failures_told(self) -> Iterator[None]:
-        """The jobs' states can't be trusted after a failure: nothing is saved, and the last checkpoint is the one."""
-        try:
-            yield
-        except UserError:
-            raise
-        except Exception as error:
-            # Not as an error: the terminal, which shows those, is told one sentence.
-            log.info("The %s stage failed.", self._stage, exc_info=True)
-            if isinstance(error, NotFiniteError):
-                raise
-            kept = f"checkpoint {self._checkpoint} and every answer are" if self._checkpoint else "every answer is"
-            raise StageFailedError(
-                f"the {self._stage} stage failed ({summary(error).rstrip('.')}); {kept} on disk, and the session's log "
-                "says more"
-            ) from error
+        report = self._report
+        assert report is not None
+        counts = report.env_steps, self._steps_taken, self._store.count()
+        seconds = time.monotonic() - started
+        return Outcome(*counts, seconds, report.true_return, report.measure, report.divergences)
 
     def cycle(self) -> None:
-        """Every job takes a turn. Between two cycles nothing is lost by saving, but of pictures a batch that waits.
+        """Gives every job one turn. Between two cycles a checkpoint loses nothing, except a waiting batch of pictures."""
+        if self._config.policy.lag > 0:  # the rollout may run ahead of the policy
+            self._take_turns("rollout", "reward", "policy")
+        else:
+            self._take_turns("rollout")  # offer queries and collect a batch
+            self._take_turns("reward", "policy")  # fit the reward to the answers; update the policy on the batch
 
-        Where rollouts may run ahead of the policy (config.policy.lag), all take it at once. Else the rollout's comes
-        first, and reward and policy take theirs at once.
-        """
-        ahead = self._session.config.policy.lag > 0
-        for jobs in (JOBS,) if ahead else (("rollout",), ("reward", "policy")):
-            for name in jobs:
-                self._ports[name].begin()
-            told = {name: self._ended(name) for name in jobs}
-            for name, events in told.items():
-                self._hand_on(name, events)
+    def _take_turns(self, *jobs: str) -> None:
+        """Lets these jobs work at the same time, then handles their events, in the order of the jobs."""
+        for name in jobs:
+            self._ports[name].start_turn()
+        events: dict[str, list[Event]] = {}
+        for name in jobs:
+            self._stage = name
+            events[name] = self._ports[name].finish_turn()
+        for name in jobs:
+            self._stage = name
+            for event in events[name]:
+                self._handle(event)
 
-    def _ended(self, name: str) -> list[Event]:
-        self._stage = name
-        return self._ports[name].end()
+    def _handle(self, event: Event) -> None:
+        """Delivers an event to its receivers: the jobs, and the run itself as the session's driver."""
+        self._listener(event)
+        self._batches_waiting += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
+        deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
+
+    def send(self, event: Event) -> None:
+        """Answers a query, keeps what the run itself needs to know, and saves snapshots of the policy."""
+        match event:
+            case QueryOffered(query):
+                answer = oracle.answer(query, self._config)
+                preference = self._store.add(query, answer.choice, "oracle", answer.returns)
+                self._handle(PreferenceAdded(preference))
+            case RolloutReported():
+                self._report = event
+                self._steps_taken += event.batch_steps
+            case PolicyPublished():
+                self._policy = event
+                self._save_snapshot()
 
     def save(self) -> None:
+        """Writes a checkpoint of all jobs."""
         number = self._checkpoint + 1
         log.info("checkpoint %d, %d answers", number, self._store.count())
         self._session.save(number, {name: port.state() for name, port in self._ports.items()})
@@ -176,67 +197,69 @@ class HeadlessRun:
         self._store.close()
 
     def _finished(self) -> bool:
-        """All steps are taken, and the policy has learned from the last of them."""
-        taken = self._report is not None and self._report.env_steps >= self._session.config.steps
-        return taken and not self._under_way
+        """Whether all steps are taken and the policy has been updated on the last of them."""
+        taken = self._report is not None and self._report.env_steps >= self._config.steps
+        return taken and not self._batches_waiting
 
-    def _hand_on(self, name: str, events: list[Event]) -> None:
-        self._stage = name
-        for event in events:
-            self._handle(event)
-
-    def _handle(self, event: Event) -> None:
-        self._listener(event)
-        if isinstance(event, RolloutReported):
-            self._report = event
-            self._steps_taken += event.batch_steps
-        if isinstance(event, QueryOffered):
-            answer = oracle.answer(event.query, self._session.config)
-            event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
-            self._listener(event)
-        self._under_way += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
-        if isinstance(event, PolicyPublished):
-            self._policy = event
-            self._keep_policy(event)
-        deliver(event, self._ports)
-
-    def _keep_policy(self, event: PolicyPublished, always: bool = False) -> None:
-        """A policy of the past is worth a line in the log, and no run is to end for want of it."""
-        if event.env_steps is None or event.env_steps < self._snapshot_due and not always:
+    def _save_snapshot(self, always: bool = False) -> None:
+        """Saves the newest policy if a snapshot is due, or `always`; a failure is only logged."""
+        policy = self._policy
+        if policy is None or policy.env_steps is None or policy.env_steps < self._snapshot_due and not always:
             return
         figures = self._report.measure if self._report else {}
-        measure = figures.get(get_task(self._session.config.task).measure_name, float("nan"))
-        moment = SnapshotInfo(event.env_steps, self._store.count(), time.monotonic() - self._began, measure)
+        measure = figures.get(get_task(self._config.task).measure_name, float("nan"))
+        info = SnapshotInfo(policy.env_steps, self._store.count(), time.monotonic() - self._started, measure)
         try:
-            self._snapshots.add(moment, event.weights, always)
+            self._snapshots.add(info, policy.weights, always)
         except UserError as error:
             log.warning("%s", error)
         self._snapshot_due = self._snapshots.next_due()
 
-    def _outcome(self, seconds: float) -> Outcome:
-        report = self._report
-        assert report is not None
-        counts = report.env_steps, self._steps_taken, self._store.count()
-        return Outcome(*counts, seconds, report.true_return, report.measure, report.divergences)
+    @contextmanager
+    def _stage_errors(self) -> Iterator[None]:
+        """Turns an unforeseen error of a job into a StageFailedError with one sentence; the log has the traceback."""
+        try:
+            yield
+        except UserError:
+            raise
+        except Exception as error:
+            log.info("The %s stage failed.", self._stage, exc_info=True)  # info: warnings go to the terminal too
+            if isinstance(error, NotFiniteError):
+                raise
+            saved = f"checkpoint {self._checkpoint} and all answers are" if self._checkpoint else "all answers are"
+            raise StageFailedError(
+                f"the {self._stage} stage failed ({summary(error).rstrip('.')}); {saved} saved, and the session's log "
+                "has the details"
+            ) from error
 
 
-def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, TurnPort]:
+def worth_processes(config: Config) -> bool:
+    """Whether the session is long enough for a process for each job, and its batches small enough to pass around."""
+    batch = config.rollout.environments * config.rollout.steps
+    long = batch >= _PROCESSES_MIN_BATCH and config.steps >= _PROCESSES_MIN_STEPS
+    return long and isinstance(get_task(config.task), RobotTask)
+
+
+def _worth_collector_processes(config: Config) -> bool:
+    return config.steps >= _COLLECTORS_MIN_STEPS and isinstance(get_task(config.task), AtariTask)
+
+
+def _make_ports(
+    config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None
+) -> dict[str, TurnPort]:
+    """The three jobs by name, in this process or in processes of their own. If one fails, the others are closed."""
+    collectors_apart = bool(apart)
     if apart is None:
         free = free_memory()
-        apart = threads > 1 and _long(config) and (free is None or free > _MEMORY_APART)
-    own = {name: min(threads, lanes(name)) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
-    kind = ProcessPort if apart else LocalPort
+        possible = threads > 1 and (free is None or free > _PROCESSES_MEMORY)
+        apart = possible and worth_processes(config)
+        collectors_apart = possible and (apart or _worth_collector_processes(config))
+    port_type = ProcessPort if apart else LocalPort
     ports: dict[str, TurnPort] = {}
     with ExitStack() as made:
         for name in JOBS:
-            ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name])
+            own_threads = min(threads, job_threads(name)) if apart else threads
+            ports[name] = port_type(JobSpec(name, config.to_dict(), states.get(name)), own_threads, collectors_apart)
             made.callback(ports[name].close)
         made.pop_all()
     return ports
-
-
-def _long(config: Config) -> bool:
-    """Whether processes for the jobs are worth their start: of robots, whose batches are small enough to be passed
-    around."""
-    batch = config.rollout.environments * config.rollout.steps
-    return isinstance(get_task(config.task), RobotTask) and batch >= _BATCH_APART and config.steps >= _STEPS_APART

@@ -1,4 +1,4 @@
-"""The clips job: draws segments when asked, and policies of the past in action."""
+"""The clips job: renders segments, and episodes of earlier policies, on request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.events import (
     ClipsRendered,
     ClipsRequested,
     Event,
-    JobState,
+    Job,
     ReplayRefused,
     ReplayRendered,
     ReplayRequested,
@@ -21,8 +21,7 @@ from core.events import (
 )
 from core.nn.stacked_mlp import CPU
 from core.nn.state import load_state_arrays
-from core.reward.ensemble import RewardEnsemble, build_ensemble
-from core.reward.image_ensemble import ImageEnsemble
+from core.reward.ensemble import build_ensemble
 from core.rollout.actor import Actor
 from core.rollout.episodes import DemonstrationEpisode, demonstrate, predicted_reward
 from core.seeding import generator
@@ -30,11 +29,11 @@ from core.session.restore_errors import weight_errors
 from core.tasks import get_task
 
 
-class ClipsJob:
-    """Answers each ClipsRequested with its ClipsRendered, in order; then the newest ReplayRequested.
+class ClipsJob(Job):
+    """Answers each ClipsRequested with a ClipsRendered, in order, and then the newest ReplayRequested.
 
-    Somebody waits for a pair, and of the policies that a slider passed over only the last is wanted. What acts here
-    has random streams of its own, and starts the same whichever policy it is: training takes no notice.
+    Clips come first because a person waits for them; of several replays requested by a moving slider only the last is
+    shown. Replays have random streams of their own, so training is not affected, and every policy starts the same.
     """
 
     def __init__(self, config: Config) -> None:
@@ -56,46 +55,37 @@ class ClipsJob:
     def run(self) -> Iterator[Event | None]:
         while True:
             if self._requests:
-                yield from self._draw(self._requests.popleft())
+                yield from self._render(self._requests.popleft())
             elif self._replay:
                 request, self._replay = self._replay, None
                 try:
-                    yield from self._act(request)
-                except UserError as error:  # an earlier policy is no reason to stop drawing pairs
+                    yield from self._replay_episode(request)
+                except UserError as error:  # clips must still be rendered
                     yield ReplayRefused(request.token, str(error))
             else:
                 yield Waited("clips", "no clips to draw")
 
-    def _draw(self, request: ClipsRequested) -> Iterator[Event | None]:
+    def _render(self, request: ClipsRequested) -> Iterator[Event | None]:
         clips = []
         for segment in request.segments:
             clips.append(self._renderer.render(segment.states, request.size, request.fps))
             yield None
         yield ClipsRendered(request.token, tuple(clips))
 
-    def _act(self, request: ReplayRequested) -> Iterator[Event | None]:
+    def _replay_episode(self, request: ReplayRequested) -> Iterator[Event | None]:
         actor = Actor(self._config, None)
         with weight_errors():
             actor.load(request.weights)
-        acted: DemonstrationEpisode | None = None
-        for acted in demonstrate(self._task, actor, generator(self._config.seed, "replays")):
-            if acted is None:
+        episode: DemonstrationEpisode | None = None
+        for episode in demonstrate(self._task, actor, generator(self._config.seed, "replays")):
+            if episode is None:
                 yield None
-        if acted is None:
-            raise UserError("The simulation failed under this policy: look at another one.")
-        predicted = predicted_reward(self._ensemble(), acted.segment)
-        clip = self._renderer.render(acted.segment.states, request.size, request.fps)
-        yield ReplayRendered(request.token, clip, predicted, acted.measure)
-
-    def _ensemble(self) -> RewardEnsemble | ImageEnsemble | None:
-        if self._reward is None:
-            return None
-        ensemble = build_ensemble(self._config, CPU)
-        load_state_arrays(ensemble, self._reward.weights)
-        return ensemble
-
-    def get_state(self) -> JobState:
-        return JobState({}, {})
-
-    def set_state(self, state: JobState) -> None:
-        """Nothing outlives a drawing."""
+        if episode is None:
+            raise UserError("The simulation diverged with this policy: choose another one.")
+        ensemble = None
+        if self._reward is not None:
+            ensemble = build_ensemble(self._config, CPU)
+            load_state_arrays(ensemble, self._reward.weights)
+        predicted = predicted_reward(ensemble, episode.segment)
+        clip = self._renderer.render(episode.segment.states, request.size, request.fps)
+        yield ReplayRendered(request.token, clip, predicted, episode.measure)

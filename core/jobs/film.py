@@ -1,4 +1,4 @@
-"""The film job: how the policy learned, or before and after, as a video file of the policies that were kept."""
+"""The film job: a video of how the policy learned, or of before and after, from the policy snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.envs import make_envs
 from core.envs.base import CaptureSchedule
 from core.envs.renderer import Renderer, renderer_for
 from core.errors import UserError
-from core.events import Arrays, Event, FilmMade, FilmProgressed, FilmRequested, JobState, Waited
+from core.events import Arrays, Event, FilmMade, FilmProgressed, FilmRequested, Job, Waited
 from core.formatting import format_duration, format_number, pluralize
 from core.io.video_writer import check_path, video_file
 from core.jobs import film_captions
@@ -29,29 +29,46 @@ from core.session.restore_errors import weight_errors
 from core.tasks import get_task
 
 _FPS = 30.0
-_SCENES = 8
-"""Policies in the film of how it learned: with these lengths it takes less than a minute to watch."""
-_SCENE_SECONDS, _LAST_SECONDS, _CARD_SECONDS = 4.0, 8.0, 4.0
 _MAX_HEIGHT = 2160
 _EPISODES = 8
-"""The measure in a caption is the mean of so many, or what it was known to be in training where some never ended."""
+"""Episodes that the measure in a caption is averaged over."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A policy of the past: when it was, how well it does, and the states of an episode of it, one row a step."""
+    """One snapshot's policy in the film.
 
-    moment: SnapshotInfo
+    figure: the task's measure, written out in the caption
+    states: (steps, S) of an episode
+    """
+
+    info: SnapshotInfo
     caption: Caption
     figure: float
     states: Any
 
 
-class FilmJob:
-    """Answers each FilmRequested with FilmProgressed and at last FilmMade. What stops it leaves no file."""
+class FilmJob(Job):
+    """Answers each FilmRequested with FilmProgressed events and a FilmMade. An error or a cancel leaves no file.
 
-    def __init__(self, config: Config) -> None:
+    With the default lengths a film of how the policy learned takes less than a minute to watch.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        scenes: int = 8,
+        scene_seconds: float = 4.0,
+        last_seconds: float = 8.0,
+        card_seconds: float = 4.0,
+    ) -> None:
+        """scenes: policies shown; last_seconds: duration of the last of them; card_seconds: of title and end."""
         self._config, self._task = config, get_task(config.task)
+        self._scenes, self._card_frames = scenes, round(card_seconds * _FPS)
+        self._scene_steps, self._last_steps = (
+            min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))
+            for seconds in (scene_seconds, last_seconds)
+        )
         self._requests: deque[FilmRequested] = deque()
 
     def receive(self, event: Event) -> None:
@@ -66,96 +83,87 @@ class FilmJob:
             yield from self._make(self._requests.popleft())
 
     def _make(self, request: FilmRequested) -> Iterator[Event | None]:
-        target, notes = Path(request.target), list[str]()
+        target, notes, height = Path(request.target), list[str](), request.height
         check_path(target)
-        if not 0 < request.height <= _MAX_HEIGHT or request.height % 18:
-            raise UserError(
-                f"A film can't be {request.height} pixels high: give a multiple of 18, such as 720 or 1080."
-            )
-        chosen = self._chosen(request, notes)
+        if not 0 < height <= _MAX_HEIGHT or height % 18:
+            raise UserError(f"A film can't be {height} pixels high: give a multiple of 18, such as 720 or 1080.")
+        snapshots = self._choose_snapshots(request, notes)
         yield FilmProgressed(0.0)
-        height = request.height
         with video_file(target, height * 16 // 9, height, _FPS) as add, renderer_for(self._task) as renderer:
             scenes = []
-            for moment, weights in chosen:
-                scenes.append(self._scene(moment, weights))
+            for info, weights in snapshots:
+                scenes.append(self.make_scene(info, weights))
                 yield None
-            pictures = self._pair if request.before_after else self._learning
-            total, told = self._length(scenes, request.before_after), 0.0
+            pictures = self._before_after if request.before_after else self._learning
+            total, reported = self._count_pictures(len(scenes), request.before_after), 0.0
             for number, picture in enumerate(pictures(scenes, renderer, height), 1):
                 add(picture)
-                share = min(0.99, number / total)  # the encoder still has some to write
-                yield FilmProgressed(share) if share - told >= 0.01 else None
-                told = share if share - told >= 0.01 else told
+                share = min(0.99, number / total)  # the encoder is not done yet
+                if share - reported >= 0.01:
+                    reported = share
+                    yield FilmProgressed(share)
+                else:
+                    yield None
         yield FilmMade(str(target), " ".join(notes))
 
-    def _chosen(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
-        """Evenly from those that are kept: they stand closer together where the policy changed most."""
-        kept = snapshots_of(Path(request.folder), self._config)
-        moments = kept.moments(notes.append)
-        if len(moments) < 2:
-            raise UserError(f"{request.folder} has no policies kept to make a film of yet: teach for a minute first.")
-        count = 2 if request.before_after else min(_SCENES, len(moments))
-        wanted = np.linspace(0, len(moments) - 1, count).round().astype(int)
-        return [kept.load(moments[i].env_steps) for i in wanted]
+    def _choose_snapshots(self, request: FilmRequested, notes: list[str]) -> list[tuple[SnapshotInfo, Arrays]]:
+        """Evenly among those kept, which are denser where the policy changed most. Adds a note on damaged ones."""
+        snapshots = snapshots_of(Path(request.folder), self._config)
+        infos = snapshots.infos(notes.append)
+        if len(infos) < 2:
+            raise UserError(f"{request.folder} has no policies to make a film of yet: teach for a minute first.")
+        count = 2 if request.before_after else min(self._scenes, len(infos))
+        chosen = np.linspace(0, len(infos) - 1, count).round().astype(int)
+        return [snapshots.load(infos[i].env_steps) for i in chosen]
 
-    def _scene(self, moment: SnapshotInfo, weights: Arrays) -> Scene:
-        """Every policy starts the same, so that what differs is what was learned."""
+    def make_scene(self, info: SnapshotInfo, weights: Arrays) -> Scene:
+        """Lets the policy act, from the same start as every other, for the scene and for the figure in its caption."""
         actor, task = Actor(self._config, None), self._task
         with weight_errors():
             actor.load(weights)
-        # What a game is worth shows only once it is over, long after the scene: the training's own figure does, then.
-        measured = not task.pictures or math.isnan(moment.measure)
+        # A game's figure is known only at its end, long after the scene, so the snapshot's own is used if it has one.
+        measured = not task.pictures or math.isnan(info.measure)
         count, limit = (_EPISODES, task.longest_episode) if measured else (1, task.episode_steps)
-        film = CaptureSchedule(1, task.episode_steps, one_in=limit)  # the first stretch alone
+        film = CaptureSchedule(1, task.episode_steps, one_in=limit)  # captures the first stretch alone
         env = make_envs(task, count, generator(self._config.seed, "film"), threads=1, staggered=False, film=film)
         try:
             finished, states = run_episodes(env, actor, 1, limit, task.episode_steps)
         finally:
             env.close()
         figures = [measure[task.measure_name] for _, measure in finished]
-        mean = float(np.mean(figures)) if measured and len(figures) == _EPISODES else moment.measure
-        return Scene(moment, Caption(moment.told, format_number(mean), task.measure_title), mean, states)
+        # If only some episodes ended, they were the short ones: their mean would be biased.
+        figure = float(np.mean(figures)) if measured and len(figures) == _EPISODES else info.measure
+        return Scene(info, Caption(info.caption, format_number(figure), task.measure_title), figure, states)
 
-    def _steps(self, seconds: float) -> int:
-        return min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))
-
-    def _length(self, scenes: list[Scene], before_after: bool) -> int:
-        """Pictures in the film, about."""
-        last = self._steps(_LAST_SECONDS) * self._task.step_seconds
-        others = (len(scenes) - 1) * self._steps(_SCENE_SECONDS) * self._task.step_seconds
-        return max(1, round(_FPS * (last if before_after else 2 * _CARD_SECONDS + others + last)))
+    def _count_pictures(self, scenes: int, before_after: bool) -> int:
+        """Approximate number of pictures in the film."""
+        steps = self._last_steps + (0 if before_after else (scenes - 1) * self._scene_steps)
+        cards = 0 if before_after else 2 * self._card_frames
+        return max(1, round(_FPS * steps * self._task.step_seconds) + cards)
 
     def _learning(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
+        """Title, every policy in turn beside its caption and the curve so far, and the end card."""
         task, last = self._task, scenes[-1]
         curve = [scene.figure for scene in scenes]
-        yield from _held(film_captions.title_card(height, task.title, task.instruction, _taught(last.moment)))
+        title = film_captions.title_card(height, task.title, task.instruction, _how_taught(last.info))
+        yield from [title] * self._card_frames
         for at, scene in enumerate(scenes):
-            steps = self._steps(_LAST_SECONDS if scene is last else _SCENE_SECONDS)
+            steps = self._last_steps if scene is last else self._scene_steps
             for clip in renderer.pictures(scene.states[:steps], height, _FPS):
                 yield film_captions.learning(clip, task.title, scene.caption, curve, at)
-        facts = f"{task.title} · {last.moment.env_steps:,} steps of simulation · Somersault"
-        yield from _held(film_captions.end_card(height, scenes[0].caption, last.caption, facts, curve))
+        facts = f"{task.title} · {last.info.env_steps:,} steps of simulation · Somersault"
+        end = film_captions.end_card(height, scenes[0].caption, last.caption, facts, curve)
+        yield from [end] * self._card_frames
 
-    def _pair(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
-        steps, side = self._steps(_LAST_SECONDS), height * 8 // 9
-        clips = [renderer.pictures(scene.states[:steps], side, _FPS) for scene in scenes]
+    def _before_after(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
+        """The two policies side by side, step by step."""
+        side = height * 8 // 9
+        clips = [renderer.pictures(scene.states[: self._last_steps], side, _FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
             yield film_captions.side_by_side((before, after), [scene.caption for scene in scenes])
 
-    def get_state(self) -> JobState:
-        return JobState({}, {})
 
-    def set_state(self, state: JobState) -> None:
-        """Nothing outlives a film."""
-
-
-def _taught(moment: SnapshotInfo) -> str:
-    by = "choosing the better of two clips" if moment.labels else "its true reward"
-    times = f", {pluralize(moment.labels, 'time')}" if moment.labels else ""
-    return f"Taught by {by}{times}, in {format_duration(moment.seconds)}"
-
-
-def _held(card: Picture) -> Iterator[Picture]:
-    for _ in range(round(_CARD_SECONDS * _FPS)):
-        yield card
+def _how_taught(info: SnapshotInfo) -> str:
+    method = "choosing the better of two clips" if info.labels else "its true reward"
+    times = f", {pluralize(info.labels, 'time')}" if info.labels else ""
+    return f"Taught by {method}{times}, in {format_duration(info.seconds)}"

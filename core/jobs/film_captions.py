@@ -1,6 +1,6 @@
-"""What stands beside and between the pictures of a film: captions, a curve, a title and an end. Drawn with OpenCV.
+"""Captions, learning curve, title and end card of a film, drawn with OpenCV.
 
-Pictures are (height, width, 3) uint8, RGB. All sizes are shares of the height, so that a film looks the same at any.
+Pictures are (height, width, 3) uint8, RGB. All sizes are fractions of the height, so a film looks the same at any size.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import numpy.typing as npt
 
 Picture = npt.NDArray[np.uint8]
 Colour = tuple[int, int, int]
-BACKGROUND, PANEL, LINE = (20, 23, 28), (28, 33, 40), (70, 80, 94)
+BACKGROUND, LINE = (20, 23, 28), (70, 80, 94)
 TEXT, MUTED, GREEN = (236, 239, 244), (167, 177, 190), (76, 195, 138)
 _FACE = "sans"
 """OpenCV's own variable font: antialiased, and the same on every system."""
 _BOLD, _REGULAR = 700, 420
 _SMALLEST = 6
-"""Pixels of a letter's height, below which OpenCV draws none."""
+"""Height of letters in pixels below which OpenCV draws none."""
 
 
 @dataclass(frozen=True)
 class Caption:
-    """told: of when it is, as 'after 12 answers, 3 minutes'; figure: the measure then, as '0.4', and what it counts."""
+    """when: for example 'after 12 answers, 3 minutes'; figure: the value of the measure, such as '0.4'."""
 
-    told: str
+    when: str
     figure: str
     measure: str
 
 
 def blank(height: int) -> Picture:
-    """An empty picture, 16 wide and 9 high."""
+    """An empty picture of aspect ratio 16:9, (height, width, 3)."""
     return np.full((height, height * 16 // 9, 3), BACKGROUND, np.uint8)
 
 
 def write(
     picture: Picture, text: str, left: float, base: float, size: float, colour: Colour = TEXT, bold: bool = False
 ) -> None:
-    """One line whose first letter stands at `left` on the line `base`; in pixels."""
+    """Draws one line of text in place, with its first letter at `left` on the baseline `base`; all in pixels."""
     face, weight = cv2.FontFace(_FACE), _BOLD if bold else _REGULAR
     place = round(left), round(base)
     drawn = cv2.putText(picture, text, place, colour, face, max(_SMALLEST, round(size)), weight=weight)[1]
@@ -54,12 +54,12 @@ def width(text: str, size: float, bold: bool = False) -> int:
 
 
 def fitting(text: str, size: float, room: float, bold: bool = False) -> float:
-    """The largest size, up to `size`, at which the line fits into so many pixels."""
+    """The largest size, up to `size`, at which the line fits into `room` pixels."""
     return min(size, size * room / max(1, width(text, size, bold)))
 
 
 def wrapped(text: str, size: float, room: float) -> list[str]:
-    """The text in lines that are at most so many pixels long."""
+    """The text broken into lines of at most `room` pixels."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -71,7 +71,7 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
 
 
 def title_card(height: int, title: str, instruction: str, below: str) -> Picture:
-    """What is taught, and with what instruction."""
+    """The first picture: the task's title and instruction."""
     card = blank(height)
     left, room = 0.12 * height, card.shape[1] - 0.24 * height
     lines = wrapped(instruction, 0.048 * height, room)
@@ -85,7 +85,7 @@ def title_card(height: int, title: str, instruction: str, below: str) -> Picture
 
 
 def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequence[float]) -> Picture:
-    """What was reached: the measure before and after, its curve, and what it took."""
+    """The last picture: the measure before and after, its curve, and the labels and time it took."""
     card = blank(height)
     left, middle = 0.12 * height, card.shape[1] / 2
     write(card, last.measure, left, 0.17 * height, fitting(last.measure, 0.055 * height, middle - left), MUTED)
@@ -93,7 +93,7 @@ def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequ
     write(
         card, change, left, 0.36 * height, fitting(change, 0.15 * height, 0.95 * middle - left, bold=True), GREEN, True
     )
-    for number, line in enumerate(last.told.split(", ")):
+    for number, line in enumerate(last.when.split(", ")):
         write(card, line, left, (0.52 + 0.08 * number) * height, 0.06 * height, TEXT, bold=True)
     write(card, facts, left, 0.92 * height, 0.036 * height, MUTED)
     box = middle + 0.05 * height, 0.14 * height, card.shape[1] - left, 0.72 * height
@@ -102,14 +102,14 @@ def end_card(height: int, first: Caption, last: Caption, facts: str, curve: Sequ
 
 
 def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float], at: int) -> Picture:
-    """A clip (height, height, 3), and beside it when that was and how well it went; `at`: of the curve, now."""
+    """A clip (height, height, 3), and beside it its caption and the curve, bright up to index `at`."""
     height = len(clip)
     picture = blank(height)
     picture[:, :height] = clip
     left, room = height * 1.06, picture.shape[1] - height * 1.12
     write(picture, title, left, 0.1 * height, fitting(title, 0.042 * height, room), MUTED)
     size = 0.078 * height
-    for number, line in enumerate(_pieces(caption.told)):
+    for number, line in enumerate(_when_lines(caption.when)):
         write(picture, line, left, (0.22 + 0.105 * number) * height, fitting(line, size, room, True), TEXT, bold=True)
     write(picture, caption.figure, left, 0.61 * height, 0.14 * height, GREEN, bold=True)
     for number, line in enumerate(wrapped(caption.measure, 0.04 * height, room)[:2]):
@@ -118,10 +118,10 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
     return picture
 
 
-def _pieces(told: str) -> list[str]:
-    """'after 12 answers, 3 minutes' in lines of their own."""
-    words = told.removeprefix("after ")
-    return ([] if words == told else ["after"]) + words.split(", ")
+def _when_lines(when: str) -> list[str]:
+    """'after 12 answers, 3 minutes' as ['after', '12 answers', '3 minutes']."""
+    words = when.removeprefix("after ")
+    return ([] if words == when else ["after"]) + words.split(", ")
 
 
 def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Picture:
@@ -129,11 +129,11 @@ def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Pictu
     side = len(clips[0])
     height = side * 9 // 8
     picture, room = blank(height), side * 0.68
-    size = min(fitting(caption.told, 0.042 * height, room, bold=True) for caption in captions)
+    size = min(fitting(caption.when, 0.042 * height, room, bold=True) for caption in captions)
     for number, (clip, caption) in enumerate(zip(clips, captions, strict=True)):
         left = number * side
         picture[:side, left : left + side] = clip
-        write(picture, caption.told, left + 0.03 * height, 0.938 * height, size, TEXT, bold=True)
+        write(picture, caption.when, left + 0.03 * height, 0.938 * height, size, TEXT, bold=True)
         small = fitting(caption.measure, 0.03 * height, room)
         write(picture, caption.measure, left + 0.03 * height, 0.98 * height, small, MUTED)
         figure = width(caption.figure, 0.062 * height, bold=True)
@@ -145,7 +145,7 @@ def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Pictu
 
 
 def draw_curve(picture: Picture, box: tuple[float, float, float, float], values: Sequence[float], at: int) -> None:
-    """The values over the width of the box (left, top, right, bottom), bright up to number `at`, with a dot there."""
+    """Draws the values across the box (left, top, right, bottom) in place, bright up to index `at`, with a dot there."""
     left, top, right, bottom = box
     known = np.array(values, np.float64)
     finite = np.isfinite(known)

@@ -1,4 +1,4 @@
-"""The play job: a game for the person, at the console's own speed. Nothing of it is kept."""
+"""The play job: a game that the user plays with the keyboard, at the console's own speed."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from core.config import Config
 from core.envs.emulators import interface, rom
 from core.errors import UserError
-from core.events import ControlsHeld, Event, GameShown, JobState
+from core.events import ControlsHeld, Event, GameShown, Job
 from core.tasks import get_task
 from core.tasks.atari import FRAMES_A_SECOND, AtariTask
 
 FRAMES_SHOWN_AT_ONCE = 2
-"""As the console draws some things in every other frame only, two of them make one picture, thirty times a second."""
-_TOO_LATE = 0.25
-"""Seconds behind, from when on the time is lost rather than made up for."""
+"""Two frames make one picture, thirty times a second: the console draws some objects in every other frame only."""
+_MAX_LAG = 0.25
+"""Seconds that the game may be behind and still catch up."""
 
 
-class PlayJob:
-    """Plays on, with what ControlsHeld last said, and from the beginning where a game is over."""
+class PlayJob(Job):
+    """Yields a GameShown thirty times a second, by the controls held last; starts again when the game is over."""
 
     def __init__(self, config: Config) -> None:
         task = get_task(config.task)
         if not isinstance(task, AtariTask):
-            raise UserError(f"{task.title} can't be played: it is no game.")
+            raise UserError(f"{task.title} can't be played: it is not a game.")
         self._game, self._turned = interface(rom(task)), task.turned
         self._controls = ControlsHeld()
         self._score = 0
@@ -39,11 +39,11 @@ class PlayJob:
     def run(self) -> Iterator[Event | None]:
         due = time.monotonic()
         while True:
-            yield self._shown()
-            due = max(due + FRAMES_SHOWN_AT_ONCE / FRAMES_A_SECOND, time.monotonic() - _TOO_LATE)
+            yield self._next_picture()
+            due = max(due + FRAMES_SHOWN_AT_ONCE / FRAMES_A_SECOND, time.monotonic() - _MAX_LAG)
             time.sleep(max(0.0, due - time.monotonic()))
 
-    def _shown(self) -> GameShown:
+    def _next_picture(self) -> GameShown:
         if self._game.game_over():
             self._game.reset_game()
             self._score = 0
@@ -53,15 +53,9 @@ class PlayJob:
             frames.append(self._game.getScreenRGB())
         return GameShown(np.maximum(*frames), self._score, self._game.lives())
 
-    def get_state(self) -> JobState:
-        return JobState({}, {})
-
-    def set_state(self, state: JobState) -> None:
-        """Nothing outlives a game."""
-
 
 def action(held: ControlsHeld, turned: bool = False) -> ale_py.Action:
-    """What the joystick does; opposite directions cancel each other. turned: see AtariTask."""
+    """The joystick action for the held controls; opposite directions cancel out. turned: see AtariTask."""
     if turned:
         held = ControlsHeld(left=held.left or held.down, right=held.right or held.up, fire=held.fire)
     names = ("UP" if held.up else "DOWN") if held.up != held.down else ""

@@ -1,36 +1,34 @@
-"""The previews job: draws a moment of a task when asked, for whoever looks through the catalogue."""
+"""The previews job: renders two seconds of a task for the catalogue, on request."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import UserError, summary
-from core.events import Event, JobState, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
+from core.events import Event, Job, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
 from core.seeding import generator
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.types import Float32, Frames
 
 SECONDS, FPS, SIZE = 2.0, 12.0, 320
-_BEFORE = 5
-"""A game begins with little to be seen: so many times SECONDS are played first, of which nearly no picture is taken."""
+_GAME_LEAD_IN = 5
+"""Times SECONDS that a game is played before, since little is to be seen at its start."""
 _HELD_SECONDS = 0.25
-"""How long a discrete action is kept up: changing it at each step would only look like trembling."""
-_SWAY = (0.6, 1.4)
-"""Hz between which continuous actions swing, each at its own pace."""
+"""Duration of a discrete action: a change at every step would look like trembling."""
+_SWING_HZ = (0.6, 1.4)
+"""Range of the frequencies at which continuous actions oscillate."""
 
 
-class PreviewsJob:
-    """Answers each PreviewRequested, in order, with a PreviewDrawn or a PreviewRefused. One bad task stops no other."""
+class PreviewsJob(Job):
+    """Answers each PreviewRequested, in order, with a PreviewDrawn or, if the task fails, a PreviewRefused."""
 
     def __init__(self) -> None:
         self._requests: deque[str] = deque()
@@ -49,50 +47,39 @@ class PreviewsJob:
                 drawn: Event = PreviewDrawn(task, preview(task))
             except UserError as error:
                 drawn = PreviewRefused(task, str(error))
-            except Exception as error:  # a task may run anybody's environment; what it did is told on its card
+            except Exception as error:  # from any environment's code; shown on the task's card
                 drawn = PreviewRefused(task, f"{task} can't be drawn: {summary(error).rstrip('.')}.")
             yield drawn
 
-    def get_state(self) -> JobState:
-        return JobState({}, {})
-
-    def set_state(self, state: JobState) -> None:
-        """Nothing outlives a drawing."""
-
 
 def preview(name: str) -> Frames:
-    """Two seconds of the task, at random but the same each time. UserError where there is none of that name."""
+    """Two seconds of the task with random actions, the same each time. Raises UserError for an unknown task."""
     task = get_task(name)
     rng = generator(0, f"preview of {name}")
     steps = math.ceil(SECONDS / task.step_seconds)
-    before = 0 if isinstance(task, RobotTask) else _BEFORE
-    env = make_envs(task, 1, rng, threads=1, staggered=False, film=CaptureSchedule(1, steps, max(1, before)))
+    lead_in = 0 if isinstance(task, RobotTask) else _GAME_LEAD_IN
+    env = make_envs(task, 1, rng, threads=1, staggered=False, film=CaptureSchedule(1, steps, max(1, lead_in)))
     try:
-        act = _key_presses(env, rng, task.step_seconds) if env.discrete else _swaying(env, rng, task.step_seconds)
-        states = _played(env, act, (before + 1) * steps)[-steps:]
+        make_policy = _held_actions if env.discrete else _oscillating_actions
+        act = make_policy(env, rng, task.step_seconds)
+        states = []
+        for _ in range((lead_in + 1) * steps):
+            states.append(env.states[0])
+            env.step(act())
     finally:
         env.close()
     with renderer_for(task) as renderer:
-        return renderer.render(states, SIZE, FPS)
+        return renderer.render(np.stack(states[-steps:]), SIZE, FPS)
 
 
 Act = Callable[[], Float32]
-"""-> (1, a)"""
+"""Returns the next action, (1, a) float32."""
 
 
-def _played(env: VectorEnv, act: Act, steps: int) -> npt.NDArray[Any]:
-    """(steps, S) what each step can be drawn from."""
-    states = []
-    for _ in range(steps):
-        states.append(env.states[0])
-        env.step(act())
-    return np.stack(states)
-
-
-def _swaying(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
-    """Each motor swings at its own pace: noise of each step on its own would only make the robot tremble."""
+def _oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
+    """Continuous actions that oscillate, each at its own frequency. Independent noise would look like trembling."""
     acted = env.sizes[1]
-    pace, start = rng.uniform(*_SWAY, acted), rng.uniform(0, 2 * np.pi, acted)
+    pace, start = rng.uniform(*_SWING_HZ, acted), rng.uniform(0, 2 * np.pi, acted)
     taken = 0
 
     def act() -> Float32:
@@ -104,8 +91,8 @@ def _swaying(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> A
     return act
 
 
-def _key_presses(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
-    """One action at random after the other, each for a moment."""
+def _held_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
+    """Random discrete actions, one-hot, each held for _HELD_SECONDS."""
     held = max(1, round(_HELD_SECONDS / step_seconds))
     taken, action = 0, np.zeros((1, env.sizes[1]), np.float32)
 

@@ -1,4 +1,7 @@
-"""The rollout job: acts, stores segments, offers queries, and measures. It alone holds the true reward."""
+"""The rollout job: acts, keeps segments, offers queries, and reports measures.
+
+No other job knows the true reward.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,15 +16,10 @@ import numpy as np
 from core.config import Config
 from core.errors import NotFiniteError
 from core.events import (
-    AnswersReplayed,
     DemonstrationRecorded,
     Event,
     JobState,
     PolicyPublished,
-    PreferenceAdded,
-    PreferenceChanged,
-    PreferenceWithdrawn,
-    QueryOffered,
     RewardPublished,
     RolloutBatchReady,
     RolloutReported,
@@ -30,10 +27,9 @@ from core.events import (
 )
 from core.io.files import whole
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
-from core.jobs.collector_process import gathering
+from core.jobs.collectors import Collectors
+from core.jobs.query_offers import QueryOffers
 from core.nn.state import load_state_arrays, state_arrays
-from core.preferences.oracle import pool_returns
-from core.preferences.queries import QuerySelector, predictions
 from core.preferences.schedule import scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
@@ -45,83 +41,69 @@ from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
 from core.seeding import generator, restored, saved
 from core.session.routing import REWARD
-from core.system.child_link import Link
 from core.tasks import get_task
-from core.types import Float32, Query, Segment
+from core.types import Float32, Segment
 
 log = logging.getLogger(__name__)
 _EPISODES = 100
-"""Finished episodes that the reported means run over."""
+"""Finished episodes that the reported means are over."""
 _SEGMENTS_PER_QUERY = 4
-"""Segments to choose from, for each query before the policy is taught."""
-_NAN = float("nan")
+"""Segments collected for each query before the policy is trained."""
+_POOL = "pool_"
+"""Prefix of the pool's arrays in the job's state."""
 
 
 class RolloutJob:
-    """Collects a batch whenever the policy is near enough (config.policy.lag), and keeps the labeller supplied."""
+    """Collects a batch whenever the policy is at most config.policy.lag batches behind, and offers queries."""
 
-    def __init__(self, config: Config, helper: Link | None = None) -> None:
-        """helper: a process of core.jobs.collector_process.Helper, that does half of the collecting."""
+    def __init__(self, config: Config, processes: bool = False) -> None:
+        """processes: collect in several processes, if the task has environments for several collectors."""
         self.config = config
         self.task = get_task(config.task)
-        self.query_rng = generator(config.seed, "queries")
+        self._query_rng = generator(config.seed, "queries")
         length = config.query.length(self.task.segment_steps)
-        self.gathering = gathering(config, self.query_rng.integers(0, length, config.rollout.environments), helper)
+        stagger = self._query_rng.integers(0, length, config.rollout.environments)
+        self.collectors = Collectors(config, stagger, processes)
         self.pool = SegmentPool(config.query.pool)
-        self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
-        self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
-        self._means: tuple[float, dict[str, float]] = _NAN, {}
-        self.demonstrator = Actor(config, None)
-        self._newest: dict[str, np.ndarray] | None = None
-        """Weights that the demonstrator acts with when it next does."""
+        self.offers = QueryOffers(config, self._query_rng)
         self.ensemble: RewardEnsemble | ImageEnsemble | None = None
-        self.recent = RunningWindow(config.reward.members)
-        self.env_steps = self.episode_count = self.sent = 0
-        self.version = -1
-        self.outstanding: set[int] = set()
-        self.usable: set[int] = set()
-        self._replayed = False
-        self.demonstration_rng = generator(config.seed, "demonstrations")
+        self._recent_predictions = RunningWindow(config.reward.members)
+        self._episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
+        """True return and measures of the last finished episodes."""
+        self._means: tuple[float, dict[str, float]] = float("nan"), {}
+        self._env_steps = self._episode_count = 0
+        self._batches_sent = 0
+        self._policy_version = -1
+        self._policy_weights: dict[str, np.ndarray] | None = None
+        self._demonstrator = Actor(config, None)
+        self._demonstration_rng = generator(config.seed, "demonstrations")
 
     def receive(self, event: Event) -> None:
         match event:
             case PolicyPublished(version, weights, _, waiting):
-                self.gathering.load(weights)
-                self._newest = weights
-                if self.version < 0 or version <= self.version:
-                    self.sent = version + waiting  # either side was started again: more under way there is not
-                self.version = version
+                self.collectors.load_policy(weights)
+                self._policy_weights = weights
+                if self._policy_version < 0 or version <= self._policy_version:
+                    self._batches_sent = version + waiting  # either job was restarted: no other batches are under way
+                self._policy_version = version
             case RewardPublished(_, weights):
-                self.load_reward(weights)
-            case PreferenceAdded(preference) | PreferenceChanged(preference):
-                self.selector.exclude(preference.query)
-                self.outstanding.discard(preference.query.id)
-                self.usable.discard(preference.id)
-                if preference.choice.mu is not None:
-                    self.usable.add(preference.id)
-            case PreferenceWithdrawn(preference_id):
-                self.usable.discard(preference_id)
-            case AnswersReplayed(waiting):
-                self._take_over(waiting)
-
-    def _take_over(self, waiting: tuple[Query, ...]) -> None:
-        """Counts as its own what is still before the labeller; what he has answered meanwhile was replayed."""
-        self._replayed = True
-        self.outstanding |= {query.id for query in waiting if self.selector.exclude(query)}
+                self._load_reward(weights)
+            case _:
+                self.offers.receive(event)
 
     def run(self) -> Iterator[Event | None]:
-        if self.env_steps:
-            yield self._report(None, None, None, 0.0)  # a resumed session has figures before its next batch
+        if self._env_steps:
+            yield self._report()  # a resumed session shows its figures before its next batch
         while True:
-            yield from self._offer()
+            yield from self._offer_queries()
             reason = self._reason_to_wait()
             if reason:
                 yield Waited("rollout", reason)
             else:
-                for event in self._batch():
+                for event in self._collect_batch():
                     yield event
-                    if event is None and self.config.teacher == "human":  # who may answer more meanwhile than is ready
-                        yield from self._offer()
+                    if event is None and self.config.teacher == "human":  # a person may have answered all by now
+                        yield from self._offer_queries()
 
     @property
     def _on_true_reward(self) -> bool:
@@ -129,237 +111,206 @@ class RolloutJob:
 
     @property
     def _exploring(self) -> bool:
-        """Whether the policy still seeks what is new to it, and nothing is asked. Answers that it began with end it."""
-        taught = self._on_true_reward or self.usable or self.ensemble
-        return not taught and self.env_steps < self.config.explored_steps
+        """Whether the policy still explores, before any query. Preferences from an earlier session end it."""
+        taught = self._on_true_reward or self.offers.usable or self.ensemble
+        return not taught and self._env_steps < self.config.explored_steps
+
+    def _offer_queries(self) -> Iterator[Event | None]:
+        if not (self._on_true_reward or self._exploring):
+            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble)
 
     def _reason_to_wait(self) -> str:
         """Why no batch can be collected now; '' if one can."""
-        if self.version < 0:
+        if self._policy_version < 0:
             return "rollout waits for the policy"
-        if self.env_steps >= self.config.steps:
+        if self._env_steps >= self.config.steps:
             return "all steps of the session are taken"
         if self._on_true_reward or self.ensemble or self._exploring:
-            return "rollout waits for the policy" if self.sent - self.version > self.config.policy.lag else ""
-        wanted = min(self.config.query.pool, _SEGMENTS_PER_QUERY * self._labels_due())
-        return "training starts when the first pairs are answered" if len(self.pool) >= wanted else ""
+            ahead = self._batches_sent - self._policy_version
+            return "rollout waits for the policy" if ahead > self.config.policy.lag else ""
+        enough = min(self.config.query.pool, _SEGMENTS_PER_QUERY * scheduled(self._env_steps, self.config))
+        return "training starts when the first pairs are answered" if len(self.pool) >= enough else ""
 
-    def _batch(self) -> Iterator[Event | None]:
+    def _collect_batch(self) -> Iterator[Event | None]:
+        """Collects a batch, hands it to the policy with its rewards, offers queries, and reports."""
         started = time.perf_counter()
-        collected: RolloutBatch | None = None
-        for collected in self.gathering.collect(self.env_steps):
-            if collected is None:
+        batch: RolloutBatch | None = None
+        for batch in self.collectors.collect(self._env_steps):
+            if batch is None:
                 yield None
-        assert collected is not None
-        # Stacks are views. In one piece they are copied once, and go to another process in shared memory.
-        collected = replace(collected, observations=np.ascontiguousarray(collected.observations))
-        explored = self._exploring
-        self._count(collected)
-        raw = self._raw(collected)
-        predicted = None if raw is None else self._normalised(raw)
-        rewards = _for_novelty(collected) if explored else self._rewards(collected, predicted, raw)
+        assert batch is not None
+        exploring = self._exploring
+        for segment in batch.segments:
+            self.pool.add(segment)
+        self._env_steps += batch.log_probs.size
+        self._episode_count += len(batch.finished)
+        if batch.finished:  # few small batches end an episode
+            self._add_episodes(batch.finished)
+
+        raw: Float32 | None = None  # (M, T, N) predictions of each member
+        predicted: Float32 | None = None  # (T, N) normalized mean
+        if self.ensemble is not None:
+            raw = self.collectors.predict()
+            if not np.isfinite(raw).all():
+                raise NotFiniteError("rollout", "the predicted reward")
+            std = self.config.reward.std
+            recent = self._recent_predictions
+            predicted = recent.normalized(raw, std) if self.task.pictures else normalize_reward(raw, std)
+        rewards = self._exploration_rewards(batch) if exploring else self._rewards(batch, raw, predicted)
         if rewards is not None:
-            self.sent += 1
-            yield self._batch_event(collected, rewards)
+            self._batches_sent += 1
+            yield RolloutBatchReady(
+                self._policy_version,
+                self._env_steps,
+                batch.observations,
+                batch.actions,
+                batch.log_probs,
+                rewards,
+                batch.ends,
+                batch.end_observations,
+                batch.last_observations,
+            )
         seconds = time.perf_counter() - started
-        yield from self._offer()
-        yield self._report(collected, raw, predicted, seconds)
-        if self.config.rollout.demonstrate_every and self.sent % self.config.rollout.demonstrate_every == 0:
+        yield from self._offer_queries()
+        yield self._report(batch, raw, predicted, seconds)
+        every = self.config.rollout.demonstrate_every
+        if every and self._batches_sent % every == 0:
             yield from self._demonstrate()
 
-    def _count(self, collected: RolloutBatch) -> None:
-        for segment in collected.segments:
-            self.pool.add(segment)
-        self.env_steps += collected.log_probs.size
-        self.episode_count += len(collected.finished)
-        if collected.finished:
-            self.take_episodes(collected.finished)
+    @staticmethod
+    def _exploration_rewards(batch: RolloutBatch) -> Float32:
+        """(T, N) novelty of the observations, normalized."""
+        return normalize_reward(knn_entropy_bonus(batch.observations)[None], 1.0)
 
-    def take_episodes(self, finished: list[tuple[float, dict[str, float]]]) -> None:
-        """Of small batches few end an episode, so the means are not taken anew for each report."""
-        self.episodes += finished
-        returns = [total for total, _ in self.episodes]
-        self._means = float(np.mean(returns)) if returns else _NAN, mean_measure(list(self.episodes))
+    def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
+        """(T, N) rewards for the policy: the predicted reward, plus a bonus for the members' disagreement.
 
-    def _raw(self, collected: RolloutBatch) -> Float32 | None:
-        """(M, T, N) what each member predicts, None before the first snapshot."""
-        if self.ensemble is None:
-            return None
-        raw = self.gathering.predict(collected, self.ensemble)
-        if not np.isfinite(raw).all():
-            raise NotFiniteError("rollout", "the predicted reward")
-        return raw
-
-    def _normalised(self, raw: Float32) -> Float32:
-        """(M, T, N) -> (T, N)"""
-        std = self.config.reward.std
-        return self.recent.normalized(raw, std) if self.task.pictures else normalize_reward(raw, std)
-
-    def _rewards(self, collected: RolloutBatch, predicted: Float32 | None, raw: Float32 | None) -> Float32 | None:
-        """(T, N) what the policy is to maximise: the predicted reward, and while answers are to come a bonus."""
+        The bonus fades as labels come in. With teacher 'none' these are the true rewards; None before the first fit.
+        raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
+        """
         if self._on_true_reward:
-            if not np.isfinite(collected.true_rewards).all():
+            if not np.isfinite(batch.true_rewards).all():
                 raise NotFiniteError("rollout", "the true reward")
-            if self.task.pictures:  # as A.2 has it; most small batches have none to normalize by
-                return collected.true_rewards.clip(-1, 1)
-            return normalize_reward(collected.true_rewards[None], 1.0)
-        bonus = self._bonus()
-        return (
-            predicted + bonus * disagreement_std(raw)
-            if bonus and raw is not None and predicted is not None
-            else predicted
-        )
+            if self.task.pictures:  # as in A.2; most small batches have no rewards to normalize by
+                return batch.true_rewards.clip(-1, 1)
+            return normalize_reward(batch.true_rewards[None], 1.0)
+        labelled = len(self.offers.usable) / max(1, self.config.labels)
+        bonus = self.config.reward.bonus * max(0.0, 1 - labelled)
+        if bonus and raw is not None and predicted is not None:
+            return predicted + bonus * disagreement_std(raw)
+        return predicted
 
-    def _bonus(self) -> float:
-        """Weight of the members' disagreement in the reward: it fades as the answers come in."""
-        answered = len(self.usable) / max(1, self.config.labels)
-        return self.config.reward.bonus * max(0.0, 1 - answered)
-
-    def _batch_event(self, collected: RolloutBatch, rewards: Float32) -> RolloutBatchReady:
-        return RolloutBatchReady(
-            self.version,
-            self.env_steps,
-            collected.observations,
-            collected.actions,
-            collected.log_probs,
-            rewards,
-            collected.ends,
-            collected.end_observations,
-            collected.last_observations,
-        )
+    def _add_episodes(self, finished: list[tuple[float, dict[str, float]]]) -> None:
+        self._episodes += finished
+        returns = [total for total, _ in self._episodes]
+        self._means = float(np.mean(returns)) if returns else float("nan"), mean_measure(list(self._episodes))
 
     def _report(
-        self, collected: RolloutBatch | None, raw: Float32 | None, predicted: Float32 | None, seconds: float
+        self,
+        batch: RolloutBatch | None = None,
+        raw: Float32 | None = None,
+        predicted: Float32 | None = None,
+        seconds: float = 0.0,
     ) -> RolloutReported:
-        correlation = predicted_return = _NAN
-        if collected is not None and raw is not None and predicted is not None:
-            # An episode at the newest step's reward, before normalization, which makes every mean zero.
+        """Measures of this batch, if any, and of the last episodes; raw: (M, T, N), predicted: (T, N)."""
+        correlation = predicted_return = float("nan")
+        if batch is not None and raw is not None and predicted is not None:
+            # An episode at the reward of the newest step, before normalization, which makes every mean zero.
             predicted_return = float(raw[:, -1].mean()) * self.task.episode_steps
-            if predicted.std() > 0 and collected.true_rewards.std() > 0:
-                correlation = float(np.corrcoef(predicted.ravel(), collected.true_rewards.ravel())[0, 1])
+            if predicted.std() > 0 and batch.true_rewards.std() > 0:
+                correlation = float(np.corrcoef(predicted.ravel(), batch.true_rewards.ravel())[0, 1])
         return RolloutReported(
-            env_steps=self.env_steps,
+            env_steps=self._env_steps,
             seconds=seconds,
-            batch_steps=0 if collected is None else collected.log_probs.size,
-            episodes=self.episode_count,
+            batch_steps=0 if batch is None else batch.log_probs.size,
+            episodes=self._episode_count,
             true_return=self._means[0],
             predicted_return=predicted_return,
             measure=self._means[1],
             correlation=correlation,
-            divergences=self.gathering.divergences,
+            divergences=self.collectors.divergences,
         )
 
     def _demonstrate(self) -> Iterator[Event | None]:
-        """One episode without noise, for the live view, unless its simulation fails."""
-        acted: DemonstrationEpisode | None = None
-        if self._newest is not None:
-            self.demonstrator.load(self._newest)
-        for acted in demonstrate(self.task, self.demonstrator, self.demonstration_rng, self.env_steps):
-            if acted is None:
+        """Records one episode without noise for the live view; none if its simulation diverges."""
+        episode: DemonstrationEpisode | None = None
+        if self._policy_weights is not None:
+            self._demonstrator.load(self._policy_weights)
+        for episode in demonstrate(self.task, self._demonstrator, self._demonstration_rng, self._env_steps):
+            if episode is None:
                 yield None
-        if acted is None:
-            log.info("The simulation failed in the demonstration after %d steps.", self.env_steps)
+        if episode is None:
+            log.info("The simulation diverged in the demonstration after %d steps.", self._env_steps)
             return
-        predicted = predicted_reward(self.ensemble, acted.segment)
-        yield DemonstrationRecorded(acted.segment, predicted, self.env_steps, acted.measure)
+        predicted = predicted_reward(self.ensemble, episode.segment)
+        yield DemonstrationRecorded(episode.segment, predicted, self._env_steps, episode.measure)
 
-    def _labels_due(self) -> int:
-        return scheduled(self.env_steps, self.config)
-
-    def _offer(self) -> Iterator[Event | None]:
-        """Queries as the schedule wants them, or for a person enough to have some ready."""
-        if not self._replayed:  # what is answered already would be offered again
-            return
-        if self._on_true_reward or self._exploring:
-            return
-        if self.config.teacher == "human":
-            missing = self.config.query.ready - len(self.outstanding)
-        else:
-            missing = self._labels_due() - len(self.usable) - len(self.outstanding)
-        if missing <= 0:
-            return
-        sums = self.ensemble.predicted_returns if self.ensemble else None
-        pool = self.pool.all()
-        returns = pool_returns(pool, self.config.oracle)
-        queries = self.selector.select(pool, missing, sums)
-        told: list[tuple[float, ...]] = [()] * len(queries)
-        if sums and self.config.teacher == "human":  # who may want to know afterwards
-            told = predictions(queries, sums)
-        for query, predicted in zip(queries, told, strict=True):
-            self.outstanding.add(query.id)
-            yield QueryOffered(replace(query, pool_returns=returns, predicted=predicted))
-
-    def load_reward(self, weights: dict[str, np.ndarray]) -> None:
+    def _load_reward(self, weights: dict[str, np.ndarray]) -> None:
         if self.ensemble is None:
             self.ensemble = build_ensemble(self.config, acting_device(self.config))
         load_state_arrays(self.ensemble, weights)
-        self.recent.forget()
+        self.collectors.load_reward(weights)
+        self._recent_predictions.forget()
 
     def get_state(self) -> JobState:
-        return pack(self)
+        """Everything but the policy: a resumed rollout waits until the policy job publishes its own."""
+        collectors = self.collectors.get_state()
+        arrays = dict(collectors.arrays)
+        arrays |= {f"{_POOL}{name}": array for name, array in _segments_to_arrays(self.pool.all()).items()}
+        if self.ensemble is not None:
+            arrays |= {f"{REWARD}{name}": array for name, array in state_arrays(self.ensemble).items()}
+            arrays["recent"] = self._recent_predictions.raw.copy()
+        values: dict[str, Any] = {
+            **collectors.values,
+            "env_steps": self._env_steps,
+            "episode_count": self._episode_count,
+            "sent": self._batches_sent,
+            "query_rng": saved(self._query_rng),
+            "demonstration_rng": saved(self._demonstration_rng),
+            "episodes": list(self._episodes),
+            "selector": self.offers.get_state(),
+        }
+        return JobState(arrays, values)
 
     def set_state(self, state: JobState) -> None:
-        unpack(self, state)
+        self.collectors.set_state(state)
+        for segment in pool_segments(state):
+            if state_size(segment) == self.collectors.state_size:
+                self.pool.add(segment)
+        if reward := state.under(REWARD):
+            self._load_reward(reward)
+            self._recent_predictions.raw = state.arrays.get("recent", self._recent_predictions.raw)
+        values = state.values
+        self._env_steps = whole(values["env_steps"])
+        self._episode_count = whole(values["episode_count"])
+        self._batches_sent = whole(values["sent"])
+        restored(self._query_rng, values["query_rng"])
+        restored(self._demonstration_rng, values["demonstration_rng"])
+        self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
+        self.offers.set_state(values["selector"])
+
+    def close(self) -> None:
+        """Ends the collectors' processes and simulations."""
+        self.collectors.close()
 
 
-def _for_novelty(collected: RolloutBatch) -> Float32:
-    return normalize_reward(knn_entropy_bonus(collected.observations)[None], 1.0)
-
-
-_RNGS = ("query_rng", "demonstration_rng")
-
-_COUNTERS = ("env_steps", "episode_count", "sent")
-"""Not the version: no weights are kept here, so a resumed rollout waits until the policy publishes its own."""
-
-
-def pack(job: RolloutJob) -> JobState:
-    gathered = job.gathering.get_state()
-    arrays = dict(gathered.arrays)
-    arrays |= {f"pool_{name}": value for name, value in _joined(job.pool.all()).items()}
-    if job.ensemble is not None:
-        arrays |= {f"{REWARD}{name}": value for name, value in state_arrays(job.ensemble).items()}
-        arrays["recent"] = job.recent.raw.copy()
-    values: dict[str, Any] = {**gathered.values, **{name: getattr(job, name) for name in _COUNTERS}}
-    values |= {name: saved(getattr(job, name)) for name in _RNGS}
-    values |= {"episodes": list(job.episodes), "selector": job.selector.get_state()}
-    return JobState(arrays, values)
-
-
-def unpack(job: RolloutJob, state: JobState) -> None:
-    job.gathering.set_state(state)
-    drawable = job.gathering.drawable
-    for segment in kept_segments(state):
-        if state_size(segment) == drawable:
-            job.pool.add(segment)
-    if reward := state.under(REWARD):
-        job.load_reward(reward)
-        job.recent.raw = state.arrays.get("recent", job.recent.raw)
-    for name in _COUNTERS:
-        setattr(job, name, whole(state.values[name]))
-    for name in _RNGS:
-        restored(getattr(job, name), state.values[name])
-    job.take_episodes([(float(total), dict(figures)) for total, figures in state.values["episodes"]])
-    job.selector.set_state(state.values["selector"])
-
-
-def kept_segments(state: JobState) -> list[Segment]:
-    """The pool in a state of the rollout job."""
-    arrays = state.under("pool_")
+def pool_segments(state: JobState) -> list[Segment]:
+    """The segments of the pool in a state of the rollout job."""
+    arrays = state.under(_POOL)
     ids, steps = arrays.pop("ids", ()), arrays.pop("steps", ())
     ends = {name: arrays.pop(f"{name}_ends") for name in LOOSE if name in arrays}
     segments = []
     for i, (number, env_steps) in enumerate(zip(ids, steps, strict=True)):
-        own = {name: a[_extent(ends[name], i)] if name in ends else a[i] for name, a in arrays.items()}
-        segments.append(from_arrays(int(number), int(env_steps), own))
+        rows: dict[str, Any] = {}
+        for name, array in arrays.items():
+            start = int(ends[name][i - 1]) if i and name in ends else 0
+            rows[name] = array[start : int(ends[name][i])] if name in ends else array[i]
+        segments.append(from_arrays(int(number), int(env_steps), rows))
     return segments
 
 
-def _extent(ends: np.ndarray, i: int) -> slice:
-    return slice(int(ends[i - 1]) if i else 0, int(ends[i]))
-
-
-def _joined(segments: list[Segment]) -> dict[str, np.ndarray]:
-    """All segments in a few arrays: stacked, or one after the other where their lengths differ."""
+def _segments_to_arrays(segments: list[Segment]) -> dict[str, np.ndarray]:
+    """All segments in a few arrays: stacked, or concatenated with their ends if their lengths differ (LOOSE)."""
     if not segments:
         return {}
     parts = [to_arrays(segment) for segment in segments]

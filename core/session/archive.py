@@ -30,7 +30,7 @@ from core.preferences.answer_log import MAX_LOG
 from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, policy_snapshots
 from core.session.preference_export import require_whole
-from core.session.session import CONFIG, Session, learned, read_config
+from core.session.session import CONFIG, Session, read_config, training_files
 
 _FORMAT = 2
 _MANIFEST, _LOG = "somersault.json", f"{FOLDER}/{LOG}"
@@ -72,7 +72,7 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
     go_on: called many times a second; an exception that it raises ends the export without a trace.
     """
     part = target.with_name(f"{target.name}.zip.part")
-    paths = learned(session.folder)  # listed before the answers: all answers that they build on are exported
+    paths = training_files(session.folder)  # listed before the answers: all answers that they build on are exported
     try:
         with open(part, "wb", buffering=0) as raw, _Watched(raw, go_on) as file:
             with (
@@ -118,7 +118,7 @@ def import_session(source: Path, folder: Path) -> None:
             with closing(PreferenceStore(inside / FOLDER, read_only=True)) as store:
                 require_whole(store, config, "ask for it once more")
             checkpoint.load_newest(inside / "checkpoints")
-            policy_snapshots.PolicySnapshots(inside).moments()  # leaves out damaged ones
+            policy_snapshots.PolicySnapshots(inside).infos()  # leaves out damaged ones
         except (UserError, ValueError) as error:
             reason = str(error).replace(str(inside), "what is in it").split(": put a copy")[0].rstrip(".")
             raise UserError(f"{source} was not imported: {reason}.") from error

@@ -1,4 +1,4 @@
-"""What helps to find out why a session went wrong, without telling whose it is."""
+"""Diagnostics of a session as a zip file: log, config and versions, without the names of the user, host and folders."""
 
 from __future__ import annotations
 
@@ -7,132 +7,71 @@ import json
 import os
 import platform
 import re
-import site
 import sys
-import sysconfig
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import UserError
-from core.io import files as disk
-from core.io import session_log
+from core.io import files, session_log
 from core.preferences.store import FOLDER, LOG
-from core.session.checkpoint import kept
+from core.session.checkpoint import checkpoint_files
+from core.session.session import CHECKPOINTS, CONFIG
 from core.version import VERSION, library_versions
 
-_LONGEST = 4 << 20
-"""Bytes taken of a file's end."""
+_MAX_BYTES = 4 << 20
+"""Read from the end of a file."""
 
 
-def collect(folder: Path, target: Path, go_on: Callable[[], None] = lambda: None) -> None:
-    """Writes a zip with the session's log and config and the versions of everything. UserError where it can't.
+def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda: None) -> None:
+    """Writes the zip file, without answers or networks. Raises UserError if it can't be written.
 
-    Answers and networks are not in it; paths, and the names of the person and of the machine, are replaced.
-    go_on: called before each file; what it raises ends it, and nothing is left.
+    before_each: called before each file; an exception from it cancels, and leaves no file
     """
     part = target.with_name(target.name + ".part")
     try:
+        paths = [
+            path
+            for path in (*checkpoint_files(folder / CHECKPOINTS), folder / FOLDER / LOG, *sorted(folder.iterdir()))
+            if path.is_file()
+        ]
+        about = {
+            "python": sys.version,
+            "system": platform.platform(),
+            "processors": os.cpu_count(),
+            "packages": {"somersault": VERSION, **library_versions()},
+            "files": {path.name: path.stat().st_size for path in paths},
+        }
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in (*sorted(folder.glob(f"{session_log.NAME}*")), folder / "config.json"):
-                go_on()
+            for path in (*sorted(folder.glob(f"{session_log.NAME}*")), folder / CONFIG):
+                before_each()
                 if path.is_file() and not path.is_symlink():  # a session may come from another person
-                    disk.add_to_zip(archive, path.name, without_names(_end(path), folder))
-            disk.add_to_zip(archive, "about.json", without_names(json.dumps(_about(folder), indent=1), folder))
+                    with open(path, "rb") as file:
+                        file.seek(max(0, path.stat().st_size - _MAX_BYTES))
+                        text = file.read().decode("utf-8", "replace")
+                    files.add_to_zip(archive, path.name, redact(text, folder))
+            files.add_to_zip(archive, "about.json", redact(json.dumps(about, indent=1), folder))
         os.replace(part, target)
     except OSError as error:
-        raise UserError(f"{target} can't be written ({disk.reason(error)}): {disk.remedy(error)}.") from error
+        raise UserError(f"{target} can't be written ({files.reason(error)}): {files.remedy(error)}.") from error
     finally:
-        disk.clear_away(part)
+        files.clear_away(part)
 
 
-def _end(path: Path) -> str:
-    with open(path, "rb") as file:
-        file.seek(max(0, path.stat().st_size - _LONGEST))
-        return file.read().decode("utf-8", "replace")
+def redact(text: str, folder: Path) -> str:
+    """Replaces the session's folder, the home folder, and the names of the user and the host.
 
-
-def _about(folder: Path) -> dict[str, object]:
-    files = [
-        path
-        for path in (*kept(folder / "checkpoints"), folder / FOLDER / LOG, *sorted(folder.iterdir()))
-        if path.is_file()
-    ]
-    return {
-        "python": sys.version,
-        "system": platform.platform(),
-        "processors": os.cpu_count(),
-        "packages": {"somersault": VERSION, **library_versions()},
-        "files": {path.name: path.stat().st_size for path in files},
-    }
-
-
-def without_names(text: str, folder: Path) -> str:
-    """The text, with the session's folder, the person's and the machine's name replaced, and of every other path that
-    is not within the program's own installation at most the last component left."""
-    places = [(folder.absolute(), "<session>"), (folder.resolve(), "<session>"), *_installation()]
-    for path, name in sorted(places, key=lambda place: -len(str(place[0]))):
+    Other paths stay: the user reads the file before sending it.
+    """
+    for path, label in ((folder.absolute(), "<session>"), (folder.resolve(), "<session>"), (Path.home(), "<home>")):
         for form in {str(path), path.as_posix(), str(path).replace("\\", "\\\\")}:
             if len(form) > 1:
-                text = re.sub(re.escape(form) + r"(?![\w.-])", name, text, flags=re.IGNORECASE)
-    text = _relative(folder).sub("<session>", text)
-    for pattern in _PATHS:
-        text = pattern.sub(_last_component, text)
-    for word, name in _personal():
-        text = re.sub(rf"(?<![^\W_]){re.escape(word)}{_after(word)}", name, text, flags=re.IGNORECASE)
-    return text
-
-
-def _relative(folder: Path) -> re.Pattern[str]:
-    """The folder as it is named from one of those that it is in. Its own name alone must be followed by a slash."""
-    parts = [re.escape(part) for part in Path(os.path.abspath(folder)).parts[1:]]
-    tails = [r"[\\/]+".join(parts[start:]) for start in range(len(parts) - 1)]
-    forms = [rf"{tail}(?![\w.-])" for tail in tails] + [rf"{part}(?=[\\/])" for part in parts[-1:]]
-    return re.compile(rf"(?<![\w.>/\\~-])(?:{'|'.join(forms) or '(?!)'})", re.IGNORECASE)
-
-
-def _after(word: str) -> str:
-    """Two letters are a word of many languages, too: alone they are a name only before the name of a machine."""
-    return r"(?![^\W_])" if len(word) > 2 else "(?=@)"
-
-
-def _installation() -> Iterable[tuple[Path, str]]:
-    """Where the program and its libraries are: which line of which file is what a traceback is for."""
-    yield Path(__file__).resolve().parents[2], "<program>"
-    for place in {*sysconfig.get_paths().values(), site.getusersitepackages(), sys.prefix, sys.base_prefix}:
-        if Path(place) != Path.home():
-            yield Path(place), "<python>"
-
-
-_PART = r"[^\s/\\\"'<>|:*?,;()\[\]{}]"
-_NAME = rf"{_PART}(?:(?:{_PART}| )*{_PART})?"
-"""Within a path: with spaces, as 'My Documents' has one."""
-_BEGIN = r"(?:\.\.?|~[\w.-]*|\$\{?[A-Za-z_]\w*\}?|\$env:\w+|%\w+%)(?=[\\/])"
-"""Of a path from somewhere that is not told: the present folder, a person's own, a variable's."""
-_DRIVE = r"[A-Za-z]:"
-_PATHS = (
-    re.compile(
-        rf"(?<=')(?:/|{_DRIVE}[\\/]|\\\\|{_BEGIN})[^'\n]*(?=')|(?<=\")(?:/|{_DRIVE}[\\/]|\\\\|{_BEGIN})[^\"\n]*(?=\")"
-    ),
-    re.compile(rf"(?<![\w<>])(?:{_DRIVE}[\\/]+|{_DRIVE}(?={_NAME}\\|{_PART}+/)|\\\\+)(?:{_NAME}[\\/]+)*{_PART}*"),
-    re.compile(rf"(?<![\w.>/\\]){_BEGIN}[\\/]+(?:{_NAME}[\\/]+)*{_PART}*"),
-    re.compile(rf"(?<![\w.>/])(?<!http:)(?<!https:)/+(?={_PART})(?:{_NAME}/+)*{_PART}*"),
-)
-"""In quotes, where a path may hold anything; of Windows, its drives and shares; from somewhere that is not told; of all
-others, but not what follows 'http:'."""
-
-
-def _last_component(found: re.Match[str]) -> str:
-    """Only of a file: a folder's name is as likely a person's."""
-    last = re.split(r"[\\/]", found.group())[-1].strip()
-    return f"<path>/{last}" if re.search(r"\w\.\w{1,12}$", last) else "<path>"
-
-
-def _personal() -> Iterable[tuple[str, str]]:
+                text = re.sub(re.escape(form) + r"(?!\w)", label, text, flags=re.IGNORECASE)
     try:
-        person = getpass.getuser()
+        user = getpass.getuser()
     except (OSError, KeyError, ImportError):  # an account without a name
-        person = ""
-    for word, name in ((person, "<person>"), (Path.home().name, "<person>"), (platform.node(), "<machine>")):
-        if word and word != "root":
-            yield word, name
+        user = ""
+    for name, label in ((user, "<user>"), (Path.home().name, "<user>"), (platform.node(), "<host>")):
+        if len(name) > 2 and name != "root":  # shorter ones are words of the text
+            text = re.sub(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", label, text, flags=re.IGNORECASE)
+    return text

@@ -14,7 +14,7 @@ from core.io import files as disk
 from core.preferences.store import PreferenceStore
 from core.session import summary
 from core.session.preference_export import write_store
-from core.session.session import CONFIG, Session, learned, locked, read_config, require_answers
+from core.session.session import CONFIG, Session, acquire_lock, read_config, require_answers, training_files
 from core.session.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
     try:
         with closing(session.store()) as store, disk.new_folder(target) as inside:
             listed = [source / name for name in (CONFIG, summary.NAME, summary.PICTURE)]
-            paths = [path for path in (*listed, *learned(source)) if path.is_file()]
+            paths = [path for path in (*listed, *training_files(source)) if path.is_file()]
             stored = (path for path in require_answers(source).iterdir() if path.is_file())
             whole, copied = sum(path.stat().st_size for path in (*paths, *stored)), 0
 
@@ -114,4 +114,4 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
 
 def require_free(folder: Path) -> None:
     """Raise UserError if a program has this session open."""
-    locked(folder).release()
+    acquire_lock(folder).release()

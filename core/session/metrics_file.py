@@ -1,65 +1,57 @@
-"""The metrics of a session on disk, so that its curves go on when it is opened again.
+"""Saves the metrics of a session, so that its plots continue when it is opened again.
 
-One file: points (n, 2) for each series, their strides, and a digest of all of it. A session may come from another
-person, so sizes are checked before memory is taken, and what is not whole counts as nothing: curves are no reason to
-refuse a session.
+One safetensors file: points (n, 2) float64 of each series, their strides, and a digest. A session may come from another
+person, so sizes are checked before memory is allocated. A damaged file counts as empty: the session itself is intact.
 """
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from core.errors import UserError
-from core.io import files as disk
-from core.io import tensor_file as files
+from core.io import tensor_file
+from core.io.files import whole, write_atomically
 from core.metrics import CAPACITY, Metrics, Series
 
 log = logging.getLogger(__name__)
 NAME = "metrics.safetensors"
 _VERSION = 1
 _MAX_SERIES, _MAX_NAME = 512, 100
-_MAX_SIZE = _MAX_SERIES * (CAPACITY * 16 + 1024)
-"""Bytes; a session with three predictors has at most 1.3 MB."""
+_MAX_BYTES = _MAX_SERIES * (CAPACITY * 16 + 1024)
+"""A session with three predictors has at most 1.3 MB."""
 
 
-def keep(folder: Path, metrics: Metrics) -> None:
-    """Writes them into the session's folder. What can't be written is logged: the session itself is not in danger."""
-    named = [(name, one) for name, one in metrics.series().items() if len(name) <= _MAX_NAME][:_MAX_SERIES]
-    strides = {name: one.stride for name, one in named}
-    content = files.as_file({"version": _VERSION, "strides": strides}, {name: one.points() for name, one in named})
+def save(folder: Path, metrics: Metrics) -> None:
+    """Writes the metrics into the session's folder; a failure is only logged."""
+    series = {name: one for name, one in metrics.series().items() if len(name) <= _MAX_NAME}
+    names = list(series)[:_MAX_SERIES]
+    values = {"version": _VERSION, "strides": {name: series[name].stride for name in names}}
+    content = tensor_file.as_file(values, {name: series[name].points() for name in names})
     try:
-        disk.write_atomically(folder / NAME, content)
+        write_atomically(folder / NAME, content)
     except UserError as error:
-        log.warning("The curves were not kept: %s", error)
+        log.warning("The plots were not saved: %s", error)
 
 
-def restore(folder: Path, metrics: Metrics) -> None:
-    """Reads back what `keep` wrote; a file that is damaged is left alone, and one sentence about it logged."""
+def load(folder: Path, metrics: Metrics) -> None:
+    """Reads what `save` wrote into `metrics`; a damaged file is logged and left alone."""
     path = folder / NAME
     try:
-        metrics.take(_series(path))
+        values, arrays, intact = tensor_file.read(path, _MAX_BYTES)
+        if not intact:
+            raise ValueError("its digest does not match")
+        if values["version"] != _VERSION:
+            raise ValueError("another version of Somersault wrote it")
+        if len(arrays) > _MAX_SERIES:
+            raise ValueError("it has too many series")
+        if any(points.dtype != np.float64 for points in arrays.values()):
+            raise ValueError("its points are not float64")
+        strides = values["strides"]
+        metrics.take({name: Series.of(points, whole(strides[name])) for name, points in arrays.items()})
     except FileNotFoundError:
         return
-    except files.DAMAGE as error:
-        log.warning("The curves in %s are damaged (%s), so they start anew.", path.name, error)
-
-
-def _series(path: Path) -> dict[str, Series]:
-    values, arrays, sealed = files.read(path, _MAX_SIZE)
-    if not sealed:
-        raise ValueError("its digest does not match")
-    if values["version"] != _VERSION:
-        raise ValueError("another version of Somersault wrote it")
-    if len(arrays) > _MAX_SERIES:
-        raise ValueError("it has too many series")
-    return {name: _one(array, values["strides"][name]) for name, array in arrays.items()}
-
-
-def _one(array: np.ndarray, stride: Any) -> Series:
-    if array.dtype != np.float64:
-        raise ValueError("its points are not numbers in double precision")
-    return Series.of(array, disk.whole(stride))
+    except tensor_file.DAMAGE as error:
+        log.warning("The plots in %s are damaged (%s), so they start again.", path.name, error)

@@ -1,7 +1,7 @@
-"""How the policy learned: policies of a session's past, a bounded number of small files beside its checkpoints.
+"""Policy snapshots: a bounded number of earlier policies, one small file each, so that they can act again.
 
-Checkpoints hold all that training needs and soon give way to newer ones. A snapshot holds a policy alone, with what was
-known when it was taken, so that it can be seen to act again.
+A checkpoint holds all that training needs and is soon replaced. A snapshot holds a policy's weights alone, with what was
+known about the session at the time, and stays.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from core.config import Config
 from core.errors import UserError
 from core.events import Arrays
 from core.formatting import format_duration, pluralize
-from core.io import tensor_file as files
+from core.io import tensor_file
 from core.io.files import make_inside, whole, write_atomically
 
 log = logging.getLogger(__name__)
 FOLDER = "policies"
 KEPT = 60
-"""At most so many: as many as a slider can tell apart."""
-_FEWEST = 8
-_BYTES = 96 << 20
-"""Of all together, where policies are large: then fewer are kept."""
+"""Snapshots that a session keeps: as many as a slider can tell apart."""
+_MIN_KEPT = 8
+_MAX_TOTAL_BYTES = 96 << 20
+"""Of all snapshots together: of large policies fewer are kept."""
 _FIRST_SHARE = 1 / 200
 """Of the session's steps, between the first snapshots."""
 _LATER_SHARE = 2 / KEPT
-"""Of the steps taken so far, between later ones: half of what fits, so that the early ones, which differ most, stay."""
-_MAX_SIZE = 64 << 20
+"""Of the steps so far, between later ones: half as many as fit, so the early ones, which differ most, stay."""
+_MAX_BYTES = 64 << 20
 _VERSION = 1
 
 
 @dataclass(frozen=True)
 class SnapshotInfo:
-    """What was known when a snapshot was taken.
+    """State of the session when a snapshot was taken.
 
-    seconds: of teaching so far, in all runs of the session
-    measure: the task's own, over the last episodes then; nan where there was none yet
+    seconds: of training so far, over all runs of the session
+    measure: mean of the task's measure over recent episodes; NaN before the first
     """
 
     env_steps: int
@@ -49,8 +49,8 @@ class SnapshotInfo:
     measure: float
 
     @property
-    def told(self) -> str:
-        """In words: 'after 12 answers, 3 minutes'."""
+    def caption(self) -> str:
+        """For example 'after 12 answers, 3 minutes'."""
         if self.env_steps == 0:
             return "untrained"
         taught = pluralize(self.labels, "answer") if self.labels else f"{self.env_steps:,} steps"
@@ -58,109 +58,110 @@ class SnapshotInfo:
 
 
 class PolicySnapshots:
-    """The snapshots of one session, by the environment steps that their policies had learned from.
+    """The snapshots of one session, identified by the environment steps that their policies had learned from.
 
-    Use in one thread at a time; each call reads the folder anew.
+    For use in one thread at a time. Each call reads the folder again.
     """
 
-    def __init__(self, session: Path, least: int = 1, limit: int = KEPT) -> None:
-        """least: steps between two snapshots; more when many were taken."""
+    def __init__(
+        self, session: Path, min_steps: int = 1, limit: int = KEPT, max_total_bytes: int = _MAX_TOTAL_BYTES
+    ) -> None:
+        """min_steps: environment steps between two snapshots; more once many were taken."""
         self.folder = session / FOLDER
-        self._least, self._limit = least, limit
+        self.min_steps = min_steps
+        self._limit, self._max_total_bytes = limit, max_total_bytes
 
-    def kept(self) -> list[int]:
-        """Environment steps of each, in order."""
-        return [int(path.stem) for path in self.paths()]
+    def files(self) -> list[Path]:
+        """Their files, oldest first."""
+        paths = self.folder.glob("*.safetensors")
+        return sorted(path for path in paths if re.fullmatch("[0-9]{12,13}", path.stem, re.ASCII))
 
-    def paths(self) -> list[Path]:
-        """Their files, in order."""
-        found = self.folder.glob("*.safetensors")
-        return sorted(path for path in found if re.fullmatch("[0-9]{12,13}", path.stem, re.ASCII))
+    def env_steps(self) -> list[int]:
+        """Environment steps of each, ascending; damaged ones included."""
+        return [int(path.stem) for path in self.files()]
 
     def next_due(self) -> int:
-        """From how many environment steps on the next one is wanted."""
-        steps = self.kept()
-        return steps[-1] + max(self._least, math.ceil(steps[-1] * _LATER_SHARE)) if steps else 0
+        """Environment steps at which the next snapshot is due."""
+        steps = self.env_steps()
+        return steps[-1] + max(self.min_steps, math.ceil(steps[-1] * _LATER_SHARE)) if steps else 0
 
     def seconds(self) -> float:
-        """Of teaching, up to the newest that is whole; 0 where there is none."""
-        for steps in reversed(self.kept()):
+        """Training time up to the newest undamaged snapshot; 0 if there is none."""
+        for steps in reversed(self.env_steps()):
             try:
                 return self._read(steps)[0].seconds
-            except files.DAMAGE:
-                continue  # moments() tells of it
+            except tensor_file.DAMAGE:
+                continue  # infos() reports it
         return 0.0
 
-    def add(self, moment: SnapshotInfo, weights: Arrays, always: bool = False) -> bool:
-        """Keeps this policy if one is due, or `always`; whether it did. UserError where it can't be written.
+    def add(self, info: SnapshotInfo, weights: Arrays, always: bool = False) -> bool:
+        """Saves a policy if a snapshot is due, or `always`; returns whether it did. Raises UserError if it can't.
 
-        Those from later on go: the session was taken back to before them, and what they had learned is lost.
+        Later snapshots are deleted: the session was resumed from before them, and what they had learned is lost.
         """
-        for steps in self.kept():
-            if steps > moment.env_steps:
-                self._drop(steps)
-        if moment.env_steps < self.next_due() and not always:
+        for steps in self.env_steps():
+            if steps > info.env_steps:
+                self._delete(steps)
+        if info.env_steps < self.next_due() and not always:
             return False
-        values = {"version": _VERSION, **asdict(moment)}
-        values["measure"] = moment.measure if math.isfinite(moment.measure) else None
-        content = files.as_file(values, weights)
+        values = {"version": _VERSION, **asdict(info)}
+        values["measure"] = info.measure if math.isfinite(info.measure) else None
+        content = tensor_file.as_file(values, weights)
         make_inside(self.folder)
-        write_atomically(self._path(moment.env_steps), content)
-        self._thin(max(_FEWEST, min(self._limit, _BYTES // len(content))))
+        write_atomically(self._path(info.env_steps), content)
+        kept = self.env_steps()
+        limit = max(_MIN_KEPT, min(self._limit, self._max_total_bytes // len(content)))
+        for steps in sorted(set(kept) - set(thinned(kept, limit))):
+            self._delete(steps)
         return True
 
-    def _thin(self, limit: int) -> None:
-        steps = self.kept()
-        for dropped in sorted(set(steps) - set(thinned(steps, limit))):
-            self._drop(dropped)
+    def infos(self, tell: Callable[[str], None] | None = None) -> list[SnapshotInfo]:
+        """All undamaged snapshots, oldest first; tell: called with one sentence if some are damaged."""
+        infos, damaged = [], 0
+        for steps in self.env_steps():
+            try:
+                infos.append(self._read(steps)[0])
+            except tensor_file.DAMAGE as error:
+                log.warning("The policy %s is damaged (%s) and left out.", self._path(steps).name, error)
+                damaged += 1
+        if damaged and tell:
+            subject = "One earlier policy is" if damaged == 1 else f"{damaged} earlier policies are"
+            tell(f"{subject} damaged and can't be shown again; the session itself is not affected.")
+        return infos
 
-    def _drop(self, steps: int) -> None:
+    def load(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
+        """The snapshot taken at these environment steps. Raises UserError if it is missing or damaged."""
+        try:
+            return self._read(steps)
+        except tensor_file.DAMAGE as error:
+            text = f"The policy after {steps:,} steps can't be read ({error}): choose another one."
+            raise UserError(text) from error
+
+    def _read(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
+        values, weights, intact = tensor_file.read(self._path(steps), _MAX_BYTES)
+        if values["version"] != _VERSION:
+            raise ValueError("it was written by another version of Somersault")
+        if not intact:
+            raise ValueError("its digest does not match")
+        if values["env_steps"] != steps:
+            raise ValueError("its number does not match its name")
+        measure = math.nan if values["measure"] is None else float(values["measure"])
+        return SnapshotInfo(whole(steps), whole(values["labels"]), float(values["seconds"]), measure), weights
+
+    def _delete(self, steps: int) -> None:
         try:
             self._path(steps).unlink(missing_ok=True)
-        except OSError as error:  # it only takes room
+        except OSError as error:  # it only takes disk space
             log.warning("The old policy %s can't be deleted (%s).", self._path(steps).name, error.strerror)
 
     def _path(self, steps: int) -> Path:
         return self.folder / f"{steps:012d}.safetensors"
 
-    def moments(self, tell: Callable[[str], None] | None = None) -> list[SnapshotInfo]:
-        """Of all that are whole, in order. `tell` gets one sentence where some are damaged; the log has each."""
-        found, damaged = [], 0
-        for steps in self.kept():
-            try:
-                found.append(self._read(steps)[0])
-            except files.DAMAGE as error:
-                log.warning("The policy %s is damaged (%s); it is left out.", self._path(steps).name, error)
-                damaged += 1
-        if damaged and tell:
-            which = "One earlier policy is" if damaged == 1 else f"{damaged} earlier policies are"
-            tell(f"{which} damaged and can't be shown again; the session itself is not touched by that.")
-        return found
-
-    def load(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
-        """What was known then, and the policy's weights. UserError where it is gone or damaged."""
-        try:
-            return self._read(steps)
-        except files.DAMAGE as error:
-            text = f"The policy after {steps:,} steps can't be read ({error}): choose another one."
-            raise UserError(text) from error
-
-    def _read(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
-        values, weights, sealed = files.read(self._path(steps), _MAX_SIZE)
-        if values["version"] != _VERSION:
-            raise ValueError("it was written by another version of Somersault")
-        if not sealed:
-            raise ValueError("its digest does not match")
-        if values["env_steps"] != steps:
-            raise ValueError("its number is not that of its name")
-        measure = math.nan if values["measure"] is None else float(values["measure"])
-        return SnapshotInfo(whole(steps), whole(values["labels"]), float(values["seconds"]), measure), weights
-
 
 def thinned(steps: list[int], limit: int) -> list[int]:
-    """At most `limit` of these, evenly: of all but the first and the last, the one least missed goes, then the next.
+    """Picks at most `limit` of ascending steps, evenly spread, always with the first and the last.
 
-    Least missed is whose neighbours are nearest to each other; the earliest of such.
+    Repeatedly drops the one whose two neighbours are closest to each other; the earliest of equals.
     """
     left = list(steps)
     while len(left) > max(2, limit):
@@ -170,5 +171,5 @@ def thinned(steps: list[int], limit: int) -> list[int]:
 
 
 def snapshots_of(session: Path, config: Config) -> PolicySnapshots:
-    """Those of a session with this config."""
+    """The snapshots of the session in this folder, spaced as suits its planned number of steps."""
     return PolicySnapshots(session, max(1, round(config.planned_steps * _FIRST_SHARE)))

@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Errors of states and weights that do not fit a job, as one sentence for the user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.errors import UserError, lack
 
 @contextmanager
 def checkpoint_errors(job: str) -> Iterator[None]:
-    """Tells in one sentence of a state that lacks something, or has it in another shape, than this job's."""
+    """Raises UserError if the job's state lacks something or has another shape; lack of memory passes through."""
     try:
         yield
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RuntimeError) as error:
@@ -18,16 +18,16 @@ def checkpoint_errors(job: str) -> Iterator[None]:
             raise
         raise UserError(
             f"The checkpoint does not fit the {job} stage of this session ({type(error).__name__}: {error}): delete"
-            " the session's folder checkpoints, and training starts anew with every answer."
+            " the folder checkpoints in the session's folder, and training starts again with all answers."
         ) from error
 
 
 @contextmanager
 def weight_errors() -> Iterator[None]:
-    """Tells in one sentence of a policy's weights that are another session's."""
+    """Raises UserError if a policy's weights are from another session; lack of memory passes through."""
     try:
         yield
     except (KeyError, ValueError, TypeError, RuntimeError) as error:
         if lack(error):
             raise
-        raise UserError(f"This earlier policy is not one of this session's ({error}): choose another one.") from error
+        raise UserError(f"This earlier policy is not from this session ({error}): choose another one.") from error

@@ -1,8 +1,6 @@
-"""A session: one teaching run, its folder on disk, and the loop between its jobs.
+"""The folder of one training run: its config, its lock, its preferences and its checkpoints.
 
-This is the only file that closes the loop. It hands reward snapshots back to the rollout and everything else to
-whom it concerns, whether the jobs take turns (core.headless.run) or run freely in children (app.session.controller).
-It stays light, so that the window may import it.
+Light enough for the window's process: nothing here loads torch or a simulator.
 """
 
 from __future__ import annotations
@@ -20,9 +18,7 @@ from filelock import FileLock, Timeout
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import (
-    JobState,
-)
+from core.events import JobState
 from core.io import files
 from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
@@ -32,108 +28,116 @@ from core.system import resources
 from core.tasks import get_task
 
 log = logging.getLogger(__name__)
-CONFIG = "config.json"
-_MAX_CONFIG = 1 << 20
-"""Bytes; real ones have two thousand."""
+
+CONFIG, LOCK, CHECKPOINTS = "config.json", "lock", "checkpoints"
+"""Names in a session's folder. The answers, policy snapshots, metrics, log and summary name their own."""
+
+_MAX_CONFIG_BYTES = 1 << 20
+"""A real config has about two thousand bytes."""
 
 
 class Session:
-    """The folder of one teaching run, owned by this process until `close`."""
+    """The folder of one training run, locked by this process until `close`."""
 
     def __init__(self, folder: Path, config: Config, lock: FileLock) -> None:
-        self.folder = folder.absolute()  # what is logged of it must be known for a path when the log is given away
+        self.folder = folder.absolute()  # the diagnostics must recognize it in the log
         self.config = config
         self._lock = lock
-        self._locked = files.identity(folder / "lock")
+        self._lock_identity = files.identity(folder / LOCK)
 
     @staticmethod
     def create(folder: Path, config: Config) -> Session:
-        """Makes the folder. UserError if it holds a session already, can't be made, or has no room."""
+        """Makes the folder. Raises UserError if it holds a session already, can't be made, or its disk is full."""
         if os.path.exists(folder / CONFIG):
-            raise UserError(f"{folder} holds a session already: go on with --resume {folder}, or name another folder.")
+            raise UserError(
+                f"{folder} already holds a session: continue it with --resume {folder}, or name another folder."
+            )
         files.require_empty(folder)
-        require_bearable(config, get_task(config.task))
-        resources.require_room(folder, resources.session_room(get_task(config.task).pictures is not None))
-        made = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
+        task = get_task(config.task)
+        require_bearable(config, task)
+        resources.require_room(folder, resources.session_room(task.pictures is not None))
+        missing = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for path in made:
+            for path in missing:
                 files.sync_folder(path.absolute().parent)
         except OSError as error:
-            raise UserError(f"{folder} can't be made ({error.strerror}): name a folder that you may write.") from error
-        lock = locked(folder)
+            raise UserError(
+                f"{folder} can't be created ({error.strerror}): choose a folder that you can write to."
+            ) from error
+        lock = acquire_lock(folder)
         try:
             PreferenceStore(folder / FOLDER).close()
-            files.write_atomically(folder / CONFIG, json.dumps(config.to_dict(), indent=1).encode())
+            _write_config(folder, config)
         except UserError:
             lock.release()
-            files.clear_away(folder / "lock")  # the folder must be empty for the next attempt
+            files.clear_away(folder / LOCK)  # the folder must be empty for the next attempt
             shutil.rmtree(folder / FOLDER, ignore_errors=True)
             raise
         return Session(folder, config, lock)
 
     @staticmethod
     def open(folder: Path) -> Session:
-        """Opens an existing session. UserError if it is none or one too large, or another program has it."""
+        """Opens an existing session. Raises UserError if there is none, it is too large, or another program has it."""
         config = read_config(folder)
         require_bearable(config, get_task(config.task))
-        return Session(folder, config, locked(folder))
+        return Session(folder, config, acquire_lock(folder))
 
     def store(self) -> PreferenceStore:
-        """Store of answers; open one in each thread that needs it. Raises UserError if it is missing or damaged."""
-        return PreferenceStore(require_answers(self.folder), require_owner=self._require_owner)
+        """Opens the preference store, once in each thread that needs it. Raises UserError if it is missing or damaged."""
+        return PreferenceStore(require_answers(self.folder), require_owner=self._require_lock)
 
     def labels(self) -> int:
-        """Number of labels. Raises UserError as `reader` does."""
+        """Number of preferences that count as labels. Raises UserError as `reader` does."""
         with contextlib.closing(self.reader()) as store:
             return store.count()
 
     def reader(self) -> PreferenceStore:
-        """Store of answers for a thread that only reads, while another one writes. Raises UserError as `store` does."""
+        """Opens the store read-only, while another thread writes. Raises UserError as `store` does."""
         return PreferenceStore(require_answers(self.folder), read_only=True)
 
     def reconfigure(self, **changes: Any) -> None:
-        """Keeps other values of the config, named as for `replaced`, from now on. UserError where it can't."""
+        """Changes values of the config, named as for `replaced`, and saves it. Raises UserError if that fails."""
         config = replaced(self.config, **changes)
-        self._require_own()
-        files.write_atomically(self.folder / CONFIG, json.dumps(config.to_dict(), indent=1).encode())
+        self._require_folder()
+        _write_config(self.folder, config)
         self.config = config
 
     def save(self, number: int, states: dict[str, JobState]) -> None:
-        """Keeps a checkpoint. UserError where it can't, also where the session's folder is gone: none is made anew."""
-        self._require_own()
-        checkpoint.save_checkpoint(self.folder / "checkpoints", number, states)
-
-    def _require_own(self) -> None:
-        files.require_session(self.folder)
-        self._require_owner()
-
-    def _require_owner(self) -> None:
-        """UserError where the lock is on a file that others don't find. Windows lets nobody delete one that is open."""
-        lock = self.folder / "lock"
-        if os.name != "nt" and files.identity(lock) != self._locked:
-            raise UserError(
-                f"{lock} was deleted or replaced while the session is open, so another Somersault may have it too: "
-                "close it and open it again."
-            )
+        """Writes a checkpoint. Raises UserError if that fails; a missing session folder is not created again."""
+        self._require_folder()
+        checkpoint.save_checkpoint(self.folder / CHECKPOINTS, number, states)
 
     def load(self, tell: Callable[[str], None] | None = None) -> tuple[int, dict[str, JobState]] | None:
-        """The newest whole checkpoint; `tell` gets a sentence where a damaged one gave way to it."""
-        return checkpoint.load_newest(self.folder / "checkpoints", tell)
+        """Number and job states of the newest undamaged checkpoint; see `checkpoint.load_newest`."""
+        return checkpoint.load_newest(self.folder / CHECKPOINTS, tell)
 
     def snapshots(self) -> PolicySnapshots:
-        """The policies of its past. Use in one thread."""
+        """The session's policy snapshots, for use in one thread."""
         return snapshots_of(self.folder, self.config)
 
     def close(self) -> None:
         self._lock.release()
 
+    def _require_folder(self) -> None:
+        files.require_session(self.folder)
+        self._require_lock()
 
-def learned(folder: Path) -> list[Path]:
-    """What the session in `folder` keeps of its training: checkpoints, earlier policies, and curves if it has some."""
-    curve = folder / metrics_file.NAME
-    paths = [*checkpoint.kept(folder / "checkpoints"), *PolicySnapshots(folder).paths()]
-    return [*paths, curve] if curve.is_file() else paths
+    def _require_lock(self) -> None:
+        """Raises UserError if the lock file was deleted or replaced. Windows doesn't allow that while it is open."""
+        lock = self.folder / LOCK
+        if os.name != "nt" and files.identity(lock) != self._lock_identity:
+            raise UserError(
+                f"{lock} was deleted or replaced while the session was open, so another Somersault may have opened "
+                "the session too: close it and open it again."
+            )
+
+
+def training_files(folder: Path) -> list[Path]:
+    """Checkpoints, policy snapshots and, if present, metrics of the session in `folder`."""
+    metrics = folder / metrics_file.NAME
+    paths = [*checkpoint.checkpoint_files(folder / CHECKPOINTS), *PolicySnapshots(folder).files()]
+    return [*paths, metrics] if metrics.is_file() else paths
 
 
 def require_answers(folder: Path) -> Path:
@@ -145,22 +149,26 @@ def require_answers(folder: Path) -> Path:
 
 
 def read_config(folder: Path) -> Config:
-    """The config of the session in `folder`; UserError if there is none that can be read."""
+    """The config of the session in `folder`. Raises UserError if it is missing or damaged."""
     path = folder / CONFIG
     try:
-        return Config.from_dict(json.loads(files.read_small(path, _MAX_CONFIG)))
+        return Config.from_dict(json.loads(files.read_small(path, _MAX_CONFIG_BYTES)))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UserError(f"{folder} is not a session: there is no config.json in it.") from error
+        raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} can't be read ({error}): is it a session of this program?") from error
 
 
-def locked(folder: Path) -> FileLock:
-    """The folder's lock; UserError where another program has it.
+def _write_config(folder: Path, config: Config) -> None:
+    files.write_atomically(folder / CONFIG, json.dumps(config.to_dict(), indent=1).encode())
 
-    The operating system drops it when its owner dies, so none is ever stale.
+
+def acquire_lock(folder: Path) -> FileLock:
+    """Locks the folder. Raises UserError if another program holds the lock.
+
+    The operating system drops the lock when its owner dies, so it is never stale.
     """
-    lock = FileLock(folder / "lock", thread_local=False)  # a session may be opened in one thread and closed in another
+    lock = FileLock(folder / LOCK, thread_local=False)  # a session may be opened in one thread and closed in another
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

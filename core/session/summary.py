@@ -1,6 +1,6 @@
-"""What a list of sessions shows of one: a small file in its folder, and beside it the last picture.
+"""Summary of a session for the session list: a small JSON file and the last picture, both in the session's folder.
 
-Whoever runs the session keeps it up to date, coarsely. It is a convenience: a session is whole without one.
+They are updated now and then while the session runs, and are optional: a session without them is complete.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import json
 import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from core.errors import UserError
 from core.io import files
 
 NAME, PICTURE = "summary.json", "picture.jpg"
-_LONGEST = 1 << 16
-_KINDS = {"str": str, "int": int, "float": int | float, "float | None": int | float | None}
+_MAX_BYTES = 1 << 16
+_FIELD_TYPES = {"str": str, "int": int, "float": int | float, "float | None": int | float | None}
 
 
 @dataclass(frozen=True)
@@ -23,26 +24,30 @@ class Summary:
     task: str
     teacher: str
     labels: int
-    """Answers that stand."""
+    """Preferences that count as labels."""
     planned: int
+    """Labels in the whole session."""
     env_steps: int
     measure_title: str
     best: float | None
-    """Of the task's measure, the best mean over the last episodes so far; None where there is none yet."""
+    """Best mean of the task's measure over recent episodes so far; None before the first."""
     opened_at: float
-    """Seconds since the epoch, when it was last opened."""
+    """When the session was last opened, in seconds since the epoch."""
 
 
 def write(folder: Path, summary: Summary) -> None:
-    """UserError where it can't be written; the old one is untouched then."""
+    """Replaces the summary atomically. Raises UserError if it can't be written."""
     files.write_atomically(folder / NAME, json.dumps(asdict(summary), indent=1, allow_nan=False).encode())
 
 
 def read(folder: Path) -> Summary | None:
-    """None where there is none. UserError where it can't be read."""
+    """The summary, or None if there is no file. Raises UserError if it can't be read or is damaged."""
     path = folder / NAME
     try:
-        return _checked(json.loads(files.read_small(path, _LONGEST)))
+        values = json.loads(files.read_small(path, _MAX_BYTES))
+        return Summary(
+            **{field.name: _checked(field.name, field.type, values[field.name]) for field in fields(Summary)}
+        )
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
@@ -50,7 +55,7 @@ def read(folder: Path) -> Summary | None:
 
 
 def better(figure: float, best: float | None, falls: bool) -> float | None:
-    """The better of two, where `falls` says that less is better. What is not finite counts for nothing."""
+    """The better of two figures; falls: smaller is better. A figure that is not finite is ignored."""
     if not math.isfinite(figure):
         return best
     if best is None:
@@ -58,13 +63,10 @@ def better(figure: float, best: float | None, falls: bool) -> float | None:
     return min(figure, best) if falls else max(figure, best)
 
 
-def _checked(values: dict[str, object]) -> Summary:
-    kept = {}
-    for field in fields(Summary):
-        value = values[field.name]
-        if not isinstance(value, _KINDS[str(field.type)]) or isinstance(value, bool):
-            raise ValueError(f"{field.name} is {value!r:.40}")
-        if isinstance(value, int | float) and not math.isfinite(value):
-            raise ValueError(f"{field.name} is not finite")
-        kept[field.name] = value
-    return Summary(**kept)  # type: ignore[arg-type]
+def _checked(name: str, kind: object, value: Any) -> Any:
+    """The value, if it is of this type. Raises ValueError otherwise."""
+    if not isinstance(value, _FIELD_TYPES[str(kind)]) or isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r:.40}")
+    if isinstance(value, int | float) and not math.isfinite(value):
+        raise ValueError(f"{name} is not finite")
+    return value

@@ -1,4 +1,4 @@
-"""The program from the outside: bad input, no display, and what a process with a window has loaded."""
+"""The program from the outside: bad input, signals, and the libraries that a process with a window loads."""
 
 from __future__ import annotations
 
@@ -7,156 +7,135 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from app import __main__, application
 from core.config import Config, replaced
 from core.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]
+HEAVY = "print([name for name in ('torch', 'mujoco', 'gymnasium', 'cv2', 'ale_py') if name in sys.modules])"
 
 
-def run_app(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "app", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **environ}, capture_output=True, text=True, timeout=60, check=False
-    )
+def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), **environ}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
 
 
-def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-    assert "Traceback" not in done.stderr
-    for word in words:
-        assert word in done.stderr
+def fresh_user(tmp_path: Path) -> dict[str, str]:
+    return {name: str(tmp_path / name) for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
 
 
-def test_an_unknown_task(tmp_path: Path) -> None:
-    done = run_app("--task", "juggling", "--session", tmp_path / "s", QT_QPA_PLATFORM="offscreen")
-    assert_one_sentence(done, "juggling", "hopper-backflip")
-    assert not (tmp_path / "s").exists()
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs the program and returns the one sentence with which it ends."""
+    monkeypatch.setattr(application, "warnings_to_stderr", lambda _: None)
+
+    def run(*arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["app", *map(str, arguments)])
+        assert __main__.main() == 2
+        captured = capsys.readouterr()
+        assert captured.out == "" and len(captured.err.strip().splitlines()) == 1 and "Traceback" not in captured.err
+        return captured.err
+
+    return run
 
 
-def test_a_folder_that_is_no_session(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("mine")
-    assert_one_sentence(run_app("--session", tmp_path, QT_QPA_PLATFORM="offscreen"), "not an empty folder")
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
-def test_a_config_of_another_program(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps({"name": "left-pad"}))
-    assert_one_sentence(run_app("--session", tmp_path, QT_QPA_PLATFORM="offscreen"), "not one of this program")
-
-
-def test_a_damaged_store(tmp_path: Path) -> None:
-    folder = tmp_path / "s"
-    Session.create(folder, Config(teacher="human")).close()
-    (folder / "preferences" / "log.jsonl").write_bytes(b"not a log, by any means\n" * 100)
-    assert_one_sentence(run_app("--session", folder, QT_QPA_PLATFORM="offscreen"), "damaged")
-
-
-def test_a_session_that_fits_to_true_returns(tmp_path: Path) -> None:
-    Session.create(tmp_path / "s", replaced(Config(), reward__target="returns")).close()
-    done = run_app("--session", tmp_path / "s", QT_QPA_PLATFORM="offscreen")
-    assert_one_sentence(done, "Only the oracle can tell true returns")
-
-
-def test_a_session_open_in_another_program(tmp_path: Path) -> None:
-    session = Session.create(tmp_path / "s", Config(teacher="human"))
-    done = run_app("--session", tmp_path / "s", QT_QPA_PLATFORM="offscreen")
-    session.close()
-    assert_one_sentence(done, "open in another Somersault")
-
-
-def test_a_setting_that_an_existing_session_does_not_have(tmp_path: Path) -> None:
-    Session.create(tmp_path / "s", Config(teacher="human", labels=100)).close()
-    done = run_app("--session", tmp_path / "s", "--labels", 50, QT_QPA_PLATFORM="offscreen")
-    assert_one_sentence(done, "--labels 100")
+def test_an_unknown_task_is_refused_with_exit_code_2_and_one_sentence(tmp_path: Path) -> None:
+    done = run_python("-m", "app", "--task", "juggling", "--session", tmp_path / "s")
+    assert (done.returncode, done.stdout, len(done.stderr.strip().splitlines())) == (2, "", 1), done.stderr
+    assert "juggling" in done.stderr and "hopper-backflip" in done.stderr and not (tmp_path / "s").exists()
 
 
 @pytest.mark.parametrize("line", ["--labels -5", "--labels many", "--seed -1", "--teacher cat", "--nonsense"])
-def test_bad_numbers_and_words(line: str, tmp_path: Path) -> None:
-    done = run_app("--session", tmp_path / "s", *line.split(), QT_QPA_PLATFORM="offscreen")
-    assert_one_sentence(done)
+def test_bad_options_are_refused(refusal: Callable[..., str], line: str, tmp_path: Path) -> None:
+    refusal("--session", tmp_path / "s", *line.split())
+    assert not (tmp_path / "s").exists()
 
 
-_WINDOW_PROCESS = """
+def test_a_folder_that_is_no_session_is_refused_and_left_alone(refusal: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    assert "not an empty folder" in refusal("--session", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    (tmp_path / "config.json").write_text(json.dumps({"name": "left-pad"}))
+    assert "not one of this program" in refusal("--session", tmp_path)
+
+
+def test_a_session_that_can_not_be_opened_is_refused(refusal: Callable[..., str], tmp_path: Path) -> None:
+    with closing(Session.create(tmp_path / "s", Config(teacher="human", labels=100))):
+        assert "open in another Somersault" in refusal("--session", tmp_path / "s")
+    assert "--labels 100" in refusal("--session", tmp_path / "s", "--labels", 50)
+    (tmp_path / "s" / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
+    assert "damaged" in refusal("--session", tmp_path / "s")
+
+
+def test_a_session_that_fits_to_true_returns_is_refused(tmp_path: Path) -> None:
+    Session.create(tmp_path / "s", replaced(Config(), reward__target="returns")).close()
+    done = run_python("-m", "app", "--session", tmp_path / "s")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "Only the oracle can tell true returns" in done.stderr
+
+
+_WINDOW = f"""
 import sys, tempfile, pathlib
-from app import theme
-from app.controller import Controller
+from app.style import theme
+from app.session.controller import Controller
 from app.windows.main import MainWindow
 from core.config import Config
-from core.session import Session
+from core.session.session import Session
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-sys.path.insert(0, '.')
 from tests.app.fakes import Engine, make_query
 
-application = QApplication([])
-application.setQuitOnLastWindowClosed(False)
-theme.apply(application)
+qt = QApplication([])
+qt.setQuitOnLastWindowClosed(False)
+theme.apply(qt)
 engine = Engine()
 session = Session.create(pathlib.Path(tempfile.mkdtemp()) / 's', Config(teacher='oracle'))
 controller = Controller(session, engine)
 controller.labelling.set_teacher('oracle')
 window = MainWindow(controller)
-window.closed.connect(application.quit)
+window.closed.connect(qt.quit)
 controller.labelling.answer_kept.connect(window.close)
 window.show()
 controller.start()
 QTimer.singleShot(300, lambda: engine.offer(make_query()))
-application.exec()
-import app.program
-print([name for name in ('torch', 'mujoco', 'gymnasium', 'cv2', 'ale_py') if name in sys.modules])
+qt.exec()
+import app.application
+{HEAVY}
 """
 
-
-def test_a_process_that_showed_and_answered_a_pair_loaded_nothing_heavy() -> None:
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    command = [sys.executable, "-W", "error", "-c", textwrap.dedent(_WINDOW_PROCESS)]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"
-
-
-_START_WINDOW = """
+_START_WINDOW = f"""
 import sys
-import app.program as p
+import app.application as a
 from PySide6.QtCore import QTimer
-begin = p.Program.begin
-def look(program, session):
-    begin(program, session)
-    program.start.grid.set_preview = lambda task, preview: (print('drawn', task), program.quit())
-p.Program.begin = look
+begin = a.Application.begin
+def look(application, session):
+    begin(application, session)
+    application.start.grid.set_preview = lambda task, preview: (print('drawn', task), application.quit())
+a.Application.begin = look
 if __name__ == '__main__':
-    code = p.run([])
-    print([name for name in ('torch', 'mujoco', 'gymnasium', 'cv2', 'ale_py') if name in sys.modules], code)
+    assert a.run([]) == 0
+    {HEAVY}
 """
 
 
-def of_a_fresh_user(tmp_path: Path) -> dict[str, str]:
-    """Nothing of the person at this machine is read or changed."""
-    places = {name: str(tmp_path / name) for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
-    return {**os.environ, **places, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
-
-
-def test_the_start_window_has_its_pictures_drawn_and_loads_nothing_heavy(tmp_path: Path) -> None:
-    (tmp_path / "look.py").write_text(_START_WINDOW)
-    command = [sys.executable, "-W", "error", str(tmp_path / "look.py")]
-    environ = of_a_fresh_user(tmp_path)
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+@pytest.mark.parametrize(("script", "output"), [(_WINDOW, []), (_START_WINDOW, ["drawn hopper-backflip"])])
+def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: str, output: list[str]) -> None:
+    (tmp_path / "look.py").write_text(script)
+    done = run_python("-W", "error", tmp_path / "look.py", **fresh_user(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-2:] == ["drawn hopper-backflip", "[] 0"]
-    assert [path.name for path in tmp_path.rglob("*.jpg")] == ["hopper-backflip.jpg"]
+    assert done.stdout.splitlines()[-2:] == [*output, "[]"]
+    assert [path.name for path in tmp_path.rglob("*.jpg")] == [f"{line.split()[1]}.jpg" for line in output]
 
 
-def test_without_a_task_it_quits_after_the_time_given_too(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "app", "--quit-after", "0.5"]
-    environ = of_a_fresh_user(tmp_path)
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+def test_without_a_task_it_quits_after_the_given_time_too(tmp_path: Path) -> None:
+    done = run_python("-m", "app", "--quit-after", "0.5", **fresh_user(tmp_path))
     assert done.returncode == 0 and done.stdout == ""
     assert "Traceback" not in done.stderr and "QThread" not in done.stderr
 
@@ -171,10 +150,7 @@ def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signa
         "p.Controller.start = lambda c: (start(c), QTimer.singleShot(300, kill))\n"
         f"raise SystemExit(p.run(['--session', {str(tmp_path / 's')!r}]))"
     )
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run_python("-c", script)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "s" / "checkpoints").exists()
 
@@ -199,14 +175,13 @@ app.display_check.show_error(UserError('Only a little is free: make room.'))
 @pytest.mark.parametrize(
     ("variable", "boxes"), [("1", "[('Only a little is free: make room.', 'PlainText')]\n"), ("", "")]
 )
-def test_from_a_menu_the_sentence_comes_in_a_box_too(variable: str, boxes: str) -> None:
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SOMERSAULT_FROM_MENU": variable}
-    command = [sys.executable, "-c", _FROM_MENU]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+def test_started_from_a_menu_it_shows_the_sentence_in_a_box_too(variable: str, boxes: str) -> None:
+    done = run_python("-c", _FROM_MENU, SOMERSAULT_FROM_MENU=variable)
     assert (done.returncode, done.stdout) == (0, boxes)
     assert done.stderr.splitlines()[0] == "Only a little is free: make room."
 
 
-def test_from_a_menu_without_a_display_it_ends_all_the_same(tmp_path: Path) -> None:
+def test_started_from_a_menu_without_a_display_it_ends_with_a_sentence(tmp_path: Path) -> None:
     nowhere = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": "", "SOMERSAULT_FROM_MENU": "1"}
-    assert_one_sentence(run_app("--session", tmp_path / "s", **nowhere), "display")
+    done = run_python("-m", "app", "--session", tmp_path / "s", **nowhere)
+    assert done.returncode == 2 and "display" in done.stderr and "Traceback" not in done.stderr

@@ -20,7 +20,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from core.api import fitted_ensemble, learned
+from core.api import fitted_ensemble, load_session
 from core.config import Config
 from core.envs import make_envs
 from core.nn.stacked_mlp import CPU
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _of(folder: Path) -> dict[str, object]:
-    config, states = learned(folder)
+    config, states = load_session(folder)
     played = _episodes(config, states["policy"].arrays)
     true = played.true_rewards
     ensemble = fitted_ensemble(config, states["reward"])

@@ -112,18 +112,18 @@ def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object
     controller.start()
     pairs = controller.labelling.pairs
     until(lambda: controller.progress.labels == answers)
-    until(lambda: pairs.shown is not None and pairs.pair_ready and not pairs.drawing)  # 60 MB each
+    until(lambda: pairs.shown is not None and pairs.ready and not pairs.rendering)  # 60 MB each
     result: dict[str, object] = {"answers": answers, "memory_before": megabytes()}
     started = time.perf_counter()
     page = HistoryPage(controller, window.commands.keys, window)
     painted = Painted(lambda: page.model.rowCount() == answers)
     page.list.viewport().installEventFilter(painted)
     page.show()
-    album = controller.history.album
+    album = controller.preference_history.clip_cache
     until(lambda: bool(painted.at))
-    stills = until(lambda: bool(album._stills))
+    stills = until(lambda: bool(album.cached_stills))
     plays = until(lambda: page.pane.clips.shown is not None)
-    until(lambda: not album._under_way and not album._wanted)
+    until(lambda: album.idle)
     moments = {"shown": painted.at, "first_still": stills, "plays": plays}
     result |= {f"{name}_ms": round(1000 * (moment - started)) for name, moment in moments.items()}
     result["memory_shown"] = megabytes()
@@ -133,7 +133,7 @@ def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object
     bar = page.list.verticalScrollBar()
     for step in range(_STOPS):
         bar.setValue(bar.maximum() * step // _STOPS)
-        until(lambda: not album._under_way and not album._wanted)
+        until(lambda: album.idle)
         QApplication.processEvents()
     result["memory_scrolled"] = megabytes()
     page.close()

@@ -80,7 +80,7 @@ class Probe(QObject):
         shown = self._window.clips.shown
         if shown is None:
             return
-        if self._controller.labelling.pairs.pair_ready:
+        if self._controller.labelling.pairs.ready:
             self._pressed = (time.perf_counter(), shown)
         else:
             self.misses += 1

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import QApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from app.labelling.labelling import ORACLE
 from app.session.controller import Controller, State
 from app.style import theme
 from app.windows.main import MainWindow
@@ -30,6 +29,7 @@ from core.config import Config, replaced
 from core.session.session import Session
 from core.system.child_process import JobProcess
 from core.tasks import get_task
+from core.types import Teacher
 
 _PATIENCE_MS = 300_000
 
@@ -68,7 +68,7 @@ def once(folder: Path, rng: random.Random) -> dict[str, float]:
     window.closed.connect(lambda: gone.append(True))
     window.show()
     controller.start()
-    controller.labelling.set_teacher(ORACLE)
+    controller.labelling.set_teacher(Teacher.ORACLE)
     wait(lambda: at_work(controller))
     pause_a_while(rng)
     window.stop_action.trigger()

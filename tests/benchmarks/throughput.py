@@ -86,8 +86,8 @@ def with_window(session: Session, seconds: float, label_every: float) -> float:
 def without(session: Session, seconds: float) -> float:
     controller = Controller(session, JobProcess)
     unseen = replaced(session.config, teacher="human", policy__lag=1, rollout__demonstrate_every=0)
-    controller.crew.configure(unseen.to_dict())
-    controller.labelling.pairs.to_draw = lambda: []  # type: ignore[method-assign]
+    controller.job_group.configure(unseen.to_dict())
+    controller.labelling.pairs.next_renderings = lambda: []  # type: ignore[method-assign]
     controller.start()
     rate = steps_per_second(controller, seconds)
     controller.stop()

@@ -35,14 +35,13 @@ def opened(folder: Path, teacher: str) -> Session:
 
 
 def headless(folder: Path) -> None:
-    import core.headless.run as module
+    from core.headless.run import HeadlessRun
 
     def listen(event: Event) -> None:
         if isinstance(event, PreferenceAdded):
             print(event.preference.id, event.preference.choice, flush=True)
 
-    module._SECONDS_BETWEEN_CHECKPOINTS = 0.5
-    module.HeadlessRun(opened(folder, "oracle"), listen, threads=1).run()
+    HeadlessRun(opened(folder, "oracle"), listen, threads=1, checkpoint_seconds=0.5).run()
 
 
 def window(folder: Path) -> None:

@@ -17,7 +17,7 @@ from safetensors.numpy import save
 
 from core.events import JobState
 from core.preferences.answer_log import decode, encode
-from core.session.checkpoint import kept, load_newest, save_checkpoint
+from core.session.checkpoint import checkpoint_files, load_newest, save_checkpoint
 
 Rng = np.random.Generator
 Mutation = Callable[[Path, Rng], None]
@@ -326,7 +326,7 @@ def mutated(session: Path, killed: Path, packed: Path, place: Path, rng: Rng) ->
     shutil.copytree(killed if rng.random() < 0.3 and kind < 3 else session, copy)
     answers = sorted((copy / "preferences").glob("*.safetensors"))
     kinds = [
-        (kept(copy / "checkpoints")[-1], OF_CHECKPOINT),
+        (checkpoint_files(copy / "checkpoints")[-1], OF_CHECKPOINT),
         (answers[rng.integers(len(answers))], OF_ANSWER),
         (copy / "config.json", OF_CONFIG),
         (copy / "preferences" / "log.jsonl", OF_LOG),

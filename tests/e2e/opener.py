@@ -30,13 +30,10 @@ def opened(path: Path, train: bool) -> list[list[Any]]:
             session.load()
             with closing(session.store()) as store:
                 return [[p.id, p.query.id, str(p.choice)] for p in store.all()]
-        run = HeadlessRun(session, lambda event: None, threads=1)
-        try:
+        with closing(HeadlessRun(session, lambda event: None, threads=1)) as run:
             with closing(session.reader()) as store:
                 answers = [[p.id, p.query.id, str(p.choice)] for p in store.all()]
             run.cycle()
-        finally:
-            run.close()
         return answers
     finally:
         session.close()

@@ -85,10 +85,10 @@ def test_the_untrained_policy_is_kept_and_can_be_seen_to_act_again(
 ) -> None:
     controller, window = face
     live = window.live
-    qtbot.waitUntil(lambda: bool(controller.past.moments), timeout=_PATIENCE_MS)
+    qtbot.waitUntil(lambda: bool(controller.policy_history.snapshots), timeout=_PATIENCE_MS)
     live.slider.setValue(0)
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.moment is not None, timeout=_PATIENCE_MS)
-    assert live.shown and live.shown.moment and live.shown.moment.env_steps == 0
+    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is not None, timeout=_PATIENCE_MS)
+    assert live.shown and live.shown.snapshot and live.shown.snapshot.env_steps == 0
     assert live.shown.frames.pixels.shape == (240, 288, 288, 3) and live.shown.frames.pixels.std() > 10
     assert live.title.text() == "Untrained" and live.policy.playing
 
@@ -98,14 +98,14 @@ import sys, pathlib
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from app import theme
-from app.controller import Controller
+from app.session.controller import Controller
+from app.style import theme
 from app.windows.main import MainWindow
 from core.config import Config, replaced
-from core.processes import JobProcess
-from core.session import Session
+from core.session.session import Session
+from core.system.child_process import JobProcess
 
-def told(preference):
+def report(preference):
     window.repaint()  # the flash is on screen now, and the next thing to happen is SIGKILL
     print(window.clips.flashed, preference.query.id, flush=True)
 
@@ -116,7 +116,7 @@ if __name__ == '__main__':
     controller = Controller(Session.create(pathlib.Path(sys.argv[1]), replaced(Config(), **changes)), JobProcess)
     window = MainWindow(controller)
     controller.labelling.pair_shown.connect(lambda pair: QTest.keyClick(window, Qt.Key.Key_Right))
-    controller.labelling.answer_kept.connect(told)
+    controller.labelling.answer_kept.connect(report)
     window.show()
     window.activateWindow()
     controller.start()

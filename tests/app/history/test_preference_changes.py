@@ -1,4 +1,4 @@
-"""Answers that are changed in the history, and what can not be changed or read."""
+"""Answers changed on the history page, and answers that can't be changed or read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
@@ -22,23 +22,16 @@ from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import MIXED, choose, damage, listed, page_of, playing, stored
 
 Picture = Callable[[QWidget, str], None]
-KEYS = {
-    Choice.LEFT: Qt.Key.Key_Left,
-    Choice.RIGHT: Qt.Key.Key_Right,
-    Choice.TIE: Qt.Key.Key_Up,
-    Choice.CANT_TELL: Qt.Key.Key_Down,
-}
 
 
-@pytest.mark.parametrize("choice", [Choice.LEFT, Choice.TIE, Choice.CANT_TELL])
-def test_a_key_changes_the_chosen_answer_for_good(opened: Callable[..., Face], qtbot: QtBot, choice: Choice) -> None:
-    face = opened(MIXED)
+def test_a_key_changes_the_chosen_answer_for_good(opened: Callable[..., Face], qtbot: QtBot) -> None:
+    face, choice = opened(MIXED), Choice.TIE
     page = page_of(face)
     choose(page, 2)
     qtbot.waitUntil(lambda: playing(page, 2))
     QTest.keyClick(page.list, Qt.Key.Key_Return)
     qtbot.waitUntil(page.pane.hasFocus)
-    QTest.keyClick(page.pane, KEYS[choice])
+    QTest.keyClick(page.pane, Qt.Key.Key_Up)
     qtbot.waitUntil(lambda: page.model.row(2).choice == choice)
     assert page.pane.clips.flashed == choice and page.pane.choices[choice].isChecked()
     assert "It was: Right is better." in page.pane.note.text()
@@ -98,7 +91,7 @@ def test_what_does_not_count_can_not_be_changed(
     page.filter.withdrawn_too.setChecked(True)
     choose(page, 2)
     assert not any(made.isEnabled() for made in page.pane.choices.values())
-    assert ("taken back" if state == "withdrawn" else "repeats number 1") in page.pane.note.text()
+    assert ("undone" if state == "withdrawn" else "repeats number 1") in page.pane.note.text()
     page.pane.setFocus()
     QTest.keyClick(page.pane, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: playing(page, 2))
@@ -136,7 +129,7 @@ def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(
     choose(page, 4)
     assert page.pane.empty.headline.text() == "This answer can't be shown"
     assert not any(made.isEnabled() for made in page.pane.choices.values())
-    QTest.qWait(50)  # for the picture alone: the text is laid out anew
+    QCoreApplication.processEvents()  # the text is laid out again
     picture(page, "history-unreadable")
     choose(page, 3)
     qtbot.waitUntil(lambda: playing(page, 3))

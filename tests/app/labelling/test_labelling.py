@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -10,75 +10,73 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import HUMAN, ORACLE
 from app.session.controller import State
 from app.workers.preference_writer import PreferenceWriter
-from core.errors import UserError
 from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, PreferenceWithdrawn
 from core.io.segment_codec import fingerprint, pair_of
 from core.preferences.store import PreferenceStore
-from core.types import Choice, Preference, Query
+from core.types import Choice, Preference, Teacher
 from tests.app.fakes import Face, make_query
+from tests.app.windows.test_main import report
 
-KEYS = [
-    (Qt.Key.Key_Left, Choice.LEFT),
-    (Qt.Key.Key_Right, Choice.RIGHT),
-    (Qt.Key.Key_Up, Choice.TIE),
-    (Qt.Key.Key_Down, Choice.CANT_TELL),
-]
-
-
-@pytest.mark.parametrize(("key", "choice"), KEYS)
-def test_a_key_gives_its_choice_and_the_next_pair(face: Face, qtbot: QtBot, key: Qt.Key, choice: Choice) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    assert face.query is first
-    face.press(key)
-    qtbot.waitUntil(lambda: face.query is second)
-    assert face.window.clips.flashed == choice
-    assert [(a.query.id, a.choice, a.labeller) for a in face.answers()] == [(first.id, choice, "human")]
+CTRL = Qt.KeyboardModifier.ControlModifier
+KEYS = {
+    Qt.Key.Key_Left: Choice.LEFT,
+    Qt.Key.Key_Right: Choice.RIGHT,
+    Qt.Key.Key_Up: Choice.TIE,
+    Qt.Key.Key_Down: Choice.CANT_TELL,
+}
 
 
-def test_the_jobs_hear_of_the_answer(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
+def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answers(face: Face, qtbot: QtBot) -> None:
+    queries = [make_query() for _ in range(5)]
+    face.offer(*queries)
+    assert face.query is queries[0]
+    for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
+        face.press(key)
+        qtbot.waitUntil(lambda following=following: face.query is following)
+        assert face.window.clips.flashed == choice
+    expected = [(query.id, choice, "human") for query, choice in zip(queries, KEYS.values(), strict=False)]
+    assert [(a.query.id, a.choice, a.labeller) for a in face.answers()] == expected
     for name in ("reward", "rollout"):
         process = face.engine[name]
-        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 1)
+        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 4)
     assert not face.engine["policy"].got(PreferenceAdded)
 
 
-def test_a_job_that_is_started_is_given_one_answer_after_the_other(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_replayed_one_by_one(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(face.controller.session.store()) as store:
         for _ in range(3):
-            store.add(make_query(), Choice.LEFT, HUMAN)
-        read, told = list[int](), list[tuple[int, int]]()
-        one = store._preference
-        monkeypatch.setattr(store, "_preference", lambda row: (read.append(row[0]), one(row))[1])
+            store.add(make_query(), Choice.LEFT, Teacher.HUMAN)
+    read, sent = list[int](), list[int]()
+    each = PreferenceStore.each
 
-        class Port:
-            def send(self, event: Event) -> None:
-                told.append((len(read), event.preference.id if isinstance(event, PreferenceAdded) else 0))
+    def counting(store: PreferenceStore) -> Iterator[Preference]:
+        for preference in each(store):
+            read.append(preference.id)
+            yield preference
 
-        worker = PreferenceWriter(face.controller.session.store, {"reward": Port()})
-        worker._replay(store, ("reward",), ())
-    assert told == [(1, 1), (2, 2), (3, 3), (3, 0)]
+    class Port:
+        def send(self, event: Event) -> None:
+            sent.append(len(read))
+
+    monkeypatch.setattr(PreferenceStore, "each", counting)
+    writer = PreferenceWriter(face.controller.session.store, {"reward": Port()})
+    writer.start()
+    writer.replay(("reward",), ())
+    writer.end()
+    writer.wait()
+    assert sent == [1, 2, 3, 3]
 
 
-@pytest.mark.parametrize("part", ["plots", "live", "banner", "clips"])
-def test_keys_work_whichever_widget_has_the_focus(face: Face, qtbot: QtBot, part: str) -> None:
-    face.offer(make_query())
-    widget = getattr(face.window, part)
-    widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    widget.setFocus()
-    QTest.keyClick(widget, Qt.Key.Key_Right)
+def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face, qtbot: QtBot) -> None:
+    face.offer(make_query(), make_query())
+    face.window.plots.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    face.window.plots.setFocus()
+    QTest.keyClick(face.window.plots, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
-
-
-def test_a_hint_can_be_clicked(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
     QTest.mouseClick(face.window.key_hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.TIE])
+    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT, Choice.TIE])
 
 
 def test_two_presses_at_once_are_one_answer(face: Face, qtbot: QtBot) -> None:
@@ -90,19 +88,16 @@ def test_two_presses_at_once_are_one_answer(face: Face, qtbot: QtBot) -> None:
     assert [a.choice for a in face.answers()] == [Choice.LEFT]
 
 
-@pytest.mark.parametrize(
-    ("key", "modifier"),
-    [(Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier), (Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)],
-)
-def test_undo_brings_the_pair_back(face: Face, qtbot: QtBot, key: Qt.Key, modifier: Qt.KeyboardModifier) -> None:
+def test_undo_brings_the_pair_back(face: Face, qtbot: QtBot) -> None:
     first, second = make_query(), make_query()
     face.offer(first, second)
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
-    face.press(key, modifier)
-    qtbot.waitUntil(lambda: face.query is first)
-    assert face.answers() == []
-    qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceWithdrawn)) == 1)
+    for key, modifier in ((Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier), (Qt.Key.Key_Z, CTRL)):
+        face.press(Qt.Key.Key_Left)
+        qtbot.waitUntil(lambda: face.query is second)
+        face.press(key, modifier)
+        qtbot.waitUntil(lambda: face.query is first)
+        assert face.answers() == []
+    qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceWithdrawn)) == 2)
     face.press(Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: face.query is second)
     assert [a.choice for a in face.answers()] == [Choice.RIGHT]
@@ -117,26 +112,6 @@ def test_undo_right_after_a_key_takes_that_answer_back(face: Face, qtbot: QtBot)
         pass
     assert face.query is first
     assert face.answers() == []
-
-
-def test_undo_goes_back_further_than_the_clips_in_memory(face: Face, qtbot: QtBot) -> None:
-    queries = [make_query() for _ in range(5)]
-    face.offer(*queries)
-    for following in queries[1:]:
-        face.press(Qt.Key.Key_Left)
-        qtbot.waitUntil(lambda following=following: face.query is following)
-    for number in (3, 2, 1, 0):
-        face.press(Qt.Key.Key_Backspace)
-        wanted = queries[number].id
-        qtbot.waitUntil(lambda wanted=wanted: face.query is not None and face.query.id == wanted)
-    assert face.answers() == []
-    assert face.controller.progress.labels == 0
-
-
-def test_undo_with_no_answer_says_so(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: "no answer to take back" in face.window.banner.text.text())
 
 
 def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -173,7 +148,7 @@ def test_a_restarted_session_gives_the_jobs_every_answer_in_order(open_face: Cal
     face = open_face()
     queries = [make_query() for _ in range(3)]
     face.offer(*queries)
-    for count, (key, _) in enumerate(KEYS[:3], 1):
+    for count, key in enumerate([*KEYS][:3], 1):
         face.press(key)
         qtbot.waitUntil(lambda count=count: face.controller.progress.labels == count)
     face.close()
@@ -184,64 +159,39 @@ def test_a_restarted_session_gives_the_jobs_every_answer_in_order(open_face: Cal
         assert [e.preference.query.id for e in process.got(PreferenceAdded)] == [q.id for q in queries]
 
 
-def test_a_store_that_refuses_loses_nothing(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-
-    def full(store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> Preference:
-        raise UserError("The disk is full: make room, then answer again.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(PreferenceStore, "add", full)
-        face.press(Qt.Key.Key_Left)
-        qtbot.waitUntil(lambda: "disk is full" in face.window.banner.text.text())
-    assert face.window.banner.isVisible()
-    assert face.query is first and face.window.clips.flashed is None
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
-    assert not face.window.banner.isVisible()
-    assert [a.query.id for a in face.answers()] == [first.id]
-
-
-def test_the_oracle_labels_by_itself(face: Face, qtbot: QtBot) -> None:
-    queries = [make_query(1.0, 0.0), make_query(0.0, 1.0), make_query(1.0, 1.0)]
-    face.offer(*queries)
-    face.window.teacher_actions[ORACLE].trigger()
+def test_the_oracle_answers_by_itself(face: Face, qtbot: QtBot) -> None:
+    face.labelling.oracle_timer.setInterval(20)
+    face.offer(make_query(1.0, 0.0), make_query(0.0, 1.0), make_query(1.0, 1.0))
+    face.window.teacher_actions[Teacher.ORACLE].trigger()
     qtbot.waitUntil(lambda: face.window.clips.flashed == Choice.LEFT)
     qtbot.waitUntil(lambda: len(face.answers()) == 3)
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.RIGHT, Choice.TIE]
     assert {a.labeller for a in face.answers()} == {"oracle"}
 
 
-def test_the_oracle_errs_as_the_session_says(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = open_face(oracle__mistakes=1.0)
-    face.labelling.set_teacher(ORACLE)
-    face.offer(make_query(1.0, 0.0))
+def test_the_oracle_errs_as_configured_and_stops_at_the_target(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+    face = open_face(labels=1, oracle__mistakes=1.0)
+    face.labelling.set_teacher(Teacher.ORACLE)
+    face.offer(make_query(1.0, 0.0), make_query())
     qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT])
-
-
-def test_the_oracle_stops_at_the_target(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = open_face(labels=1)
-    face.labelling.set_teacher(ORACLE)
-    face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    assert not face.labelling._oracle.isActive()
+    assert not face.labelling.oracle_timer.isActive()
 
 
 def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face(labels=10, query__first_labels=1, query__half_life=1e5, query__horizon=200_000)
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.oracle_timer.setInterval(20)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query(), make_query())
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    assert not face.labelling._oracle.isActive()
-    face.labelling._progress.reported(20_000)
-    face.labelling.wake_oracle()
-    qtbot.waitUntil(lambda: len(face.answers()) == 2)
-    assert not face.labelling._oracle.isActive()
+    for count, env_steps in ((1, 20_000), (2, 20_001)):
+        qtbot.waitUntil(lambda count=count: len(face.answers()) == count)
+        assert not face.labelling.oracle_timer.isActive()
+        face.engine["rollout"].play(report(env_steps))
+    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 20_001)
+    assert not face.labelling.oracle_timer.isActive()
 
 
 def test_the_oracle_goes_on_where_there_was_no_answer_to_take_back(face: Face, qtbot: QtBot) -> None:
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(1.0, 0.0))
     with qtbot.waitSignal(face.labelling.trouble_arose):
         face.press(Qt.Key.Key_Backspace)
@@ -249,20 +199,11 @@ def test_the_oracle_goes_on_where_there_was_no_answer_to_take_back(face: Face, q
 
 
 def test_the_person_can_take_over_from_the_oracle(face: Face, qtbot: QtBot) -> None:
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(1.0, 0.0), make_query())
     with qtbot.waitSignal(face.labelling.answer_kept):
         pass
     face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: face.labelling.teacher == HUMAN)
-    assert face.window.teacher_actions[HUMAN].isChecked()
+    qtbot.waitUntil(lambda: face.labelling.teacher == Teacher.HUMAN)
+    assert face.window.teacher_actions[Teacher.HUMAN].isChecked()
     qtbot.waitUntil(lambda: face.answers() == [])
-
-
-def test_space_pauses_and_resumes_the_clips(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    assert face.window.clips.clock.playing
-    face.press(Qt.Key.Key_Space)
-    assert not face.window.clips.clock.playing
-    face.press(Qt.Key.Key_Space)
-    assert face.window.clips.clock.playing

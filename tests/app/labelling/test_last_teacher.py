@@ -1,65 +1,42 @@
-"""Who answered last in a session answers when it is opened again, and in no other."""
+"""The teacher of an opened session: the last one in the session's own summary."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import ORACLE
-from app.labelling.last_teacher import kept_teacher
+from app.labelling.last_teacher import last_teacher
 from app.session.summary_writer import SummaryWriter
 from core.config import Config
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
+from core.types import Teacher
 from tests.app.fakes import Face
 
-TOLD = Summary("hopper-backflip", "oracle", 0, 100, 0, "", None, 0.0)
+BY_ORACLE = Summary("hopper-backflip", "oracle", 0, 100, 0, "", None, 0.0)
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
-    made = Session.create(tmp_path / "one", Config(teacher="human"))
-    yield made
-    made.close()
+def test_it_is_the_last_one_and_at_first_that_of_the_config(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with closing(Session.create(tmp_path / "one", Config(teacher="human"))) as session:
+        assert last_teacher(session) == "human"
+        summary.write(session.folder, BY_ORACLE)
+        assert last_teacher(session) == "oracle"
+        summary.write(session.folder, replace(BY_ORACLE, teacher="the cat"))
+        assert last_teacher(session) == "human"
+        (session.folder / summary.NAME).write_text("{")
+        assert last_teacher(session) == "human" and "can't be read" in caplog.text
+    for teacher, expected in (("oracle", "oracle"), ("none", "human")):
+        with closing(Session.create(tmp_path / teacher, Config(teacher=teacher))) as session:
+            assert last_teacher(session) == expected
 
 
-def test_it_is_the_one_that_taught_last(session: Session) -> None:
-    summary.write(session.folder, TOLD)
-    assert kept_teacher(session) == "oracle"
-
-
-@pytest.mark.parametrize(("teacher", "expected"), [("oracle", "oracle"), ("human", "human"), ("none", "human")])
-def test_at_first_it_is_the_one_of_the_config(tmp_path: Path, teacher: str, expected: str) -> None:
-    session = Session.create(tmp_path / teacher, Config(teacher=teacher))
-    assert kept_teacher(session) == expected
-    session.close()
-
-
-def test_what_nobody_is_does_not_count(session: Session) -> None:
-    summary.write(session.folder, replace(TOLD, teacher="the cat"))
-    assert kept_teacher(session) == "human"
-
-
-def test_a_damaged_summary_is_told_of_in_the_log_alone(session: Session, caplog: pytest.LogCaptureFixture) -> None:
-    (session.folder / summary.NAME).write_text("{")
-    with caplog.at_level("CRITICAL"):
-        assert kept_teacher(session) == "human"
-
-
-def test_what_is_chosen_in_the_window_is_kept_and_goes_with_the_folder(face: Face, qtbot: QtBot) -> None:
-    qtbot.waitUntil((face.folder / "preferences").exists)
-    keeper = SummaryWriter(face.controller)
-    face.window.teacher_actions[ORACLE].trigger()
-    keeper.close()
-    assert kept_teacher(face.controller.session) == "oracle"
-    face.close()
-    shutil.rmtree(face.folder)  # as to the trash
-    again = Session.create(face.folder, Config(teacher="human"))
-    assert kept_teacher(again) == "human"
-    again.close()
+def test_the_choice_in_the_window_is_saved(face: Face, qtbot: QtBot) -> None:
+    writer = SummaryWriter(face.controller)
+    face.window.teacher_actions[Teacher.ORACLE].trigger()
+    writer.close()
+    assert last_teacher(face.controller.session) == "oracle"

@@ -1,4 +1,4 @@
-"""Quarters of the planned labels: predicted in the strip, told once when reached, by the system where it can."""
+"""Milestones: expected in the status strip, announced once, through the desktop if the window is not in front."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.labelling.milestones import Milestone, Tracker, milestones
+from app.labelling.milestones import Milestone, MilestoneTracker, milestones
 from app.labelling.progress import Progress
-from app.notifications import Notifier, system_tray
-from app.windows.status_strip import StatusStrip
+from app.notifications import Notifier
 from core.config import Config, replaced
 from core.types import Choice
 from tests.app.fakes import Face, make_query
@@ -29,26 +27,18 @@ class Clock:
 
 @pytest.mark.parametrize(
     ("target", "labels"),
-    [(100, (25, 50, 75, 100)), (30, (8, 15, 23, 30)), (700, (175, 350, 525, 700)), (2, (1, 2)), (1, (1,)), (0, ())],
+    [(100, (25, 50, 75, 100)), (30, (8, 15, 23, 30)), (2, (1, 2)), (0, ())],
 )
 def test_they_are_quarters_rounded_up(target: int, labels: tuple[int, ...]) -> None:
     assert tuple(milestone.labels for milestone in milestones(target)) == labels
 
 
-def test_the_last_is_the_whole() -> None:
-    assert milestones(1) == (Milestone(100, 1),)
-    assert milestones(2) == (Milestone(50, 1), Milestone(100, 2))
-
-
 def test_each_is_reached_once_whatever_is_taken_back() -> None:
-    tracker = Tracker(8)
+    tracker = MilestoneTracker(8)
     counts = (1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 7, 8)
     reached = [(labels, found.percent) for labels in counts if (found := tracker.reached(labels))]
     assert reached == [(2, 25), (4, 50), (6, 75), (8, 100)]
-
-
-def test_a_session_that_goes_on_has_reached_them_before() -> None:
-    tracker = Tracker(8)
+    tracker = MilestoneTracker(8)
     tracker.start(5)
     assert tracker.reached(5) is None and tracker.reached(4) is None
     assert tracker.reached(6) == Milestone(75, 6)
@@ -69,53 +59,22 @@ def test_minutes_to_the_next_one_follow_the_persons_own_pace() -> None:
     assert progress.next_milestone is None and progress.minutes_to_milestone is None
 
 
-def test_the_strip_tells_them_in_words(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    progress = face.controller.progress
-    monkeypatch.setattr(progress, "_clock", clock)
-    assert milestone_cell(face.window.status_strip) == ("–", "To 25 answers (25 %)")
-    for _ in range(10):
-        progress.answered()
-        clock.now += 12.0
-    assert milestone_cell(face.window.status_strip) == ("3 min", "To 25 answers (25 %)")  # 15 at 5 a minute
-    progress.counted(73)
-    assert milestone_cell(face.window.status_strip) == ("< 1 min", "To 75 answers (75 %)")
-    progress.counted(100)
-    assert milestone_cell(face.window.status_strip) == ("✓", "All answers given")
-
-
-def milestone_cell(strip: StatusStrip) -> tuple[str, str]:
-    strip.refresh()
-    texts = [cell.text() for cell in strip.findChildren(QLabel)]
-    (caption,) = [text for text in texts if text.startswith("To ") or text == "All answers given"]
-    return texts[texts.index(caption) - 1], caption
-
-
 class FakeTray:
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.messages: list[tuple[str, str]] = []
         self.closed = False
 
     def tell(self, title: str, text: str) -> None:
-        self.told.append((title, text))
+        self.messages.append((title, text))
 
     def close(self) -> None:
         self.closed = True
 
 
-def answer(face: Face, qtbot: QtBot, count: int) -> None:
-    for _ in range(count):
-        before = face.controller.progress.labels
-        face.offer(make_query())
-        face.press(Qt.Key.Key_Left)
-        qtbot.waitUntil(lambda before=before: face.controller.progress.labels == before + 1)
-        qtbot.waitUntil(lambda: face.labelling.pairs.shown is None)
-
-
 @pytest.fixture
 def tray(face: Face, monkeypatch: pytest.MonkeyPatch) -> FakeTray:
     made = FakeTray()
-    monkeypatch.setattr(face.window.notifier, "_find_tray", lambda window: made)
+    monkeypatch.setattr(face.window.notifier, "find_tray", lambda window: made)
     return made
 
 
@@ -133,60 +92,41 @@ def behind(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(face.window, "isActiveWindow", lambda: False)
 
 
-def test_a_milestone_is_told_in_the_window_that_is_in_front(face: Face, qtbot: QtBot, tray: FakeTray) -> None:
-    face.controller.progress.counted(24)
-    answer(face, qtbot, 1)
-    assert face.window.statusBar().currentMessage() == "25 answers given: 25 % of this session, 75 to go"
-    assert tray.told == []
-
-
-def test_and_by_the_system_where_it_is_not(
-    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
+def test_a_milestone_is_announced_in_the_window_and_outside_only_if_it_is_behind(
+    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch, picture: Any
 ) -> None:
-    face.controller.progress.counted(99)
-    behind(face, monkeypatch)
-    face.offer(make_query())
+    face.offer(*[make_query() for _ in range(3)])
+    face.controller.progress.counted(24)
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: tray.told == [("100 answers given", "100 % of this session, all given")])
-    assert "100 answers given" in face.window.statusBar().currentMessage()
+    qtbot.waitUntil(lambda: "25 % of this session" in face.window.statusBar().currentMessage())
+    assert tray.messages == []
+    behind(face, monkeypatch)
+    picture(face.window, "milestone")
+    qtbot.waitUntil(lambda: face.labelling.idle and face.labelling.pairs.shown is not None)
+    face.controller.progress.counted(99)
+    face.labelling.answer(Choice.LEFT)
+    qtbot.waitUntil(lambda: len(tray.messages) == 1)
+    assert "100 %" in tray.messages[0][1] and "100 %" in face.window.statusBar().currentMessage()
     face.close()
     assert tray.closed
 
 
-def test_without_a_tray_the_window_tells_it_and_keeps_it(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, picture: Any
-) -> None:
-    monkeypatch.setattr(face.window.notifier, "_find_tray", lambda window: None)
-    face.controller.progress.counted(49)
-    behind(face, monkeypatch)
-    face.offer(make_query(), make_query())
-    face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: "50 answers given" in face.window.statusBar().currentMessage())
-    picture(face.window, "milestone")
-
-
-def test_a_stage_that_stops_is_told_of_outside_too(
+def test_a_failure_is_announced_outside_too(
     face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     behind(face, monkeypatch)
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    (told,) = tray.told
-    assert told == ("A stage has failed", face.window.banner.text.text())
+    assert [text for _, text in tray.messages] == [face.window.banner.text.text()]
 
 
-def test_the_system_is_asked_whether_it_can(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    window = QWidget()
+def test_the_desktop_is_asked_before_each_message(qtbot: QtBot) -> None:
+    window, inside, tray = QWidget(), list[str](), FakeTray()
     qtbot.addWidget(window)
-    monkeypatch.setattr("app.notifications.QSystemTrayIcon.isSystemTrayAvailable", lambda: False)
-    assert system_tray(window) is None
-    monkeypatch.setattr("app.notifications.QSystemTrayIcon.isSystemTrayAvailable", lambda: True)
-    monkeypatch.setattr("app.notifications.QSystemTrayIcon.supportsMessages", lambda: True)
-    shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(
-        "app.notifications.QSystemTrayIcon.showMessage", lambda icon, title, text, *_: shown.append((title, text))
-    )
-    notifier = Notifier(window, shown.append)  # type: ignore[arg-type]
-    notifier.tell("Half way", "50 of 100")
+    trays = iter([None, tray])
+    notifier = Notifier(window, inside.append, lambda _: next(trays))
+    for title in ("Half way", "All done"):
+        notifier.tell(title, "50 of 100")
+    assert inside == ["Half way: 50 of 100", "All done: 50 of 100"] and tray.messages == [("All done", "50 of 100")]
     notifier.close()
-    assert shown == ["Half way: 50 of 100", ("Half way", "50 of 100")]
+    assert tray.closed

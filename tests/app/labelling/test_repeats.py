@@ -13,13 +13,12 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
-from app.labelling.labelling import HUMAN, ORACLE
 from core.errors import UserError
 from core.events import PreferenceAdded, PreferenceWithdrawn
 from core.preferences.records import PreferenceSummary
 from core.preferences.store import PreferenceStore
 from core.session.session import read_config
-from core.types import Choice, Preference, Query
+from core.types import Choice, Preference, Query, Teacher
 from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import MIXED, page_of, stored
 
@@ -125,7 +124,7 @@ def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
     monkeypatch.setattr(PreferenceStore, "add", slow)
     first, second = make_query(), make_query()
     face.offer(first, second)
-    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
     face.press(Qt.Key.Key_Left)
     looking.set()
     qtbot.waitUntil(reached.is_set)
@@ -139,7 +138,7 @@ def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
 def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = with_a_repeat(opened)
     query = face.query
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     qtbot.waitUntil(lambda: face.labelling.pairs.shown is None or face.labelling.pairs.shown.query is not query)
     with closing(face.controller.session.store()) as store:
         assert all(r.repeats is None for r in store.rows())
@@ -153,7 +152,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(
     assert not switch.isChecked() and not face.labelling.repeats.on
     switch.trigger()
     assert face.labelling.repeats.on
-    qtbot.waitUntil(lambda: "come again" in face.window.banner.text.text())
+    qtbot.waitUntil(lambda: "shown again" in face.window.banner.text.text())
     assert read_config(face.folder).query.repeats == "on"
     face.close()
     again = open_face(face.folder)
@@ -166,15 +165,15 @@ def test_the_switch_works_at_once_and_outlives_the_session(
 def test_the_figure_is_shown_with_its_count_and_what_it_means(
     opened: Callable[..., Face], qtbot: QtBot, picture: Callable[[QWidget, str], None]
 ) -> None:
-    face = opened([(Choice.LEFT, HUMAN)] * 10)
+    face = opened([(Choice.LEFT, Teacher.HUMAN)] * 10)
     with closing(face.controller.session.store()) as store:
         for key in range(1, 10):
             pair = stored(face, key).preference.query
             again = Query(pair.id, pair.right, pair.left, 0.1, None, key)  # swapped, so right is the same
-            store.add(again, Choice.RIGHT if key < 8 else Choice.TIE if key < 9 else Choice.CANT_TELL, HUMAN)
+            store.add(again, Choice.RIGHT if key < 8 else Choice.TIE if key < 9 else Choice.CANT_TELL, Teacher.HUMAN)
     page = page_of(face)
-    qtbot.waitUntil(lambda: page.consistency.figure.text() == "88% alike (7 of 8)")
+    qtbot.waitUntil(lambda: page.consistency.figure.text() == "88% the same (7 of 8)")
     told = page.consistency.comment.text()
-    assert "assumes 10% random answers" in told and "this fits your answers" in told
-    assert "1 more with can't tell are left out" in told
+    assert "assumes 10% random answers" in told and "that fits" in told
+    assert "1 more with “can't tell” are left out" in told
     picture(page, "history-consistency")

@@ -56,7 +56,7 @@ def test_given_up_it_leaves_no_half_file(face: Face, qtbot: QtBot, tmp_path: Pat
     half = tmp_path / "flip.mp4.part"
     half.write_bytes(b"half")
     QTest.mouseClick(face.window.film_bar.cancel, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: "given up" in face.window.banner.text.text())
+    qtbot.waitUntil(lambda: "cancelled" in face.window.banner.text.text())
     assert not half.exists() and not face.window.film_bar.isVisible()
     choose(face, qtbot, "film", tmp_path / "again.mp4")
 
@@ -76,7 +76,7 @@ def test_a_child_that_dies_is_told_of(face: Face, qtbot: QtBot, tmp_path: Path) 
 
 def test_one_film_at_a_time(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
     choose(face, qtbot, "film", tmp_path / "flip.mp4")
-    face.controller.films.make(tmp_path / "other.mp4")
+    face.controller.film_export.make(tmp_path / "other.mp4")
     qtbot.waitUntil(lambda: "being made already" in face.window.banner.text.text())
     assert face.window.film_bar.isVisible()
 

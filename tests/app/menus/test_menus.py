@@ -34,7 +34,7 @@ def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face
     face.labelling.answer(Choice.TIE)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
     choose(face, qtbot, "export", tmp_path / "shared.somersault")
-    assert "shared.somersault is written" in face.window.banner.text.text()
+    assert "Saved shared.somersault" in face.window.banner.text.text()
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     again = Session.open(tmp_path / "back")
     store = again.store()

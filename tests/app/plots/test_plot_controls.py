@@ -198,7 +198,7 @@ def test_figures_saved_as_a_table_come_back_exactly(
     face.controller.metrics.append("train loss 0", 3.5, 0.1 + 0.2)
     loss = plot(face, "loss")
     menu_action(loss, "CSV").trigger()
-    assert "loss.csv is written" in choose(face, qtbot, tmp_path / "loss.csv")
+    assert "Saved loss.csv" in choose(face, qtbot, tmp_path / "loss.csv")
     header, *rows = csv.reader(io.StringIO((tmp_path / "loss.csv").read_text("utf-8")))
     names = [f"{kind} {m}" for m in (1, 2, 3) for kind in ("training", "validation")]
     assert header == ["environment steps, thousands", *names]
@@ -215,7 +215,7 @@ def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
     measure = plot(face, "measure")
     size = measure.size() * 3
     menu_action(measure, "PNG").trigger()
-    assert "measure.png is written" in choose(face, qtbot, tmp_path / "measure.png")
+    assert "Saved measure.png" in choose(face, qtbot, tmp_path / "measure.png")
     image = QImage(str(tmp_path / "measure.png"))
     assert image.size() == size
     assert all(

@@ -161,7 +161,7 @@ def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Ca
 def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable[..., Face]) -> None:
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
-    face.window.live.take(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
+    face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
     assert demo
@@ -195,6 +195,6 @@ def test_damaged_curves_are_no_obstacle(
     again = open_face()
     assert again.controller.metrics.names() == ()
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] != []
-    assert "so they start anew" in caplog.text
+    assert "so they start again" in caplog.text
     again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
     qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})

@@ -1,4 +1,4 @@
-"""Children that can't be made, and stages that can't be started again: one sentence, and another try."""
+"""Children that can't be created, and jobs that can't be restarted."""
 
 from __future__ import annotations
 
@@ -11,60 +11,57 @@ from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
 from core.errors import Lack, UserError
-from core.events import (
-    Failed,
-)
+from core.events import Failed
 from core.session.session import Session
-from tests.app.fakes import Face
+from tests.app.fakes import Engine, Face
 from tests.app.faulty import FullSystem, press_restart
 
 
-@pytest.mark.parametrize("left", [0, 1])
-def test_a_child_that_cannot_be_made_is_a_failure_like_another(face: Face, qtbot: QtBot, left: int) -> None:
-    crew = face.controller.crew
+def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face, qtbot: QtBot) -> None:
+    job_group = face.controller.job_group
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    crew.make_process = FullSystem(face, left)
+    job_group.make_process = FullSystem(face, 1)
     press_restart(face)
     qtbot.waitUntil(lambda: "Too many open files" in face.window.banner.text.text())
     assert face.window.banner.shows_failure and face.controller.state == State.FAILED
-    assert crew.running == ("reward", "clips") and all(p.started or p.stopped for p in face.engine.made)
-    crew.make_process = face.engine
+    assert job_group.running == ("reward", "clips") and all(p.started or p.stopped for p in face.engine.made)
+    job_group.make_process = face.engine
     press_restart(face)
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    assert set(crew.running) == {"rollout", "policy", "reward", "clips"}
+    assert set(job_group.running) == {"rollout", "policy", "reward", "clips"}
 
 
 def test_without_any_child_the_window_still_closes(face: Face, qtbot: QtBot) -> None:
     with qtbot.waitSignal(face.controller.stopped):
         face.controller.stop()
-    face.controller.crew.make_process = FullSystem(face, 2)
+    face.controller.job_group.make_process = FullSystem(face, 2)
     face.controller.start()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert face.controller.state == State.FAILED and not face.controller.crew.running
+    assert face.controller.state == State.FAILED and not face.controller.job_group.running
     with qtbot.waitSignal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
 
 
-def test_a_film_for_which_no_child_can_be_made_is_refused_and_another_is_made(
+def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    films, target = face.controller.films, face.folder.parent / "x.mp4"
+    film_export, target = face.controller.film_export, face.folder.parent / "x.mp4"
     with monkeypatch.context() as patch:
-        patch.setattr(films, "_make_process", FullSystem(face, 0))
-        with qtbot.waitSignal(films.film_refused) as refused:
-            films.make(target)
+        patch.setattr(Engine, "__call__", lambda engine, spec: FullSystem(face, 0)(spec))
+        with qtbot.waitSignal(film_export.film_refused) as refused:
+            film_export.make(target)
     assert "Too many open files" in refused.args[0]
-    films.make(target)
-    with qtbot.waitSignal(films.film_ended):
-        films.cancel()
+    film_export.make(target)
+    with qtbot.waitSignal(film_export.film_ended):
+        film_export.cancel()
 
 
-def test_why_a_film_failed_is_in_the_log(face: Face, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
-    face.controller.films.make(face.folder.parent / "x.mp4")
-    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.films.film_ended) as told:
+def test_the_cause_of_a_failed_film_is_in_the_log(face: Face, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    face.controller.film_export.make(face.folder.parent / "x.mp4")
+    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.film_export.film_ended) as ended:
         face.engine["film"].play(Failed("film", "RuntimeError: boom", "the trace"))
-    assert told.args == ["The film could not be made: RuntimeError: boom."] and "the trace" in caplog.text
+    assert "RuntimeError: boom" in ended.args[0] and "the trace" in caplog.text
 
 
 def test_save_and_quit_closes_after_a_failure(face: Face, qtbot: QtBot) -> None:

@@ -28,9 +28,9 @@ def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
 
 def test_a_checkpoint_does_not_wait_for_a_file_that_is_being_written(face: Face, qtbot: QtBot) -> None:
     gate = threading.Event()
-    face.controller.errands.write(face.folder.parent / "large.csv", lambda: slow_file(gate))
-    with qtbot.waitSignal(face.controller.checkpoints.saved):
-        face.controller.checkpoints.request()
+    face.controller.file_tasks.write(face.folder.parent / "large.csv", lambda: slow_file(gate))
+    with qtbot.waitSignal(face.controller.checkpointer.saved):
+        face.controller.checkpointer.request()
     gate.set()
 
 
@@ -42,11 +42,11 @@ def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(
     if stopped_before:
         with qtbot.waitSignal(face.controller.stopped):
             face.window.stop_action.trigger()
-    face.controller.errands.patience.setInterval(60_000)
-    face.controller.errands.write(target, lambda: slow_file(gate))
+    face.controller.file_tasks.deadline.setInterval(60_000)
+    face.controller.file_tasks.write(target, lambda: slow_file(gate))
     with qtbot.waitSignal(face.window.closed):
         face.window.close()
-        qtbot.waitUntil(lambda: not face.controller.crew.running)
+        qtbot.waitUntil(lambda: not face.controller.job_group.running)
         assert face.window.isVisible() and "the file you asked for" in face.window.empty.detail.text()
         gate.set()
     assert target.read_bytes() == b"all of it"
@@ -57,29 +57,32 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped_before: bool
 ) -> None:
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
-    errands, target, later = face.controller.errands, face.folder.parent / "mine.somersault", face.folder / "x.csv"
-    assert errands.patience.interval() == 2000
+    file_tasks, target, later = (
+        face.controller.file_tasks,
+        face.folder.parent / "mine.somersault",
+        face.folder / "x.csv",
+    )
     if stopped_before:
         with qtbot.waitSignal(face.controller.stopped):
             face.window.stop_action.trigger()
     target.write_bytes(b"as it was")
-    errands.export(target)
-    errands.write(later, lambda: b"never begun")
-    face.controller.show_pairs_again(True)
-    errands.patience.setInterval(500)
+    file_tasks.export(target)
+    file_tasks.write(later, lambda: b"never begun")
+    face.controller.set_repeats(True)
+    file_tasks.deadline.setInterval(500)
     with qtbot.waitSignal(face.window.closed):
         face.window.close()
         qtbot.waitUntil(lambda: "file is cancelled" in face.window.empty.detail.text())
     assert target.read_bytes() == b"as it was" and not later.exists()
-    assert "mine.somersault was not written, as the session was closed meanwhile" in caplog.text
+    assert "mine.somersault was not saved because the session was closed" in caplog.text
     assert face.controller.session.config.query.repeats == "on"  # what is soon done is done
 
 
 def test_stopping_alone_gives_up_no_file(face: Face, qtbot: QtBot) -> None:
-    gate, errands = threading.Event(), face.controller.errands
-    errands.write(face.folder / "x.csv", lambda: slow_file(gate))
+    gate, file_tasks = threading.Event(), face.controller.file_tasks
+    file_tasks.write(face.folder / "x.csv", lambda: slow_file(gate))
     face.window.stop_action.trigger()
-    qtbot.waitUntil(lambda: not face.controller.crew.running)
-    assert face.controller.state == State.STOPPING and not errands.hurries
+    qtbot.waitUntil(lambda: not face.controller.job_group.running)
+    assert face.controller.state == State.STOPPING and not file_tasks.deadline_set
     with qtbot.waitSignal(face.controller.stopped):
         gate.set()

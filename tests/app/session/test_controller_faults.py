@@ -1,4 +1,4 @@
-"""Faults put in wherever the window depends on a disk, a child or a pipe: no answer lost, no hang, one sentence."""
+"""Faults of disks, children and pipes: no answer is lost, nothing hangs, and one sentence says what happened."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import HUMAN, ORACLE
 from app.session.controller import State
 from core.events import (
     AnswersReplayed,
     ClipsRequested,
     Event,
+    Failed,
     Paused,
     PolicyPublished,
     PreferenceAdded,
@@ -23,36 +23,10 @@ from core.events import (
     StateRequested,
 )
 from core.preferences.store import PreferenceStore
+from core.types import Teacher
 from tests.app.fakes import Face, FakeProcess, make_query
 from tests.app.faulty import ERRORS, FULL, Error, press_restart
 from tests.app.yielded import events
-
-
-@pytest.mark.parametrize("index", range(len(events())), ids=[type(event).__name__ for _, event in events()])
-def test_a_worker_that_cannot_pass_on_an_event_is_told_of_and_started_again(
-    face: Face, qtbot: QtBot, index: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, event = events()[index]
-    first = make_query()
-    face.offer(first, make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    relay = face.controller.crew._relay
-
-    def failing(passed: Event) -> bool:
-        if passed is event:
-            raise RuntimeError("as injected")
-        return relay(passed)
-
-    monkeypatch.setattr(face.controller.crew._workers[name], "_relay", failing)
-    face.engine[name].play(event)
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    text = face.window.banner.text.text()
-    assert "as injected" in text and f"The {name} stage stopped" in text and "\n" not in text
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    assert [a.query.id for a in face.answers()] == [first.id]
-
 
 SENDINGS = [
     ("rollout", PolicyPublished),
@@ -66,10 +40,16 @@ SENDINGS = [
     ("rollout", Paused),
     ("policy", StateRequested),
 ]
+STOPPED = {
+    "rollout": "The simulation stopped",
+    "reward": "Reward training stopped",
+    "policy": "Policy training stopped",
+    "clips": "The clip renderer stopped",
+}
 
 
 def cause(face: Face, kind: type[Event]) -> None:
-    """Brings it about that an event of this kind is sent."""
+    """Make the program send an event of this kind."""
     if kind is PreferenceAdded:
         face.press(Qt.Key.Key_Left)
     elif kind is PreferenceWithdrawn:
@@ -79,15 +59,18 @@ def cause(face: Face, kind: type[Event]) -> None:
     elif kind is Paused:
         face.controller.pause(True)
     elif kind is StateRequested:
-        face.controller.checkpoints.request()
+        face.controller.checkpointer.request()
     else:
         name, event = next((n, e) for n, e in events() if isinstance(e, kind))
         face.engine[name].play(event)
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=["no room", "no GPU memory", "no memory"])
-@pytest.mark.parametrize(("target", "kind"), SENDINGS, ids=[f"{k.__name__} to {t}" for t, k in SENDINGS])
-def test_a_stage_that_cannot_be_given_something_is_started_again_instead_of_waiting_for_ever(
+@pytest.mark.parametrize(
+    ("target", "kind", "error"),
+    [(*sending, ERRORS[number % len(ERRORS)]) for number, sending in enumerate(SENDINGS)],
+    ids=[f"{k.__name__} to {t}" for t, k in SENDINGS],
+)
+def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, target: str, kind: type[Event], error: Error
 ) -> None:
     queries = [make_query() for _ in range(4)]
@@ -105,24 +88,24 @@ def test_a_stage_that_cannot_be_given_something_is_started_again_instead_of_wait
     monkeypatch.setattr(broken, "send", failing.__get__(broken))
     cause(face, kind)
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert f"The {target} stage stopped" in face.window.banner.text.text()
-    kept = len(face.answers())
-    assert kept == {PreferenceAdded: 2, PreferenceWithdrawn: 0}.get(kind, 1)  # on disk, whatever became of the stage
+    text = face.window.banner.text.text()
+    assert STOPPED[target] in text and "\n" not in text
+    stored = len(face.answers())
+    assert stored == {PreferenceAdded: 2, PreferenceWithdrawn: 0}.get(kind, 1)  # on disk, with or without the job
     press_restart(face)
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
     assert face.engine[target] is not broken
-    for name in {target} & {"rollout", "reward"}:  # the new one gets every answer, that one too
+    for name in {target} & {"rollout", "reward"}:
         qtbot.waitUntil(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
-        assert len(face.engine[name].got(PreferenceAdded)) == kept
+        assert len(face.engine[name].got(PreferenceAdded)) == stored
     if kind is PreferenceWithdrawn:
         qtbot.waitUntil(lambda: face.query is queries[0])
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == kept + 1)
+    qtbot.waitUntil(lambda: len(face.answers()) == stored + 1)
 
 
-@pytest.mark.parametrize("error", [*ERRORS, FULL])
-@pytest.mark.parametrize("what", ["add", "undo"])
-def test_whatever_the_store_raises_the_answer_can_be_given_again(
+@pytest.mark.parametrize(("what", "error"), [("add", FULL), ("add", ERRORS[0]), ("undo", ERRORS[1])])
+def test_an_answer_that_the_store_refuses_can_be_given_again(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, what: str, error: Error
 ) -> None:
     first, second = make_query(), make_query()
@@ -137,18 +120,41 @@ def test_whatever_the_store_raises_the_answer_can_be_given_again(
         qtbot.waitUntil(lambda: bool(face.window.banner.text.text()))
     assert face.query is first and face.window.clips.flashed is None
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
+    qtbot.waitUntil(lambda: face.query is second and not face.window.banner.isVisible())
+    assert [answer.query.id for answer in face.answers()] == [first.id]
 
 
-def test_what_is_told_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(
+def test_a_notice_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(
     face: Face, qtbot: QtBot
 ) -> None:
     face.controller.trouble_arose.emit("The film was not written.")
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query())
     qtbot.waitUntil(lambda: [answer.labeller for answer in face.answers()] == ["oracle"] * 2)
     assert face.window.banner.isVisible()
-    face.labelling.set_teacher(HUMAN)
+    face.labelling.set_teacher(Teacher.HUMAN)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: not face.window.banner.isVisible())
+
+
+def test_the_cause_of_a_failure_is_in_the_log(face: Face, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.job_failed):
+        face.engine["policy"].play(Failed("policy", "it has failed by itself", "the trace"))
+    assert "the trace" in caplog.text and "it has failed by itself" in face.window.banner.text.text()
+
+
+def test_a_worker_that_can_not_relay_an_event_ends_and_is_restarted(
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing:
+        def send(self, event: Event) -> None:
+            raise RuntimeError("as injected")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(face.controller.job_group.ports, "snapshots", Failing())
+        face.engine["policy"].play(PolicyPublished(1, {}))
+        qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    assert "Policy training stopped: RuntimeError: as injected" in face.window.banner.text.text()
+    press_restart(face)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)

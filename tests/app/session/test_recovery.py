@@ -1,4 +1,4 @@
-"""What a stage that lacked memory is offered: the CPU, smaller batches, or just another start."""
+"""Recovery from failed jobs: the CPU, smaller batches, or a plain restart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
-from app.session.recovery import remedy
+from app.session.recovery import failure_sentence, recovery_action
 from core.config import Config, replaced
 from core.errors import Lack
-from core.events import (
-    Failed,
-)
+from core.events import Failed
 from tests.app.fakes import Face
 from tests.app.faulty import press_restart
 
@@ -23,51 +21,55 @@ from tests.app.faulty import press_restart
         ("policy", Lack.GPU_MEMORY, "auto", "Retry on the CPU"),
         ("policy", Lack.GPU_MEMORY, "cpu", "Retry with smaller batches"),
         ("reward", Lack.MEMORY, "auto", "Retry with smaller batches"),
-        ("rollout", Lack.MEMORY, "auto", "Restart"),
         ("clips", Lack.MEMORY, "auto", "Restart"),
         ("policy", Lack.NOTHING, "auto", "Restart"),
     ],
 )
-def test_what_lacked_memory_is_started_again_with_less(job: str, lack: Lack, device: str, button: str) -> None:
+def test_a_job_that_ran_out_of_memory_is_restarted_with_less(job: str, lack: Lack, device: str, button: str) -> None:
     config = replaced(Config(), device=device)
-    found = remedy(Failed(job, "", "", lack), config)
-    assert found.name == button
-    assert (found.config.device == "cpu") == (button == "Retry on the CPU" or device == "cpu")
-    shrunk = {"policy": found.config.policy.minibatch, "reward": found.config.reward.minibatch}
-    whole = {"policy": config.policy.minibatch, "reward": config.reward.minibatch}
-    assert shrunk == {name: n // 2 if name == job and "smaller" in button else n for name, n in whole.items()}
+    action = recovery_action(Failed(job, "", "", lack), config)
+    assert action.name == button
+    assert (action.config.device == "cpu") == (button == "Retry on the CPU" or device == "cpu")
+    batches = {"policy": action.config.policy.minibatch, "reward": action.config.reward.minibatch}
+    before = {"policy": config.policy.minibatch, "reward": config.reward.minibatch}
+    assert batches == {name: n // 2 if name == job and "smaller" in button else n for name, n in before.items()}
 
 
-def test_an_optimizer_that_takes_whole_batches_is_offered_no_smaller_ones() -> None:
+def test_an_optimizer_of_whole_batches_is_offered_no_smaller_ones() -> None:
     config = replaced(Config(), policy__algorithm="a2c")
-    assert remedy(Failed("policy", "", "", Lack.MEMORY), config).name == "Restart"
-    assert remedy(Failed("reward", "", "", Lack.MEMORY), config).name == "Retry with smaller batches"
+    assert recovery_action(Failed("policy", "", "", Lack.MEMORY), config).name == "Restart"
 
 
-@pytest.mark.parametrize(("job", "least"), [("policy", 64), ("reward", 8)])
-def test_batches_shrink_only_as_far_as_they_still_teach(job: str, least: int) -> None:
+@pytest.mark.parametrize(("job", "smallest"), [("policy", 64), ("reward", 8)])
+def test_batches_shrink_to_a_useful_size_only(job: str, smallest: int) -> None:
     failed, config = Failed(job, "", "", Lack.MEMORY), Config()
     for _ in range(20):
-        config = remedy(failed, config).config
-    assert getattr(config, job).minibatch == least
-    assert remedy(failed, config).name == "Restart"
+        config = recovery_action(failed, config).config
+    assert getattr(config, job).minibatch == smallest
+    assert recovery_action(failed, config).name == "Restart"
     small = replaced(config, **{f"{job}__minibatch": 5})
-    assert remedy(failed, small).config == small
+    assert recovery_action(failed, small).config == small
 
 
-def test_the_button_says_and_does_it(face: Face, qtbot: QtBot) -> None:
+def test_messages_name_the_part_that_stopped() -> None:
+    assert (
+        failure_sentence(Failed("clips", "its process ended.", "")) == "The clip renderer stopped: its process ended."
+    )
+
+
+def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face, qtbot: QtBot) -> None:
     face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
     qtbot.waitUntil(lambda: face.window.banner.restart.text() == "Retry on the CPU")
     press_restart(face)
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
     assert face.engine["reward"].spec.config["device"] == "cpu"
-    assert face.controller.session.config.device == "auto"  # the session keeps its own
+    assert face.controller.session.config.device == "auto"
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     assert face.window.banner.restart.text() == "Restart"
 
 
-def test_why_a_stage_failed_while_all_was_stopped_is_no_reason_for_a_later_end(face: Face, qtbot: QtBot) -> None:
+def test_the_cause_of_an_earlier_failure_is_not_shown_for_a_later_one(face: Face, qtbot: QtBot) -> None:
     face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
     with qtbot.waitSignal(face.controller.stopped):
         face.controller.stop()

@@ -11,12 +11,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from app.labelling.labelling import ORACLE
 from app.live.demonstrations import Demonstration
 from app.session.summary_writer import SummaryWriter
 from core.events import RolloutReported
 from core.session import summary
 from core.session.summary import Summary
+from core.types import Teacher
 from tests.app.fakes import Face, make_frames, make_query
 
 Keep = Callable[[Face], SummaryWriter]
@@ -40,33 +40,32 @@ def keep() -> Iterator[Keep]:
         keeper.close()
 
 
-def told(face: Face) -> Summary:
-    found = summary.read(face.folder)
-    assert found is not None
-    return found
+def read(face: Face) -> Summary:
+    current = summary.read(face.folder)
+    assert current is not None
+    return current
 
 
-def test_an_opened_session_has_one_at_once(face: Face, keep: Keep, qtbot: QtBot) -> None:
+def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_next_checkpoint(
+    face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+) -> None:
+    (face.folder / summary.NAME).write_bytes(b"\0")  # a damaged one is replaced
     keep(face)
-    qtbot.waitUntil(lambda: (face.folder / summary.NAME).exists())
-    found = told(face)
-    assert (found.task, found.teacher, found.labels, found.planned) == ("hopper-backflip", "human", 0, 100)
-    assert (found.best, found.measure_title) == (None, "Backflips an episode (8 s)")
-
-
-def test_answers_steps_and_the_best_figure_come_with_the_next_checkpoint(face: Face, keep: Keep, qtbot: QtBot) -> None:
-    keep(face)
+    qtbot.waitUntil(lambda: (face.folder / summary.NAME).stat().st_size > 50)
+    assert "A new one is written" in caplog.text
+    first = read(face)
+    assert (first.task, first.teacher, first.labels, first.planned) == ("hopper-backflip", "human", 0, 100)
+    assert (first.best, first.measure_title) == (None, "Backflips an episode (8 s)")
     face.offer(make_query(), make_query())
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
     for event in (report(1000, 1.5), report(2000, 4.5), report(3000, 3.0)):
         face.engine["rollout"].play(event)
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)
-    face.labelling.set_teacher(ORACLE)
-    face.controller.checkpoints.request()
-    qtbot.waitUntil(lambda: told(face).best == 4.5)
-    found = told(face)
-    assert (found.labels, found.env_steps, found.teacher) == (1, 3000, "oracle")
+    face.labelling.set_teacher(Teacher.ORACLE)
+    face.controller.checkpointer.request()
+    qtbot.waitUntil(lambda: read(face).best == 4.5)
+    assert (read(face).labels, read(face).env_steps, read(face).teacher) == (1, 3000, "oracle")
 
 
 def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Keep, qtbot: QtBot) -> None:
@@ -76,17 +75,17 @@ def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Ke
     qtbot.waitUntil(lambda: first.controller.progress.env_steps == 5000)
     first.close()
     first_keeper.close()
-    assert told(first).best == 6.0
-    opened_at = told(first).opened_at
+    assert read(first).best == 6.0
+    opened_at = read(first).opened_at
     again = open_face()
     keep(again)
-    qtbot.waitUntil(lambda: told(again).opened_at > opened_at)
-    assert (told(again).best, told(again).env_steps) == (6.0, 5000)
+    qtbot.waitUntil(lambda: read(again).opened_at > opened_at)
+    assert (read(again).best, read(again).env_steps) == (6.0, 5000)
     again.engine["rollout"].play(report(6000, 2.0))
     qtbot.waitUntil(lambda: again.controller.progress.env_steps == 6000)
     again.window.pause_action.trigger()
-    qtbot.waitUntil(lambda: told(again).env_steps == 6000)
-    assert told(again).best == 6.0
+    qtbot.waitUntil(lambda: read(again).env_steps == 6000)
+    assert read(again).best == 6.0
 
 
 def test_where_less_is_better(open_face: Callable[..., Face], keep: Keep, qtbot: QtBot) -> None:
@@ -95,14 +94,14 @@ def test_where_less_is_better(open_face: Callable[..., Face], keep: Keep, qtbot:
     for distance in (0.4, 0.1, 0.2):
         face.engine["rollout"].play(RolloutReported(1, 0.5, 1, 1, 0.0, 0.0, {"mean_distance": distance}, 0.0, 0))
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1)
-    face.controller.checkpoints.request()
-    qtbot.waitUntil(lambda: told(face).best == 0.1)
+    face.controller.checkpointer.request()
+    qtbot.waitUntil(lambda: read(face).best == 0.1)
 
 
 def test_the_last_picture_is_the_middle_of_the_last_demonstration(face: Face, keep: Keep, qtbot: QtBot) -> None:
     keeper = keep(face)
     frames = make_frames(size=64, count=8)
-    face.controller.demonstration_drawn.emit(Demonstration(frames, np.zeros(8, np.float32), 100))
+    face.controller.demonstrations.demonstration_drawn.emit(Demonstration(frames, np.zeros(8, np.float32), 100))
     keeper.write()
     path = face.folder / summary.PICTURE
     qtbot.waitUntil(path.exists)
@@ -118,10 +117,10 @@ def test_a_summary_that_cannot_be_written_stops_nothing(
     face.controller.trouble_arose.connect(told_of.append)
     (face.folder / f"{summary.NAME}.part").mkdir()
     keeper = keep(face)
-    qtbot.waitUntil(lambda: "was not kept" in caplog.text)
+    qtbot.waitUntil(lambda: "was not saved" in caplog.text)
     keeper.write()
-    qtbot.waitUntil(lambda: caplog.text.count("was not kept") == 2)
-    assert len(told_of) == 1 and "The session's summary was not kept" in face.window.banner.text.text()
+    qtbot.waitUntil(lambda: caplog.text.count("was not saved") == 2)
+    assert len(told_of) == 1 and "The session's summary was not saved" in face.window.banner.text.text()
     assert not (face.folder / summary.NAME).exists()
     (face.folder / f"{summary.NAME}.part").rmdir()
     keeper.write()
@@ -138,23 +137,15 @@ def test_a_session_that_was_moved_away_gets_no_ghost(
     qtbot.waitUntil((face.folder / summary.NAME).exists)
     face.folder.rename(tmp_path / "away")
     with qtbot.waitSignal(face.controller.trouble_arose) as told:
-        face.controller.checkpoints.request()
+        face.controller.checkpointer.request()
     assert "bring the session's folder back" in told.args[0]
-    face.controller.demonstration_drawn.emit(Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100))
+    face.controller.demonstrations.demonstration_drawn.emit(
+        Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100)
+    )
     keeper.write()
-    qtbot.waitUntil(lambda: "picture was not kept" in caplog.text)
-    assert "summary was not kept" in caplog.text
+    qtbot.waitUntil(lambda: "picture was not saved" in caplog.text)
+    assert "summary was not saved" in caplog.text
     assert not face.folder.exists()
     (tmp_path / "away").rename(face.folder)
-    with qtbot.waitSignal(face.controller.checkpoints.saved):
-        face.controller.checkpoints.request()
-
-
-def test_a_damaged_summary_is_written_anew(
-    face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture
-) -> None:
-    (face.folder / summary.NAME).write_bytes(b"\0")
-    keep(face)
-    qtbot.waitUntil(lambda: (face.folder / summary.NAME).stat().st_size > 50)
-    assert told(face).planned == 100
-    assert "written anew" in caplog.text
+    with qtbot.waitSignal(face.controller.checkpointer.saved):
+        face.controller.checkpointer.request()

@@ -105,7 +105,7 @@ def test_a_child_that_dies_takes_only_its_task_with_it(
     with qtbot.waitSignal(previews.preview_refused) as refused:
         previews.request("b")
     brought(qtbot, previews, "c")
-    assert refused.args == ["b", "b can't be drawn: the process that draws it has ended."]
+    assert refused.args == ["b", "b can't be rendered: its process ended unexpectedly."]
     assert drawers.asked == ["a", "b", "c"]
     assert "previews process" in caplog.text
 

@@ -147,7 +147,7 @@ def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
         (action,) = [action for action in page.rows.actions() if action.text() == "Duplicate"]
         action.trigger()
     qtbot.waitUntil(lambda: page.chosen == "mine-copy-1")
-    assert page.told == "mine-copy-1 is a copy of mine."
+    assert page.told == "Copied mine to mine-copy-1."
     with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences")) as store:
         assert store.count() == 1
 
@@ -177,7 +177,7 @@ def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, qtb
         page.click("Trash")
     qtbot.waitUntil(lambda: page.entries == ["a", "c"])
     assert page.trash == [page.root / "b"] and page.chosen == "c"
-    assert "b is in the trash" in page.told
+    assert "Moved b to the trash" in page.told
 
 
 def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page, qtbot: QtBot, picture: Picture) -> None:
@@ -185,7 +185,7 @@ def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page, qtbot:
     page.trashes = False
     page.show()
     page.press(Qt.Key.Key_Delete)
-    qtbot.waitUntil(lambda: "mine is kept" in page.told)
+    qtbot.waitUntil(lambda: "mine was not deleted" in page.told)
     assert (folder / "config.json").exists() and page.entries == ["mine"]
     picture(page.window, "start-trash-refused")
 
@@ -211,7 +211,7 @@ def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Pat
         page.click("Import…")
     take(page, tmp_path / "mine.somersault")
     qtbot.waitUntil(lambda: page.chosen == "mine-1")
-    assert page.told == "mine-1 is imported."
+    assert page.told == "Imported mine-1."
     assert page.rows.entries.entries[0].problem == ""
 
 

@@ -13,13 +13,12 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from app.labelling.labelling import HUMAN, ORACLE
 from app.live.demonstrations import Demonstration
 from app.session.controller import State
 from app.style import theme
 from app.windows.demo import DemoWindow
 from core.events import Waited
-from core.types import Choice, Frames
+from core.types import Choice, Frames, Teacher
 from tests.app.fakes import Face, make_query
 from tests.app.windows.test_main import report
 
@@ -114,17 +113,17 @@ def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWi
 
 
 def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(face.labelling._oracle, "interval", 0)
-    face.labelling._oracle.setInterval(0)
+    monkeypatch.setattr(face.labelling.oracle_timer, "interval", 0)
+    face.labelling.oracle_timer.setInterval(0)
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
-    assert face.labelling.teacher == ORACLE and demo.question.text() == "The computer is choosing"
+    assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The computer is choosing"
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0)]
     face.engine.offer(*queries)
     qtbot.waitUntil(lambda: len(face.answers()) == 2)
     assert [(p.choice, p.labeller) for p in face.answers()] == [(Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")]
     assert demo.tiles[Choice.RIGHT].chosen
     QTest.keyClick(demo, Qt.Key.Key_Escape)
-    assert face.labelling.teacher == HUMAN and face.controller.state == State.RUNNING
+    assert face.labelling.teacher == Teacher.HUMAN and face.controller.state == State.RUNNING
 
 
 def test_what_is_told_at_the_foot_stays_while_the_oracle_answers(face: Face, qtbot: QtBot) -> None:
@@ -138,16 +137,16 @@ def test_what_is_told_at_the_foot_stays_while_the_oracle_answers(face: Face, qtb
 
 def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face, qtbot: QtBot) -> None:
     demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
-    face.labelling._oracle.setInterval(60_000)
+    face.labelling.oracle_timer.setInterval(60_000)
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    assert face.answers()[0].labeller == "human" and face.labelling.teacher == HUMAN
+    assert face.answers()[0].labeller == "human" and face.labelling.teacher == Teacher.HUMAN
     assert demo.question.text() == "Which is better?"
     QTest.keyClick(demo, Qt.Key.Key_F7)
-    assert face.labelling.teacher == ORACLE
+    assert face.labelling.teacher == Teacher.ORACLE
     demo.close()
-    assert face.labelling.teacher == HUMAN  # who taught before
+    assert face.labelling.teacher == Teacher.HUMAN  # who taught before
 
 
 def test_it_tells_labels_minutes_and_the_measure(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
@@ -198,7 +197,7 @@ def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: 
         face.window.close()
         face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
         assert face.controller.state == State.STOPPING and face.window.demo_commands.demo is not None
-    assert face.window.demo_commands.demo is None and face.labelling.teacher == HUMAN
+    assert face.window.demo_commands.demo is None and face.labelling.teacher == Teacher.HUMAN
 
 
 @pytest.mark.parametrize(("width", "height", "pixels"), [(1280, 720, 42), (3840, 2160, 126)])
@@ -249,14 +248,14 @@ def test_every_state_has_its_picture(
     take("waiting")
     face.controller.progress.labels, face.controller.progress.seconds_before = 12, 180.0
     face.engine["rollout"].play(report(3000))
-    demo.policy.take(demonstration())
+    demo.policy.play_next(demonstration())
     face.offer(make_query(), make_query(), make_query())
     qtbot.waitUntil(lambda: demo.measure.text() == "2.5")
     take("asking")
     QTest.keyClick(demo, Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: demo.clips.flashed is not None)
     take("answered")
-    face.labelling._oracle.setInterval(60_000)
-    face.labelling.set_teacher(ORACLE)
+    face.labelling.oracle_timer.setInterval(60_000)
+    face.labelling.set_teacher(Teacher.ORACLE)
     take("oracle")
     assert demo.palette().window().color() == QColor(theme.palette().background)

@@ -36,7 +36,7 @@ class Flow:
         self.ended = 0
         self.program.ended.connect(self._on_ended)
         named = options.task is not None or options.session is not None
-        self.program.begin(application.opened(options) if named else None)
+        self.program.begin(application.open_or_create(options) if named else None)
 
     def _on_ended(self) -> None:
         self.ended += 1
@@ -142,10 +142,10 @@ def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: B
     QTest.mouseClick(start.form.create_button, Qt.MouseButton.LeftButton)
     flow.wait_for_session()
     assert flow.program.open
-    assert flow.program.crash.log_file == str(sessions_folder() / "reacher-1" / "log.txt")
+    assert flow.program.crash_reporter.log_file == str(sessions_folder() / "reacher-1" / "log.txt")
     flow.program.open.window.close()
     flow.wait_for_start()
-    assert flow.ended == 0 and flow.program.crash.log_file == ""
+    assert flow.ended == 0 and flow.program.crash_reporter.log_file == ""
     start.close()
     assert flow.ended == 1
 

@@ -25,7 +25,7 @@ def test_all_answers_are_listed_the_newest_first(opened: Callable[..., Face], pi
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     assert page.count.text() == "6 answers shown"
     assert page.model.index(0).data().startswith("Answer 6: Right is better, oracle, ")
-    face.qtbot.waitUntil(lambda: len(page._history.album._stills) >= 5)
+    face.qtbot.waitUntil(lambda: len(page._history.clip_cache.cached_stills) >= 5)
     picture(page, "history-list")
 
 
@@ -135,8 +135,8 @@ def test_an_answer_that_stands_again_is_listed_again_at_its_place(
         qtbot.waitUntil(lambda wanted=wanted: listed(page) == wanted)
     page.model.list_all(PreferenceFilter(choice=Choice.LEFT))
     assert listed(page) == [1]
-    page.model.take(replace(page.model.row(3), choice=Choice.LEFT))
-    page.model.take(replace(page.model.row(2), choice=Choice.LEFT))
+    page.model.set_row(replace(page.model.row(3), choice=Choice.LEFT))
+    page.model.set_row(replace(page.model.row(2), choice=Choice.LEFT))
     assert listed(page) == [3, 2, 1]
 
 
@@ -156,7 +156,7 @@ def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbo
     page.filter.choice.setFocus()
     QTest.keyClick(page.filter.choice, Qt.Key.Key_Down)  # left
     assert listed(page) == [7, 5, 1]
-    qtbot.waitUntil(lambda: len(page._history.album._stills) >= 3)
+    qtbot.waitUntil(lambda: len(page._history.clip_cache.cached_stills) >= 3)
     picture(page, "history-filtered")
     page.filter.labeller.setFocus()
     QTest.keyClick(page.filter.labeller, Qt.Key.Key_Down)  # human

@@ -223,5 +223,5 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> No
     assert {"Answers: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: window.banner.shows_failure)
-    assert "The policy stage stopped" in window.banner.accessibleDescription()
+    assert "Policy training stopped" in window.banner.accessibleDescription()
     assert isinstance(names["Left clip"], ClipPlayer)

@@ -55,7 +55,7 @@ def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -
 
 def test_large_events_go_from_child_to_child_past_the_window(face: Face, qtbot: QtBot) -> None:
     heard: list[object] = []
-    face.controller.crew.event_arrived.connect(heard.append)
+    face.controller.job_group.event_arrived.connect(heard.append)
     empty = np.zeros((0,), np.float32)
     batch = RolloutBatchReady(0, 0, *[empty] * 4, np.zeros(0, np.bool_), empty, empty)
     face.engine["rollout"].play(batch)
@@ -96,7 +96,7 @@ def test_keys_do_nothing_once_stopped(face: Face, qtbot: QtBot) -> None:
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
     face.press(Qt.Key.Key_Left)
-    assert not face.labelling._busy and face.answers() == []
+    assert face.labelling.idle and face.answers() == []
 
 
 def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
@@ -137,7 +137,7 @@ def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot
         broken.die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     text = face.window.banner.text.text()
-    assert f"The {name} stage stopped" in text and "Your answer is on disk" in text
+    assert " stopped: " in text and "Your answer is saved" in text
     assert ("no room" in text) == (way == "fails")
     assert face.controller.state == State.FAILED
     for process in others.values():
@@ -160,7 +160,7 @@ def test_clips_that_were_being_drawn_are_drawn_after_a_restart(
     monkeypatch.setattr(clips, "send", lambda event: None)
     query = make_query()
     face.engine.offer(query)
-    qtbot.waitUntil(lambda: face.labelling.pairs.drawing == 1)
+    qtbot.waitUntil(lambda: face.labelling.pairs.rendering == 1)
     clips.die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
@@ -174,7 +174,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told_of(
         raise UserError("The checkpoint can't be written: make room.")
 
     monkeypatch.setattr(Session, "save", full)
-    face.controller.checkpoints.request()
+    face.controller.checkpointer.request()
     qtbot.waitUntil(lambda: "can't be written" in face.window.banner.text.text())
     assert face.controller.state == State.RUNNING
 
@@ -230,7 +230,7 @@ def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None
 
 def test_the_live_view_shows_the_newest_demonstration(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
+    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
     face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321))
     qtbot.waitUntil(lambda: face.window.live.shown is not None)
     shown = face.window.live.shown
@@ -254,8 +254,8 @@ def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(
     open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = open_face()
-    first.controller.checkpoints.request()
-    qtbot.waitUntil(lambda: first.controller.checkpoints.saved_at is not None)
+    first.controller.checkpointer.request()
+    qtbot.waitUntil(lambda: first.controller.checkpointer.saved_at is not None)
     first.close()
     newest = max((first.folder / "checkpoints").iterdir())
     newest.write_bytes(newest.read_bytes()[:-1])

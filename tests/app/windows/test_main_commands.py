@@ -16,7 +16,6 @@ from shiboken6 import isValid
 from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.key_dialog import KeyDialog
 from app.keys.key_map import key_symbols
-from app.labelling.labelling import HUMAN, ORACLE
 from app.menus.key_list import KeyList
 from app.menus.menus import MENUS
 from app.session.controller import State
@@ -25,7 +24,7 @@ from app.style.palette import DARK, LIGHT
 from app.style.theme import Appearance
 from app.windows.history import HistoryPage
 from core.session.policy_snapshots import SnapshotInfo
-from core.types import Choice
+from core.types import Choice, Teacher
 from tests.app.fakes import Face, make_query
 
 Happened = Callable[[Face], bool]
@@ -37,7 +36,7 @@ def shows(kind: Any) -> Happened:
 
 def live_view_at(number: int | None) -> Happened:
     """The live view shows this earlier policy; None: the current one."""
-    return lambda face: face.window.live.moment == (None if number is None else MOMENTS[number])
+    return lambda face: face.window.live.snapshot == (None if number is None else MOMENTS[number])
 
 
 MOMENTS = tuple(SnapshotInfo(1000 * steps, steps, 10.0 * steps, 0.0) for steps in range(3))
@@ -51,7 +50,7 @@ ENDING: dict[KeyAction, Happened] = {
     Command.START_PAGE: lambda face: not face.window.isVisible(),
     Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
     Command.SELF_RUNNING_DEMO: lambda face: (
-        face.window.demo_commands.demo is not None and face.labelling.teacher == ORACLE
+        face.window.demo_commands.demo is not None and face.labelling.teacher == Teacher.ORACLE
     ),
 }
 """Effects of commands that change the pair or the session: each in a window of its own."""
@@ -84,8 +83,8 @@ HARMLESS: dict[KeyAction, Happened] = {
     Command.LIGHT: lambda face: theme.palette() is LIGHT,
     Command.DARK: lambda face: theme.palette() is DARK,
     Command.SYSTEM_COLOURS: lambda face: theme.appearance() == Appearance.SYSTEM,
-    Command.ORACLE: lambda face: face.labelling.teacher == ORACLE,
-    Command.HUMAN: lambda face: face.labelling.teacher == HUMAN,
+    Command.ORACLE: lambda face: face.labelling.teacher == Teacher.ORACLE,
+    Command.HUMAN: lambda face: face.labelling.teacher == Teacher.HUMAN,
     Command.PLAY_GAME: lambda face: "Only games can be played" in face.window.banner.text.text(),
 }
 """Effects of all other commands, in an order in which none is there before its key."""
@@ -121,7 +120,7 @@ def test_a_key_does_what_its_command_says(face: Face, qtbot: QtBot, command: Key
 def test_the_keys_and_menus_of_all_other_commands(face: Face, qtbot: QtBot) -> None:
     assert {*ENDING, *HARMLESS} == {*COMMANDS}
     face.offer(make_query(), make_query())
-    face.window.live.set_moments(MOMENTS)
+    face.window.live.set_snapshots(MOMENTS)
     face.window.live.slider.setValue(1)
     face.window.clips.step(-face.window.clips.clock.frame)
     for command, happened in HARMLESS.items():

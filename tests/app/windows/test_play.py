@@ -80,7 +80,7 @@ def test_a_game_for_which_no_child_can_be_made_says_so_and_can_be_tried_again(en
 
     playing = Playing(Config(task="breakout"), make)
     playing.open()
-    assert playing.window is not None and "Too many open files" in playing.window.told.text()
+    assert playing.window is not None and "Too many open files" in playing.window.message.text()
     playing.open()
     qtbot.waitUntil(lambda: bool(engine.made) and engine["play"].started)
     playing.close()
@@ -109,7 +109,7 @@ def test_the_score_is_shown_as_it_is_the_persons_own(
     engine["play"].play(shown(42, 2))
     qtbot.waitUntil(lambda: "Score 42" in window.score.text())
     assert "Lives 2" in window.score.text()
-    assert window.told.text() == "← → move the paddle      Space serves the ball      Esc leaves"
+    assert window.message.text() == "← → move the paddle      Space serves the ball      Esc leaves"
     image = window.screen_.grab().toImage()
     ratio = image.height() / window.screen_.height()
     assert image.pixelColor(image.width() // 2, round(50 / 210 * window.screen_.height() * ratio)).red() == 200
@@ -141,7 +141,7 @@ def test_a_game_that_cannot_be_played_says_why(
 ) -> None:
     with caplog.at_level("CRITICAL"):
         engine["play"].play(Failed("play", "Breakout needs the file breakout.bin.", "", Lack.NOTHING))
-        qtbot.waitUntil(lambda: "breakout.bin" in window.told.text())
+        qtbot.waitUntil(lambda: "breakout.bin" in window.message.text())
 
 
 def test_a_game_that_dies_is_told_of(
@@ -149,7 +149,7 @@ def test_a_game_that_dies_is_told_of(
 ) -> None:
     with caplog.at_level("CRITICAL"):
         engine["play"].die()
-        qtbot.waitUntil(lambda: "unexpectedly" in window.told.text())
+        qtbot.waitUntil(lambda: "unexpectedly" in window.message.text())
 
 
 def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[..., Face], picture: Picture) -> None:
@@ -166,7 +166,7 @@ def test_it_is_not_offered_for_robots_that_no_keys_could_steer(face: Face) -> No
     assert not face.window.play_button.isVisible() and not face.window.play_advice.isVisible()
     face.press(Qt.Key.Key_F5)
     assert face.window.playing.window is None
-    assert "nobody could steer the motors" in face.window.banner.text.text()
+    assert "can't be controlled by keys" in face.window.banner.text.text()
 
 
 def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
@@ -214,8 +214,8 @@ def test_what_the_keys_do_is_told_in_full(engine: Engine, qtbot: QtBot, picture:
     window = playing.window
     assert window is not None
     engine["play"].play(shown())
-    qtbot.waitUntil(lambda: "Esc leaves" in window.told.text())
-    assert window.told.height() >= window.told.heightForWidth(window.told.width())
+    qtbot.waitUntil(lambda: "Esc leaves" in window.message.text())
+    assert window.message.height() >= window.message.heightForWidth(window.message.width())
     picture(window, f"play-{task}")
     playing.close()
 

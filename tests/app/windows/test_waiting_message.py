@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app import settings
-from app.labelling.countdown import Countdown, keep_start, usual_start
+from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
 from app.labelling.progress import Progress
 from app.session.controller import State
 from app.windows import waiting_message
@@ -88,7 +88,7 @@ def test_drawing_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> N
     face.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
     drawing = face.controller.progress.drawing = Countdown(3.0, clock)
     face.engine.offer(make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.drawing == 1)
+    qtbot.waitUntil(lambda: face.labelling.pairs.rendering == 1)
     assert drawing.under_way
     clock.now += 1.2
     assert told(face)[0] == "Rendering the next pair: 2 s"
@@ -102,7 +102,7 @@ def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
     clock.now += 4.2
     face.offer(make_query())
     qtbot.waitUntil(lambda: face.query is not None)
-    assert usual_start("hopper-backflip") == 4.2
+    assert usual_start_seconds("hopper-backflip") == 4.2
     face.close()
     assert open_face().controller.progress.first_pair.expected == 4.2
 
@@ -111,8 +111,8 @@ def test_how_long_a_person_thought_is_not_kept_as_the_seconds_to_the_first_pair(
     face: Face, qtbot: QtBot, clock: Clock
 ) -> None:
     face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.pair_ready)
-    before = usual_start("hopper-backflip")
+    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
+    before = usual_start_seconds("hopper-backflip")
     face.controller.progress.first_pair = Countdown(8.0, clock)
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
@@ -121,25 +121,25 @@ def test_how_long_a_person_thought_is_not_kept_as_the_seconds_to_the_first_pair(
     clock.now += 100
     with qtbot.waitSignal(face.labelling.answer_kept):
         face.press(Qt.Key.Key_Left)
-    assert usual_start("hopper-backflip") == before
+    assert usual_start_seconds("hopper-backflip") == before
     qtbot.waitUntil(lambda: face.labelling.pairs.shown is None)
     face.engine.offer(make_query())
     qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
-    assert usual_start("hopper-backflip") == before
+    assert usual_start_seconds("hopper-backflip") == before
 
 
 @pytest.mark.parametrize("damage", ["soon", "-3", "nan", "inf"])
 def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
     settings.keep("start/gym:ALE Pong-v5", damage)
-    assert usual_start("gym:ALE/Pong-v5") == 10.0
-    keep_start("gym:ALE/Pong-v5", 7.0)
-    assert usual_start("gym:ALE/Pong-v5") == 7.0
+    assert usual_start_seconds("gym:ALE/Pong-v5") == 10.0
+    save_start_seconds("gym:ALE/Pong-v5", 7.0)
+    assert usual_start_seconds("gym:ALE/Pong-v5") == 7.0
 
 
 def test_a_start_through_which_the_computer_slept_is_not_kept() -> None:
-    keep_start("reacher", 7.0)
-    keep_start("reacher", 8 * 3600.0)
-    assert usual_start("reacher") == 7.0
+    save_start_seconds("reacher", 7.0)
+    save_start_seconds("reacher", 8 * 3600.0)
+    assert usual_start_seconds("reacher") == 7.0
 
 
 def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, qtbot: QtBot, clock: Clock) -> None:
@@ -161,7 +161,7 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face, qtbot: QtBot) -> N
     face.window.pause_action.trigger()
     face.engine["policy"].die()
     qtbot.waitUntil(lambda: face.controller.state == State.FAILED)
-    assert told(face)[0] == "A stage has failed"
+    assert told(face)[0] == "Training has stopped"
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
     assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
@@ -206,10 +206,10 @@ def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
 ) -> None:
     face = open_face(rollout__exploration_steps=3000)
     counting(face, clock)
-    before = usual_start("hopper-backflip")
+    before = usual_start_seconds("hopper-backflip")
     face.engine["rollout"].play(RolloutReported(1000, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
     clock.now += 20
     face.offer(make_query())
     qtbot.waitUntil(lambda: face.query is not None)
-    assert usual_start("hopper-backflip") == before
+    assert usual_start_seconds("hopper-backflip") == before

@@ -1,4 +1,4 @@
-"""Where a file that was given up with its session is told of: on the start page, to which the person returns."""
+"""A file abandoned with its session is reported on the start page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
         QTest.qSleep(10)
 
 
-def test_the_start_page_tells_of_a_file_that_was_given_up(
+def test_the_start_page_reports_an_abandoned_file(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
@@ -33,15 +33,16 @@ def test_the_start_page_tells_of_a_file_that_was_given_up(
     monkeypatch.setattr("app.start_page.previews.cache_folder", lambda: tmp_path / "cache")
     opened = application.Application(parsed([]))
     opened.show_start()
-    opened._on_opened(Session.create(tmp_path / "sessions" / "s", Config(teacher="human")))
+    assert opened.start is not None
+    opened.start.opened.emit(Session.create(tmp_path / "sessions" / "s", Config(teacher="human")))
     assert opened.open is not None and opened.start is not None
     controller, window = opened.open.controller, opened.open.window
     qtbot.waitUntil(lambda: controller.state == State.RUNNING)
-    controller.errands.patience.setInterval(1)
-    controller.errands.export(tmp_path / "mine.somersault")
+    controller.file_tasks.deadline.setInterval(1)
+    controller.file_tasks.export(tmp_path / "mine.somersault")
     with qtbot.waitSignal(window.closed):
-        window.carry_out(Command.START_PAGE)
-    told = "mine.somersault was not written, as the session was closed meanwhile: ask for it once more."
+        window.commands[Command.START_PAGE].trigger()
+    told = "mine.somersault was not saved because the session was closed: save it again."
     qtbot.waitUntil(lambda: opened.start.banner.isVisible())
     assert opened.start.banner.text() == told and told in caplog.text
     opened.close_down()

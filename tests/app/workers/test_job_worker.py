@@ -1,11 +1,11 @@
-"""The thread that supervises a child, over real children that hold still."""
+"""The threads that supervise children: what they forward, and real children that hang or die."""
 
 from __future__ import annotations
 
 import os
 import signal
-import struct
-from multiprocessing import resource_tracker, shared_memory, util
+import threading
+from multiprocessing import resource_tracker, util
 from typing import Any
 
 import numpy as np
@@ -14,35 +14,60 @@ from pytestqt.qtbot import QtBot
 
 from app.workers.job_group import JOB_NAMES, JobGroup
 from app.workers.job_worker import JobWorker
-from core.events import JobSpec, JobState, PolicyPublished, RewardPublished, Waited
+from core.events import (
+    JobSpec,
+    JobState,
+    PolicyPublished,
+    PolicyUpdated,
+    RewardPublished,
+    RolloutBatchReady,
+    Waited,
+)
+from core.session.routing import DRIVER, ROUTES
 from core.system.child_process import JobProcess
+from tests.app.fakes import Engine
+from tests.app.yielded import EMPTY
 from tests.core.builders import tiny
+from tests.core.children import pid_of
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows can't hold a process still")
 SECONDS = 60_000
 """Far more than a child takes to begin."""
+needs_stop = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows can't hold a process still")
 
 
-def test_a_worker_that_waits_for_the_rest_of_an_event_ends_when_it_is_cancelled(qtbot: QtBot) -> None:
-    process = JobProcess(JobSpec("policy", tiny().to_dict()))
-    half = os.dup(process._child_end.fileno())
-    worker = JobWorker("policy", process, lambda event: isinstance(event, Waited))
-    with qtbot.waitSignal(worker.event_arrived, timeout=SECONDS):
-        worker.start()
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGSTOP)
-    os.write(half, struct.pack("!i", 1000))  # as the pipe begins an event of 1,000 bytes
-    os.close(half)
-    with qtbot.waitSignal(worker.finished_with) as ended:
-        worker.cancel()
-    assert ended.args == ["policy", "stopped"]
-    worker.wait()
+def test_batches_and_weights_go_from_child_to_child_unopened(qtbot: QtBot) -> None:
+    engine, kept = Engine(), Engine()(JobSpec("snapshots", {}))
+    group = JobGroup(engine, tiny().to_dict())
+    group.ports["snapshots"] = kept  # in this process, so it is given the event itself
+    arrived: list[Any] = []
+    group.event_arrived.connect(arrived.append)
+    group.start(JOB_NAMES, {})
+    batch = RolloutBatchReady(0, 0, *[EMPTY] * 7)
+    engine["rollout"].unreadable = batch
+    engine["rollout"].play(batch)
+    reward, policy = RewardPublished(1, {}), PolicyPublished(1, {})
+    engine["reward"].unreadable = reward
+    engine["reward"].play(reward)
+    engine["policy"].play(policy)
+    engine["policy"].play(PolicyUpdated(1, 0, 0, 0, 0, 1, 0))
+    qtbot.waitUntil(lambda: len(arrived) == 1)
+    qtbot.waitUntil(lambda: len(engine["rollout"].sent) == 2 and len(engine["clips"].sent) == 1)
+    assert engine["policy"].sent == [batch] and engine["clips"].sent == [reward] and kept.sent == [policy]
+    assert engine["reward"].sent == [policy] and sorted(map(repr, engine["rollout"].sent)) == [
+        repr(policy),
+        repr(reward),
+    ]
+    assert not any(DRIVER in ROUTES[kind] for kind in (RolloutBatchReady, RewardPublished, PolicyPublished))
+    with qtbot.waitSignal(group.dismissed):
+        group.dismiss()
+    group.close()
 
 
-def test_a_worker_whose_child_holds_still_from_the_first_ends_when_it_is_cancelled(
+@needs_stop
+def test_a_worker_whose_child_hangs_from_the_start_ends_when_it_is_cancelled(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resource_tracker.ensure_running()  # or it would be the one that holds still
+    resource_tracker.ensure_running()  # or it would be the one that hangs
     spawn, held = util.spawnv_passfds, list[int]()
 
     def spawn_and_hold(*how: Any) -> int:
@@ -51,33 +76,38 @@ def test_a_worker_whose_child_holds_still_from_the_first_ends_when_it_is_cancell
         return held[-1]
 
     monkeypatch.setattr(util, "spawnv_passfds", spawn_and_hold)
-    megabyte = JobState({"x": np.zeros(1 << 17)}, {})
-    process = JobProcess(JobSpec("policy", tiny().to_dict(), megabyte))
+    process = JobProcess(JobSpec("policy", tiny().to_dict(), JobState({"x": np.zeros(1 << 17)}, {})))
     worker = JobWorker("policy", process, lambda event: True)
+    ends: list[tuple[str, str]] = []
+    worker.finished_with.connect(lambda name, reason: ends.append((name, reason)))
     worker.start()
     qtbot.waitUntil(lambda: len(held) == 1)
-    with qtbot.waitSignal(worker.finished_with) as ended:
+    with qtbot.waitSignal(worker.finished_with):
         worker.cancel()
-    assert ended.args == ["policy", "stopped"]
+        worker.cancel()
     worker.wait()
-    assert process._begin.block
-    with pytest.raises(FileNotFoundError):  # nobody has read the state, and it takes no memory any more
-        shared_memory.SharedMemory(process._begin.block)
+    assert ends == [("policy", "stopped")]  # exactly once
 
 
-def test_children_that_hold_still_with_full_pipes_hold_up_neither_each_other_nor_the_end(qtbot: QtBot) -> None:
-    crew = JobGroup(JobProcess, tiny().to_dict())
+@needs_stop
+def test_children_that_hang_with_full_pipes_hold_up_neither_each_other_nor_the_end(qtbot: QtBot) -> None:
+    """And what one child sends to a killed one is dropped, while that one is reported."""
+    group = JobGroup(JobProcess, tiny().to_dict())
     begun: set[str] = set()
-    crew.event_arrived.connect(lambda event: begun.add(getattr(event, "job", "")))
-    crew.start(JOB_NAMES, {})
+    group.event_arrived.connect(lambda event: begun.add(getattr(event, "job", "")))
+    group.start(JOB_NAMES, {})
     qtbot.waitUntil(lambda: {"rollout", "reward", "policy"} <= begun, timeout=SECONDS)
-    pids = {name: worker._process.pid for name, worker in crew._workers.items()}  # type: ignore[attr-defined]
     for name in ("policy", "clips"):
-        os.kill(pids[name], signal.SIGSTOP)
-    for _ in range(60):
-        crew.send(RewardPublished(1, {"x": np.zeros(1500)}), ("policy", "clips"))
-    with qtbot.waitSignal(crew.event_arrived, check_params_cb=lambda event: isinstance(event, Waited)):
-        crew.send(PolicyPublished(1, {}), ("reward",))
-    with qtbot.waitSignal(crew.dismissed):
-        crew.dismiss()
-    crew.close()
+        os.kill(pid_of(name), signal.SIGSTOP)
+    for _ in range(1000):
+        group.send(RewardPublished(1, {"x": np.zeros(1500)}), ("policy", "clips"))
+    with qtbot.waitSignal(group.event_arrived, check_params_cb=lambda event: isinstance(event, Waited)):
+        group.send(PolicyPublished(1, {}), ("reward",))
+    with qtbot.waitSignal(group.job_ended) as ended:
+        os.kill(pid_of("policy"), signal.SIGKILL)
+    assert ended.args == ["policy", "died"]
+    group.send(RewardPublished(1, {}), ("policy",))
+    with qtbot.waitSignal(group.dismissed):
+        group.dismiss()
+    group.close()
+    assert not [thread for thread in threading.enumerate() if "Timer" in type(thread).__name__ and thread.is_alive()]

@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 from app.session.controller import State
 from app.start_page.previews import Previews
 from app.windows.play import Playing
-from app.workers.job_worker import JobWorker
 from core import events as sent
 from core.config import Config
 from core.events import Event, Logged
@@ -45,29 +44,17 @@ def test_no_event_that_a_child_may_send_is_forgotten() -> None:
     assert stages | {type(event) for event in (*FILM, *PREVIEWS, *PLAY)} | {Logged} == known - TO_CHILDREN
 
 
-def fail_at(event: Event, worker: JobWorker | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker's thread raises when it comes to this event."""
-
-    def failing(passed: Event) -> bool:
-        if passed is event:
-            raise RuntimeError("as injected")
-        return True
-
-    assert worker is not None
-    monkeypatch.setattr(worker, "_relay", failing)
-
-
 def names(event: Event) -> str:
     return type(event).__name__
 
 
 @pytest.mark.parametrize("event", FILM, ids=names)
 def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, event: Event
+    face: Face, qtbot: QtBot, tmp_path: Path, event: Event
 ) -> None:
-    films = face.controller.films
+    films = face.controller.film_export
     films.make(tmp_path / "x.mp4")
-    fail_at(event, films._worker, monkeypatch)
+    face.engine["film"].unreadable = event
     (tmp_path / "x.mp4.part").write_bytes(b"half")
     with qtbot.waitSignal(films.film_ended) as ended:
         face.engine["film"].play(event)
@@ -92,17 +79,16 @@ def drawn(tmp_path: Path) -> Iterator[tuple[Previews, Drawers]]:
 def test_a_picture_whose_worker_fails_is_refused_and_the_next_is_drawn(
     drawn: tuple[Previews, Drawers],
     qtbot: QtBot,
-    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     event: Event,
 ) -> None:
     previews, drawers = drawn
     previews.request("a")
     qtbot.waitUntil(lambda: drawers.asked == ["a"])
-    fail_at(event, previews._worker, monkeypatch)
+    drawers.made[0].unreadable = event
     with qtbot.waitSignal(previews.preview_refused) as refused:
         drawers.made[0].play(event)
-    assert refused.args[0] == "a" and "can't be drawn" in refused.args[1] and "as injected" in caplog.text
+    assert refused.args[0] == "a" and "can't be rendered" in refused.args[1] and "as injected" in caplog.text
     with qtbot.waitSignal(previews.preview_ready) as ready:
         previews.request("b")
     assert ready.args[0] == "b" and drawers.made[0].stopped
@@ -110,17 +96,17 @@ def test_a_picture_whose_worker_fails_is_refused_and_the_next_is_drawn(
 
 @pytest.mark.parametrize("event", PLAY, ids=names)
 def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, event: Event
+    qtbot: QtBot, caplog: pytest.LogCaptureFixture, event: Event
 ) -> None:
     engine = Engine()
     playing = Playing(Config(task="breakout"), engine)
     playing.open()
     window = playing.window
     assert window is not None
-    fail_at(event, playing._worker, monkeypatch)
+    engine["play"].unreadable = event
     engine["play"].play(event)
-    qtbot.waitUntil(lambda: window.told.text() == "RuntimeError: as injected")
-    qtbot.waitUntil(lambda: engine["play"].stopped and playing._worker is None)
+    qtbot.waitUntil(lambda: window.message.text() == "RuntimeError: as injected")
+    qtbot.waitUntil(lambda: engine["play"].stopped)
     QTest.keyClick(window, Qt.Key.Key_Escape)
     playing.open()
     again = playing.window
@@ -147,7 +133,7 @@ def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(fac
     finally:
         logger.removeFilter(failing)
     text = face.window.banner.text.text()
-    assert "as injected" in text and "The reward stage stopped" in text
+    assert "as injected" in text and "Reward training stopped" in text
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
     assert [a.query.id for a in face.answers()] == [first.id]

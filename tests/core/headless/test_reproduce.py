@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,9 @@ from core.__main__ import main
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, PolicyUpdated
-from core.headless import reproduce
-from core.headless.charts import Curve, draw
-from core.headless.reproduce import FIGURES, Run, figure
-from core.headless.results import curves, points, share, tabulated
+from core.headless.charts import Curve, draw_chart
+from core.headless.reproduce import FIGURES, Run, reproduce, train
+from core.headless.results import average_curves, read_curve, share_of_gain, to_table
 from core.session.session import Session
 
 SETTINGS = {
@@ -34,7 +34,7 @@ SETTINGS = {
     "policy.epochs": 1,
     "policy.minibatch": 128,
 }
-STEPS = 8 * 32 * 30
+STEPS = 8 * 32 * 10
 
 
 class Shown:
@@ -59,86 +59,79 @@ class Shown:
                 signal.raise_signal(signal.SIGINT)
 
 
-def reproduced(out: Path, shown: Shown, seeds: tuple[int, ...] = (0,), settings: Any = SETTINGS) -> str:
-    return figure(["pendulum"], [4, 6], seeds, STEPS, settings, out, shown)
+def reproduced(out: Path, shown: Shown, settings: Any = SETTINGS, train: Any = train) -> str:
+    return reproduce(["reacher"], [4, 6], (0,), STEPS, settings, out, shown, train)
 
 
 def results(out: Path) -> dict[str, Any]:
     return {path.stem: json.loads(path.read_bytes()) for path in sorted((out / "runs").iterdir())}
 
 
-def test_each_run_is_carried_out_once_and_told_of(tmp_path: Path) -> None:
-    shown = Shown()
-    table = reproduced(tmp_path / "out", shown)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Shown, str]:
+    """A figure that was never interrupted: its folder, what it showed, and its table."""
+    out, shown = tmp_path_factory.mktemp("whole") / "out", Shown()
+    return out, shown, reproduced(out, shown)
+
+
+def test_each_run_is_done_once(whole: tuple[Path, Shown, str]) -> None:
+    out, shown, table = whole
     assert [title.split("] ")[1] for title in shown.titles] == [
-        "pendulum, true reward, seed 0",
-        "pendulum, 4 labels, seed 0",
-        "pendulum, 6 labels, seed 0",
+        "reacher, true reward, seed 0",
+        "reacher, 4 labels, seed 0",
+        "reacher, 6 labels, seed 0",
     ]
-    found = results(tmp_path / "out")
+    found = results(out)
     assert [r["labels"] for r in found.values()] == [4, 6, 0]
     assert all(r["env_steps"] == STEPS and r["curve"][-1][0] == STEPS for r in found.values())
     assert len({r["random_return"] for r in found.values()}) == 1  # the same untrained policy
-    assert (tmp_path / "out" / "table.md").read_text() == table and table.count("\n") == 3
-    assert not list((tmp_path / "out" / "sessions").iterdir())
+    assert (out / "table.md").read_text() == table and table.count("\n") == 3
+    assert (out / "reacher.png").exists() and not list((out / "sessions").iterdir())
     again = Shown()
-    assert reproduced(tmp_path / "out", again) == table and again.titles == []
+    assert reproduced(out, again) == table and again.titles == []
 
 
-def test_a_run_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_continues_and_ends_as_if_it_had_not_been(
+    whole: tuple[Path, Shown, str], tmp_path: Path
+) -> None:
+    out, shown, table = whole
     with pytest.raises(KeyboardInterrupt):
-        reproduced(tmp_path / "stopped", Shown(stop_after=45))
-    assert [path.stem for path in (tmp_path / "stopped" / "runs").iterdir()] == ["pendulum-true-0"]
-    rest, whole = Shown(), Shown()
-    assert reproduced(tmp_path / "stopped", rest) == reproduced(tmp_path / "whole", whole)
-    assert len(rest.titles) == 2 and rest.updates < whole.updates - 30
-    assert 0 < rest.labels[0] <= 4 and rest.labels[1] == 0 and whole.labels == [0, 0, 0]
-    assert results(tmp_path / "stopped") == results(tmp_path / "whole")
+        reproduced(tmp_path, Shown(stop_after=16))
+    assert [path.stem for path in (tmp_path / "runs").iterdir()] == ["reacher-true-0"]
+    (curve,) = (tmp_path / "sessions").glob("*/curve.jsonl")
+    curve.write_text(curve.read_text() + "[20")  # killed in the middle of a line
+    with pytest.raises(UserError, match="reacher-4-0 was made with other settings"):
+        reproduced(tmp_path, Shown(), settings={**SETTINGS, "reward.epochs": 2})
+    rest = Shown()
+    assert reproduced(tmp_path, rest) == table
+    assert len(rest.titles) == 2 and rest.updates < shown.updates - 12
+    assert 0 < rest.labels[0] <= 4 and rest.labels[1] == 0 and shown.labels == [0, 0, 0]
+    assert results(tmp_path) == results(out)
 
 
 def test_results_of_other_settings_are_refused(tmp_path: Path) -> None:
-    reproduced(tmp_path / "out", Shown())
+    reproduced(tmp_path, Shown(), train=quickly)
     with pytest.raises(UserError, match="other settings"):
-        reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, "policy.discount": 0.9})
+        reproduced(tmp_path, Shown(), {**SETTINGS, "policy.discount": 0.8}, quickly)
 
 
-def test_a_run_on_the_true_reward_is_as_good_for_another_predicted_reward(tmp_path: Path) -> None:
-    """Nothing is asked in it and nothing fitted: it is the same run, and is not done again."""
+def test_a_run_on_the_true_reward_does_not_depend_on_the_settings_of_the_predicted_reward(tmp_path: Path) -> None:
     other = {**SETTINGS, "reward.epochs": 2, "query.half_life": 1000.0}
-    reproduced(tmp_path / "out", Shown())
-    (tmp_path / "out" / "runs" / "pendulum-4-0.json").unlink()
-    with pytest.raises(UserError, match="pendulum-6-0.json was made with other settings"):
-        reproduced(tmp_path / "out", Shown(), settings=other)
-    (tmp_path / "out" / "runs" / "pendulum-6-0.json").unlink()
+    reproduced(tmp_path, Shown(), train=quickly)
+    (tmp_path / "runs" / "reacher-4-0.json").unlink()
+    with pytest.raises(UserError, match="reacher-6-0.json was made with other settings"):
+        reproduced(tmp_path, Shown(), other, quickly)
+    (tmp_path / "runs" / "reacher-6-0.json").unlink()
     shown = Shown()
-    reproduced(tmp_path / "out", shown, settings=other)
-    assert [title.split("] ")[1] for title in shown.titles] == [
-        "pendulum, 4 labels, seed 0",
-        "pendulum, 6 labels, seed 0",
-    ]
-    reproduced(tmp_path / "afresh", Shown(), settings=other)
-    before, afresh = (results(tmp_path / name)["pendulum-true-0"] for name in ("out", "afresh"))
-    assert before["curve"] == afresh["curve"]
+    reproduced(tmp_path, shown, other, quickly)
+    assert len(shown.titles) == 2 and not any("true reward" in title for title in shown.titles)
 
 
-def test_a_session_under_way_with_other_settings_is_refused_and_left_alone(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        reproduced(tmp_path / "out", Shown(stop_after=2))
-    with pytest.raises(UserError, match="other settings"):
-        reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, "policy.discount": 0.9})
-    reproduced(tmp_path / "out", Shown())  # it is not locked
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs that are over at once, for what is only about their files."""
-
-    def carried_out(run: Run, session: Session, show: Any) -> dict[str, Any]:
-        session.close()
-        made = made_up(run.kind, 100.0 + run.labels)
-        return {**made, "task": run.task, "labels": run.labels, "config": session.config.to_dict()}
-
-    monkeypatch.setattr(reproduce, "_carried_out", carried_out)
+def quickly(run: Run, session: Session, listener: Any) -> dict[str, Any]:
+    """A run that ends at once, for tests of the files alone."""
+    session.close()
+    made = made_up(run.kind, 100.0 + run.labels)
+    return {**made, "task": run.task, "labels": run.labels, "config": session.config.to_dict()}
 
 
 DAMAGES = {
@@ -154,64 +147,45 @@ DAMAGES = {
 }
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_damaged_result_is_told_of_before_anything_is_carried_out(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    reproduced(out, Shown())
-    (out / "runs" / "pendulum-true-0.json").unlink()
-    last = out / "runs" / "pendulum-6-0.json"
-    whole = last.read_text()
-    for damage in DAMAGES.values():
-        last.write_text(damage(whole))
-        assert last.read_text() != whole
-        shown = Shown()
-        with pytest.raises(UserError, match=r"pendulum-6-0\.json is damaged: delete it") as told:
-            reproduced(out, shown)
-        assert shown.titles == [] and "\n" not in str(told.value)
-    last.unlink()
-    assert "| pendulum | 1 |" in reproduced(out, Shown())
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_result_is_refused_before_the_first_run(tmp_path: Path, damage: Callable[[str], str]) -> None:
+    reproduced(tmp_path, Shown(), train=quickly)
+    (tmp_path / "runs" / "reacher-true-0.json").unlink()
+    last = tmp_path / "runs" / "reacher-6-0.json"
+    intact = last.read_text()
+    last.write_text(damage(intact))
+    assert last.read_text() != intact
+    shown = Shown()
+    with pytest.raises(UserError, match=r"reacher-6-0\.json is damaged: delete it") as error:
+        reproduced(tmp_path, shown, train=quickly)
+    assert shown.titles == [] and "\n" not in str(error.value)
 
 
-def test_a_run_that_was_killed_in_mid_line_loses_no_other(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        reproduced(tmp_path, Shown(stop_after=20))
-    (kept,) = (tmp_path / "sessions").glob("*/curve.jsonl")
-    before = points(kept)
-    kept.write_text(kept.read_text().removesuffix("]\n"))
-    with pytest.raises(KeyboardInterrupt):
-        reproduced(tmp_path, Shown(stop_after=3))
-    after = points(kept)
-    assert after[: len(before) - 1] == before[:-1] and len(after) >= len(before) + 2
-
-
-@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("left", [(), ("lock",), ("lock", "config.json.part")])
 def test_what_is_left_of_a_session_that_was_killed_while_it_was_made_is_no_hindrance(
     tmp_path: Path, left: tuple[str, ...]
 ) -> None:
-    folder = tmp_path / "out" / "sessions" / "pendulum-true-0"
+    folder = tmp_path / "out" / "sessions" / "reacher-true-0"
     folder.mkdir(parents=True)
     for name in left:
         (folder / name).touch()
-    assert "| pendulum | 1 |" in reproduced(tmp_path / "out", Shown())
+    assert "| reacher | 1 |" in reproduced(tmp_path / "out", Shown(), train=quickly)
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
-    thesis = tmp_path / "out" / "sessions" / "pendulum-true-0" / "thesis.tex"
+    thesis = tmp_path / "out" / "sessions" / "reacher-true-0" / "thesis.tex"
     thesis.parent.mkdir(parents=True)
     for name in ("lock", "thesis.tex"):
         thesis.with_name(name).touch()
     with pytest.raises(UserError, match="not an empty folder"):
-        reproduced(tmp_path / "out", Shown())
+        reproduced(tmp_path / "out", Shown(), train=quickly)
     assert thesis.exists()
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_session_that_outlived_its_result_is_removed(tmp_path: Path) -> None:
-    reproduced(tmp_path / "out", Shown())
-    Session.create(tmp_path / "out" / "sessions" / "pendulum-4-0", Config(task="pendulum")).close()
-    reproduced(tmp_path / "out", Shown())
+    reproduced(tmp_path / "out", Shown(), train=quickly)
+    Session.create(tmp_path / "out" / "sessions" / "reacher-4-0", Config(task="reacher")).close()
+    reproduced(tmp_path / "out", Shown(), train=quickly)
     assert list((tmp_path / "out" / "sessions").iterdir()) == []
 
 
@@ -222,7 +196,7 @@ def test_a_session_that_outlived_its_result_is_removed(tmp_path: Path) -> None:
         ({"labels": 9}, "--labels"),
         ({"task": "ant"}, "--tasks"),
         ({"steps": 9}, "--steps"),
-        ({"teacher": "none"}, "both always run"),
+        ({"teacher": "none"}, "there are always runs"),
     ],
 )
 def test_what_has_an_option_of_its_own_is_no_setting(tmp_path: Path, settings: dict[str, Any], told: str) -> None:
@@ -234,20 +208,20 @@ def test_what_has_an_option_of_its_own_is_no_setting(tmp_path: Path, settings: d
 def test_a_task_that_cannot_be_made_is_told_of_before_anything_is_carried_out(tmp_path: Path) -> None:
     shown = Shown()
     with pytest.raises(UserError, match="Nowhere-v0 can't be made"):
-        figure(["pendulum", "gym:Nowhere-v0"], [4], (0,), STEPS, SETTINGS, tmp_path / "out", shown)
+        reproduce(["reacher", "gym:Nowhere-v0"], [4], (0,), STEPS, SETTINGS, tmp_path / "out", shown)
     assert shown.titles == [] and not (tmp_path / "out").exists()
 
 
 def test_a_chart_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "chart.png").mkdir()
     with pytest.raises(UserError, match=r"chart\.png can't be written"):
-        draw(tmp_path / "chart.png", "Ant", [])
+        draw_chart(tmp_path / "chart.png", "Ant", [])
 
 
 def test_a_place_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="file"):
-        reproduced(tmp_path / "file", Shown())
+        reproduced(tmp_path / "file", Shown(), train=quickly)
 
 
 def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> dict[str, Any]:
@@ -258,7 +232,7 @@ def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> dic
 def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
     made = [made_up("true reward", 110, seed=0), made_up("true reward", 90, seed=1)]
     made += [made_up("700 labels", 50, seed=0), made_up("700 labels", 60, seed=1)]
-    head, _, line = tabulated(made).splitlines()
+    head, _, line = to_table(made).splitlines()
     assert head == "| task | seeds | random | true reward | 700 labels | share |"
     assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
 
@@ -275,47 +249,51 @@ def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
 )
 def test_small_returns_are_told_in_three_digits(values: list[float], told: str) -> None:
     made = [made_up("true reward", value, seed=seed) for seed, value in enumerate(values)]
-    assert tabulated(made).splitlines()[2].split(" | ")[3].rstrip(" |") == told
+    assert to_table(made).splitlines()[2].split(" | ")[3].rstrip(" |") == told
 
 
 def test_where_the_true_reward_gains_nothing_there_is_no_share() -> None:
-    assert np.isnan(share([5.0], [3.0], [3.0]))
+    assert np.isnan(share_of_gain([5.0], [3.0], [3.0]))
 
 
 def test_curves_are_means_over_the_seeds_from_the_random_policy_on() -> None:
     made = [made_up("true reward", 110), made_up("true reward", 90, seed=1)]
-    line, random = curves(made, "ant")
+    line, random = average_curves(made, "ant")
     assert (line.label, random.label) == ("true reward", "random")
     assert line.x[[0, -1]].tolist() == [0, 200]
     assert line.y[[0, -1]].tolist() == [10, 100] and line.spread[[0, -1]].tolist() == [0, 10]
     assert (random.y == 10).all()
 
 
-def test_a_chart_shows_a_rising_curve_in_its_colour(tmp_path: Path) -> None:
+def test_a_chart_shows_a_rising_curve(tmp_path: Path) -> None:
     x = np.linspace(0, 100, 50)
-    draw(tmp_path / "chart.png", "Ant", [Curve("true reward", x, 3 * x, np.zeros(50))])
+    draw_chart(tmp_path / "chart.png", "Ant", [Curve("true reward", x, 3 * x, np.zeros(50))])
     image = cv2.imread(str(tmp_path / "chart.png"))
-    assert image is not None
-    plain = (image[90:520, 120:920] == (0, 120, 230)).all(axis=2)
-    rows, columns = np.nonzero(plain[60:])  # below the legend
-    assert np.corrcoef(rows, columns)[0, 1] < -0.99
+    assert image is not None and image.shape == (600, 960, 3)
+    orange = (np.abs(image.astype(int) - (14, 127, 255)).sum(axis=2) < 30)[120:]  # tab:orange, below the legend
+    rows, columns = np.nonzero(orange)
+    assert len(rows) > 100 and np.corrcoef(rows, columns)[0, 1] < -0.99
 
 
-def test_a_chart_without_curves_is_only_its_title(tmp_path: Path) -> None:
-    draw(tmp_path / "chart.png", "Ant", [])
-    image = cv2.imread(str(tmp_path / "chart.png"))
-    assert image is not None and (image[100:] == 255).all() and image.min() < 100
+def test_without_matplotlib_there_is_a_table_and_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    with pytest.raises(UserError, match=r"pip install matplotlib"):
+        draw_chart(tmp_path / "chart.png", "Ant", [])
+    assert "| reacher | 1 |" in reproduced(tmp_path / "out", Shown(), train=quickly)
+    assert "There will be no charts" in caplog.text and not list((tmp_path / "out").glob("*.png"))
 
 
 def test_what_was_reported_twice_counts_as_it_was_last(tmp_path: Path) -> None:
     (tmp_path / "curve").write_text("[10, 1.0]\n[20, 2.0]\n[20, 5.0]\n[30, 6.0]\n")
-    assert points(tmp_path / "curve") == [(10, 1.0), (20, 5.0), (30, 6.0)]
+    assert read_curve(tmp_path / "curve") == [(10, 1.0), (20, 5.0), (30, 6.0)]
 
 
 @pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"[20]", b"20", b"null", b'["a", 1]', b"[NaN, 1]", b"\x00\xff"])
 def test_a_line_that_is_not_whole_is_passed_over(tmp_path: Path, torn: bytes) -> None:
     (tmp_path / "curve").write_bytes(b"[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
-    assert points(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]
+    assert read_curve(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]
 
 
 def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
@@ -334,10 +312,10 @@ def test_figure_3_is_about_games_and_figure_2_about_robots() -> None:
 def test_a_task_of_pictures_is_reproduced_and_gone_on_with_like_any_other(block_task: str, tmp_path: Path) -> None:
     small = {**SETTINGS, "rollout.steps": 16, "reward.minibatch": 8, "policy.minibatch": 64}
     shown, again = Shown(), Shown()
-    table = figure([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", shown)
+    table = reproduce([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", shown)
     assert len(shown.titles) == 2 and table.splitlines()[2].startswith(f"| {block_task} | 1 |")
     assert (tmp_path / "out" / f"{block_task}.png").exists()
-    assert figure([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", again) == table
+    assert reproduce([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", again) == table
     assert again.titles == []
 
 
@@ -348,7 +326,7 @@ def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch, capsys:
         asked.append(given)
         return ""
 
-    monkeypatch.setattr("core.headless.reproduce.figure", carried_out)
+    monkeypatch.setattr("core.headless.reproduce.reproduce", carried_out)
     for words in (["fig3", "--steps", "9"], ["fig2"], ["fig3", "--tasks", "pong", "--labels", "5", "--seeds", "7"]):
         monkeypatch.setattr("sys.argv", ["core", "reproduce", *words, "--out", "x"])
         assert main() == 0

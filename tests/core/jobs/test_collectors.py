@@ -1,38 +1,30 @@
-"""Two crews that gather a batch: by turns in one process, or the second in one of its own, really killed."""
+"""Collectors: one after the other in this process or in processes of their own, with the same results."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import time
+import multiprocessing
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
-import core
 from core.config import Config
 from core.envs.base import Step
 from core.events import Arrays, JobState
-from core.jobs.collector_process import Helper, gathering, worth_a_helper
-from core.jobs.collectors import CollectorGroup
+from core.jobs.collectors import Collectors
 from core.nn.stacked_mlp import CPU
-from core.nn.state import load_state_arrays, state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import build_policy
-from core.rollout.collector import Collector, RolloutBatch, collect, joined
+from core.rollout.collector import RolloutBatch, collect, join_batches, shares
 from core.rollout.segments import SegmentBuilder
-from core.system.child_link import portable
+from core.system.child_process import ChildDiedError
+from core.tasks import get_task
 from tests.core.builders import tiny
 
 STEPS = 40
-LENGTH = 45
+LENGTH = 30
 """Of the pendulum's segments."""
 
 
@@ -40,47 +32,53 @@ def config(**changes: Any) -> Config:
     return tiny(task="pendulum", rollout__environments=256, rollout__steps=STEPS, **changes)
 
 
-Start = Callable[..., CollectorGroup]
+def collectors(processes: bool, chosen: Config | None = None) -> Collectors:
+    chosen = chosen or config()
+    made = Collectors(chosen, np.arange(chosen.rollout.environments) % LENGTH, processes)
+    made.load_policy(policy(chosen))
+    return made
 
 
-@pytest.fixture
-def start() -> Iterator[Start]:
-    with ExitStack() as stack:
-
-        def begin(apart: bool, helpers: list[Helper] | None = None, **changes: Any) -> CollectorGroup:
-            helper = Helper() if apart else None
-            if helper:
-                stack.callback(helper.close)
-            if helper and helpers is not None:
-                helpers.append(helper)
-            chosen = config(**changes)
-            made = gathering(chosen, np.arange(256) % LENGTH, helper.link if helper else None)
-            stack.callback(made.close)
-            made.load(weights(chosen))
-            return made
-
-        yield begin
-
-
-def weights(chosen: Config, shift: float = 0.0) -> Arrays:
-    arrays = state_arrays(build_policy(chosen))
+def policy(chosen: Config, shift: float = 0.0) -> Arrays:
+    arrays = build_policy(chosen).to_arrays()
     return {**arrays, "weights": arrays["weights"] + np.float32(shift)}
 
 
-def batch(made: CollectorGroup, env_steps: int = 0) -> RolloutBatch:
+Pair = tuple[Collectors, Collectors]
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[tuple[Pair, JobState]]:
+    """Collectors in one process and in two, and their state before the first batch."""
+    pair = collectors(False), collectors(True)
+    yield pair, pair[0].get_state()
+    for made in pair:
+        made.close()
+
+
+@pytest.fixture
+def both(started: tuple[Pair, JobState]) -> Pair:
+    """The same collectors again, as before their first batch."""
+    pair, state = started
+    for made in pair:
+        made.set_state(state)
+        made.load_policy(policy(config()))
+    return pair
+
+
+def batch(made: Collectors, env_steps: int = 0) -> RolloutBatch:
     *_, collected = made.collect(env_steps)
     assert collected is not None
     return collected
 
 
 def require_same(one: RolloutBatch, other: RolloutBatch) -> None:
-    for name in ("observations", "actions", "log_probs", "true_rewards", "ends", "end_observations"):
+    arrays = ("observations", "actions", "log_probs", "true_rewards", "ends", "end_observations", "last_observations")
+    for name in arrays:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
-    assert np.array_equal(one.last_observations, other.last_observations)
-    assert one.finished == other.finished
-    assert [segment.id for segment in one.segments] == [segment.id for segment in other.segments]
+    assert one.finished == other.finished and one.divergences == other.divergences
+    assert [(s.id, s.env_steps) for s in one.segments] == [(s.id, s.env_steps) for s in other.segments]
     for mine, its in zip(one.segments, other.segments, strict=True):
-        assert mine.env_steps == its.env_steps
         assert np.array_equal(mine.observations, its.observations) and np.array_equal(mine.states, its.states)
 
 
@@ -89,145 +87,113 @@ def require_same_state(one: JobState, other: JobState) -> None:
     assert all(np.array_equal(one.arrays[name], other.arrays[name]) for name in one.arrays)
 
 
-def test_what_is_gathered_is_the_same_in_one_process_or_in_two(start: Start) -> None:
-    """Ends of episodes, new weights and segments over several batches among it."""
-    here, apart = start(False), start(True)
-    ended = 0
+def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:
+    """Over ends of episodes, new policies, new rewards and segments that go on from batch to batch."""
+    ensemble = build_ensemble(config(), CPU)
+    ended, segments = 0, []
     for number in range(4):
-        mine, its = batch(here, number * 256 * STEPS), batch(apart, number * 256 * STEPS)
+        mine, its = (batch(made, number * 256 * STEPS) for made in both)
         require_same(mine, its)
         ended += int(mine.ends.sum())
-        for made in (here, apart):
-            made.load(weights(config(), 0.01 * number))
-    assert ended and mine.segments and mine.finished
-    require_same_state(here.get_state(), apart.get_state())
-    assert here.drawable == apart.drawable == mine.segments[0].states.shape[1]
-
-
-def test_what_is_predicted_is_the_same_in_one_process_or_in_two(start: Start) -> None:
-    """By the weights of the moment, though the second crew has an ensemble of its own; and by all rows' own numbers."""
-    here, apart = start(False), start(True)
-    ensemble = build_ensemble(config(), CPU)
-    for shift in (0.0, 0.5):
-        load_state_arrays(ensemble, {**state_arrays(ensemble), "mean": ensemble.mean.numpy() + np.float32(shift)})
-        mine, its = batch(here), batch(apart)
-        told = here.predict(mine, ensemble)
-        assert np.array_equal(told, apart.predict(its, ensemble))
-        assert told == pytest.approx(ensemble.predict(mine.observations, mine.carried_out), abs=1e-5)
-        assert told.std(axis=(1, 2)).min() > 0
-
-
-@pytest.mark.parametrize("then", [False, True])
-@pytest.mark.parametrize("before", [False, True])
-def test_both_go_on_from_each_others_state(before: bool, then: bool, start: Start) -> None:
-    first = start(before)
-    batch(first)
-    state = first.get_state()
-    again = start(then)
-    batch(again)
-    again.set_state(state)
-    for _ in range(2):
-        require_same(batch(first), batch(again))
-
-
-def test_segments_have_numbers_of_their_own_and_are_stamped_with_the_sessions_steps(start: Start) -> None:
-    made = start(True)
-    segments = [segment for number in range(4) for segment in batch(made, number * 256 * STEPS).segments]
+        segments += mine.segments
+        ensemble.load_arrays({**ensemble.to_arrays(), "mean": ensemble.mean.numpy() + np.float32(number)})
+        for made in both:
+            made.load_policy(policy(config(), 0.01 * number))
+            made.load_reward(ensemble.to_arrays())
+        rewards = [made.predict() for made in both]
+        assert np.array_equal(*rewards)
+        assert rewards[0] == pytest.approx(ensemble.predict(mine.observations, mine.carried_out), abs=1e-5)
+    require_same_state(both[0].get_state(), both[1].get_state())
+    assert ended and mine.finished and both[0].state_size == both[1].state_size == segments[0].states.shape[1]
     assert len({segment.id for segment in segments}) == len(segments) > 256
-    assert all(segment.env_steps % 256 == 0 for segment in segments)
-    assert min(segment.env_steps for segment in segments) == 256 * (len(segments[0].actions) - 1)
-    assert max(segment.env_steps for segment in segments) > 256 * 3 * STEPS
+    stamps = [segment.env_steps for segment in segments]
+    assert min(stamps) == 256 * (len(segments[0].actions) - 1) and max(stamps) > 256 * 3 * STEPS
+    assert all(stamp % 256 == 0 for stamp in stamps)
 
 
-def test_a_state_of_the_version_with_one_stream_for_all_is_taken(start: Start) -> None:
-    made, again = start(False), start(False)
-    for number in range(3):
-        segments = batch(made, number * 256 * STEPS).segments
-    state = made.get_state()
-    older = {name: value for name, value in state.values.items() if not name.endswith("_1")}
-    again.set_state(replace(state, values={**older, "next_id": 1000}))
-    assert np.array_equal(again.get_state().arrays["env_states"], state.arrays["env_states"])
-    numbers = [segment.id for number in range(3) for segment in batch(again, number * 256 * STEPS).segments]
-    assert segments and min(numbers) > 1000 and len(set(numbers)) == len(numbers)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_each_resumes_from_the_others_state(both: Pair, order: tuple[int, int]) -> None:
+    first, again = (both[number] for number in order)
+    batch(first)
+    again.set_state(first.get_state())
+    require_same(batch(first), batch(again))
 
 
-def test_nobody_asked_means_no_segments(start: Start) -> None:
-    made = start(True, teacher="none")
-    assert not any(batch(made, number * 256 * STEPS).segments for number in range(3))
+def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
+    here, apart = both
+    expected = batch(here)
+    collecting = apart.collect(0)
+    assert next(collecting) is None
+    amid = apart.get_state()
+    *_, collected = collecting
+    assert collected is not None
+    require_same(expected, collected)
+    apart.set_state(amid)
+    batch(apart)  # a state from which a batch can be collected
 
 
-def test_failed_simulations_of_both_crews_are_counted(start: Start) -> None:
-    made, counted = start(True), start(False)
-    state = made.get_state()
-    spoiled = state.arrays["env_states"].copy()
-    spoiled[[3, 200, 201], 1] = np.nan
-    told = replace(state, arrays={**state.arrays, "env_states": spoiled})
-    for each in (made, counted):
-        each.set_state(told)
-        batch(each)
-        assert each.divergences == 3
-    assert made.get_state().arrays["env_blow_ups"] == 3
-    counted.set_state(made.get_state())
-    assert counted.divergences == 3
-
-
-def test_a_state_of_another_number_is_refused_here_and_there(start: Start) -> None:
-    for apart in (False, True):
-        made = start(apart)
+def test_divergences_of_all_collectors_are_counted_and_kept(both: Pair) -> None:
+    for made in both:
         state = made.get_state()
-        short = {name: array[:-1] if array.ndim else array for name, array in state.arrays.items()}
-        with pytest.raises(ValueError, match="not one of 256 environments"):
-            made.set_state(replace(state, arrays=short))
+        arrays = {name: values.copy() for name, values in state.arrays.items()}
+        for number, rows in ((0, [3]), (1, [72, 73])):
+            arrays[f"collector_{number}_env_states"][rows, 1] = np.nan
+        made.set_state(replace(state, arrays=arrays))
+        assert batch(made).divergences == made.divergences == 3
+        made.set_state(made.get_state())
+        assert made.divergences == 3
 
 
-def test_what_the_second_crew_fails_of_is_raised_here(start: Start) -> None:
-    made = start(True)
-    made._news = {}  # type: ignore[attr-defined]
-    with pytest.raises(RuntimeError, match=r"^KeyError: 'weights'") as failed:
-        batch(made)
-    assert "load_arrays" in failed.value.__notes__[0]  # where it failed there
-    assert portable(failed.value) is failed.value  # on its way to the session's own process it is told once
+def test_a_state_of_other_environments_or_collectors_is_refused() -> None:
+    here = collectors(False)
+    state = here.get_state()
+    short = {name: values[:-1] if values.ndim else values for name, values in state.arrays.items()}
+    with pytest.raises(ValueError, match="not one of 128 environments"):
+        here.set_state(replace(state, arrays=short))
+    with pytest.raises(ValueError, match="not one of 2 collectors"):
+        here.set_state(replace(state, values={"collectors": state.values["collectors"][:1]}))
+    here.close()
 
 
-def test_a_killed_helper_is_told_of(start: Start) -> None:
-    helpers: list[Helper] = []
-    made = start(True, helpers)
-    helpers[0].process.kill()
-    helpers[0].process.join()
-    made.load(weights(config()))
-    with pytest.raises(ChildProcessError, match="second crew has ended"):
-        batch(made)
+def test_no_query_means_no_segments() -> None:
+    here = collectors(False, tiny(task="pendulum", rollout__steps=3 * LENGTH, teacher="none"))
+    assert not batch(here).segments
+    here.close()
 
 
-def test_a_helper_ends_where_nobody_is_left_to_ask() -> None:
-    helper = Helper()
-    process = psutil.Process(helper.process.pid)
-    helper.link.pipe.close()
-    helper.process.join(20)
-    assert helper.process.exitcode == 0
-    assert not process.is_running()
-    helper.close()
+def test_a_killed_collector_is_reported_by_its_name() -> None:
+    before = set(multiprocessing.active_children())
+    apart = collectors(True)
+    (child,) = set(multiprocessing.active_children()) - before
+    try:
+        child.kill()
+        with pytest.raises(ChildDiedError, match="^the collector 2 process ended with exit code -9"):
+            batch(apart)
+    finally:
+        apart.close()
 
 
-def test_a_helper_is_worth_it_for_robots_alone_that_are_many() -> None:
-    assert worth_a_helper(config())
-    assert not worth_a_helper(tiny(task="pendulum", rollout__environments=255))
-    assert not worth_a_helper(tiny(task="pong", rollout__environments=16, query__first_labels=1))
-    assert not worth_a_helper(tiny(task="gym:CartPole-v1", rollout__environments=300))
+def test_the_division_depends_on_the_task_and_the_number_alone() -> None:
+    divided = {
+        ("pendulum", 255): (255,),
+        ("pendulum", 257): (129, 128),
+        ("breakout", 7): (7,),
+        ("breakout", 9): (5, 4),
+        ("gym:CartPole-v1", 300): (300,),
+    }
+    assert {key: shares(get_task(key[0]), key[1]) for key in divided} == divided
 
 
 class Scripted:
-    """An environment whose end is where the script has it."""
+    """An environment in which episodes end where the script says."""
 
     discrete, depth, divergences = False, 1, 0
 
     def __init__(self, ends: list[list[int]], mark: float) -> None:
-        """ends: in each step the rows that end"""
+        """ends: the rows that end, step by step"""
         self.count, self._ends, self._mark, self._time = 3, ends, mark, 0
         self.observations = np.full((3, 1), mark, np.float32)
         self.states, self.clip_available, self.sizes = np.zeros((3, 1)), np.ones(3, np.bool_), (1, 1, 1)
-
-    def begin(self, actions: np.ndarray) -> None: ...
 
     def step(self, actions: np.ndarray) -> Any:
         rows = np.array(self._ends[self._time], np.int64)
@@ -242,57 +208,73 @@ def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return observations, observations[:, 0]
 
 
-def test_ends_side_by_side_are_joined_in_the_order_of_steps_and_rows() -> None:
+def test_ends_are_joined_in_the_order_of_steps_and_rows() -> None:
     scripts = [[[2], [], [0, 1]], [[0], [1, 2], [2]]]
-
-    def crews() -> list[Collector]:
-        return [Collector(Scripted(script, 10.0 * i), act) for i, script in enumerate(scripts)]  # type: ignore[arg-type]
-
-    *_, by_turns = collect(crews(), 3, 0)
-    apart = [list(collect([crew], 3, 0))[-1] for crew in crews()]
-    assert by_turns is not None
-    together = joined([part for part in apart if part is not None])
-    expected = [102, 110, 211, 212, 300, 301, 312]
-    for found in (by_turns, together):
-        assert found.end_observations[:, 0].tolist() == expected
-        assert np.argwhere(found.ends).tolist() == [[0, 2], [0, 3], [1, 4], [1, 5], [2, 0], [2, 1], [2, 5]]
+    parts = [list(collect(Scripted(script, 10.0 * i), act, 3))[-1] for i, script in enumerate(scripts)]  # type: ignore[arg-type]
+    joined = join_batches([part for part in parts if part is not None])
+    assert joined.end_observations[:, 0].tolist() == [102, 110, 211, 212, 300, 301, 312]
+    assert np.argwhere(joined.ends).tolist() == [[0, 2], [0, 3], [1, 4], [1, 5], [2, 0], [2, 1], [2, 5]]
 
 
-def test_each_crew_has_numbers_of_its_own() -> None:
+def test_each_collectors_segments_have_numbers_of_their_own() -> None:
     env = Scripted([], 0.0)
     numbers = []
     for i in range(2):
-        cutter = SegmentBuilder(env, 1, np.zeros(3, np.int64), turn=(i, 2))
+        builder = SegmentBuilder(env, 1, np.zeros(3, np.int64), turn=(i, 2))
         rows = env.observations, env.observations, env.states, np.zeros(3, np.float32)
         flags = np.zeros(3, np.bool_), np.zeros(3, np.bool_), env.clip_available
-        numbers.append([segment.id for segment in cutter.add(*rows, *flags, 0)])
+        numbers.append([segment.id for segment in builder.add(*rows, *flags, 0)])
     assert numbers == [[2, 4, 6], [3, 5, 7]]
 
 
-def test_a_helper_ends_with_its_parent(tmp_path: Path) -> None:
-    """Killed, not asked: so do all that a session began."""
-    script = (
-        "import sys, time\n"
-        "from core.jobs.collector_process import Helper\n"
-        "if __name__ == '__main__':\n"
-        "    helper = Helper()\n"
-        "    print(helper.process.pid, flush=True)\n"
-        "    time.sleep(60)\n"
-    )
-    file = tmp_path / "parent.py"
-    file.write_text(script)
-    parent = subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, text=True, env=_with_core())
-    assert parent.stdout
-    child = psutil.Process(int(parent.stdout.readline()))
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
-    for _ in range(400):
-        if not child.is_running() or child.status() == psutil.STATUS_ZOMBIE:
-            break
-        time.sleep(0.05)
-    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+Made = Callable[..., Collectors]
 
 
-def _with_core() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(core.__file__).parent.parent)}
+@pytest.fixture
+def games() -> Iterator[Made]:
+    made: list[Collectors] = []
+
+    def make(task: str, processes: bool = False, **changes: Any) -> Collectors:
+        chosen = tiny(task=task, rollout__environments=8, rollout__steps=12, query__first_labels=1, **changes)
+        made.append(collectors(processes, chosen))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.mark.parametrize("task", ["breakout", "enduro-even"])
+def test_games_are_the_same_in_one_process_or_in_two_and_resume_there(task: str, games: Made) -> None:
+    """Enduro's even start needs the console's memory, and so other emulators."""
+    here, apart = games(task), games(task, processes=True)
+    require_same(batch(here), batch(apart))
+    apart.set_state(here.get_state())
+    require_same(batch(here), batch(apart))
+
+
+def test_stacks_of_a_batch_are_those_that_were_seen(games: Made) -> None:
+    """Although each of their pictures is stored once."""
+    made = games("breakout")
+    env, seen, steps = made.local[0].env, list[np.ndarray](), 30
+
+    def by_sight(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        seen.append(observations)
+        chosen = observations.sum(axis=1, dtype=np.int64) % env.sizes[1]
+        return np.eye(env.sizes[1], dtype=np.float32)[chosen], np.zeros(env.count, np.float32)
+
+    *_, collected = collect(env, by_sight, steps)
+    assert collected is not None and np.array_equal(collected.observations, seen)
+    assert np.array_equal(collected.last_observations, env.observations)
+    assert np.shares_memory(collected.observations[0], collected.observations[1])
+
+
+def test_pictures_are_captured_by_turns_across_all_collectors(games: Made) -> None:
+    """In every step as many as if there were one collector: a person does not wait for clips while none is captured."""
+    made = games("breakout", rollout__captured_envs=4, query__segment_steps=2)
+    envs = [collector.env for collector in made.local]
+    nothing = np.eye(envs[0].sizes[1], dtype=np.float32)[[0] * 4]
+    for _ in range(5):
+        assert sum(int(env.clip_available.sum()) for env in envs) == 1
+        for env in envs:
+            env.step(nothing)

@@ -111,7 +111,7 @@ def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
 def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) -> None:
     rollout = Played("rollout", teacher="none", labels=0)
     assert isinstance(rollout.job, RolloutJob)
-    env = rollout.job.gathering.env  # type: ignore[attr-defined]
+    env = rollout.job.collectors.local[0].env
     step = env.step
 
     def spoiled(actions: np.ndarray) -> Step:

@@ -15,7 +15,7 @@ from core.config import Config
 from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
 from core.jobs.previews import FPS, SECONDS, SIZE, PreviewsJob, preview
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def answers(job: PreviewsJob) -> Iterator[Event]:

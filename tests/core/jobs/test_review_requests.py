@@ -41,7 +41,7 @@ def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
     rollout.turn(PreferenceAdded(preference(50, Choice.LEFT, more.query)))
     again = [PreferenceChanged(replace(answers[0], choice=Choice.LEFT)), PreferenceChanged(answers[1])]
     assert of(QueryOffered, rollout.turn(*again)) == []
-    assert rollout.job.usable == {*range(len(offered)), 50}  # type: ignore[attr-defined]
+    assert rollout.job.offers.usable == {*range(len(offered)), 50}  # type: ignore[attr-defined]
 
 
 def test_a_change_is_fitted_to_in_one_more_round() -> None:

@@ -40,8 +40,8 @@ def reward(state: JobState | None = None, **changes: Any) -> LocalPort:
 def turn(port: LocalPort, *events: Event) -> list[RewardPublished]:
     for event in events:
         port.send(event)
-    port.begin()
-    return [event for event in port.end() if isinstance(event, RewardPublished)]
+    port.start_turn()
+    return [event for event in port.finish_turn() if isinstance(event, RewardPublished)]
 
 
 def due() -> PolicyPublished:
@@ -117,8 +117,8 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
         assert told is not None and not np.array_equal(told["network.weights.0"], moving)
         assert all(np.array_equal(told[name], array) for name, array in published.weights.items())
     restored.send(JudgementRequested(1))
-    restored.begin()
-    (judged,) = [event for event in restored.end() if isinstance(event, AnswersJudged)]
+    restored.start_turn()
+    (judged,) = [event for event in restored.finish_turn() if isinstance(event, AnswersJudged)]
     assert judged.generation == published.generation and len(judged.ids) == 4
 
 
@@ -129,8 +129,8 @@ def test_what_a_round_took_is_its_own_time(monkeypatch: pytest.MonkeyPatch) -> N
     port.send(due())
     seconds = []
     for _ in range(3):
-        port.begin()
-        seconds += [event.seconds for event in port.end() if isinstance(event, RewardFitted)]
+        port.start_turn()
+        seconds += [event.seconds for event in port.finish_turn() if isinstance(event, RewardFitted)]
         for _ in range(1000):
             next(clock)
     # Six epochs of a gradient step, an evaluation and an end: each is one from tick to tick.

@@ -278,10 +278,10 @@ def test_where_nothing_can_be_written_export_says_so_and_leaves_nothing(session:
 def test_the_curves_go_along(session: Session, tmp_path: Path) -> None:
     metrics, again = Metrics(), Metrics()
     metrics.append("loss", 1.5, 0.25)
-    metrics_file.keep(session.folder, metrics)
+    metrics_file.save(session.folder, metrics)
     export_session(session, tmp_path / "shared")
     import_session(tmp_path / "shared", tmp_path / "back")
-    metrics_file.restore(tmp_path / "back", again)
+    metrics_file.load(tmp_path / "back", again)
     assert again.series()["loss"].points().tolist() == [[1.5, 0.25]]
 
 
@@ -291,7 +291,7 @@ def test_damaged_curves_are_no_reason_to_refuse_a_session(
     remade(packed, also("metrics.safetensors", b"x" * 100))
     import_session(packed, tmp_path / "back")
     metrics = Metrics()
-    metrics_file.restore(tmp_path / "back", metrics)
+    metrics_file.load(tmp_path / "back", metrics)
     assert metrics.names() == () and "damaged" in caplog.text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from multiprocessing import shared_memory
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.errors import Lack, NotFiniteError, UserError, lack, summary
-from core.events import Failed, JobState, RewardPublished
+from core.events import JobState
 from core.io import files
 from core.session import library
 from core.session.archive import export_session, import_session
@@ -21,9 +20,6 @@ from core.session.checkpoint import load_newest, save_checkpoint
 from core.session.diagnostics import collect
 from core.session.preference_export import export_preferences
 from core.session.session import Session
-from core.system import shared_memory as arrays_in_shared_memory
-from core.system.child_process import JobProcess, JobSpec
-from core.system.shared_memory import Envelope, encode
 from tests.core.builders import tiny
 
 REASONS = [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES, errno.ENOENT]
@@ -155,44 +151,6 @@ def test_where_what_is_half_written_cannot_be_deleted_either_one_sentence_says_w
     monkeypatch.undo()
     one_sentence(told)
     session.close()
-
-
-def test_without_room_in_the_shared_memory_sending_fails_and_leaves_no_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    names: list[str] = []
-
-    def full(name: str, size: int) -> None:
-        names.append(name)
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(arrays_in_shared_memory, "_reserve", full)
-    with pytest.raises(OSError, match="No space left"):
-        encode(RewardPublished(1, {"x": np.zeros(100_000)}))
-    with pytest.raises(FileNotFoundError):
-        shared_memory.SharedMemory(names[0])
-
-
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="only Linux keeps shared memory there")
-def test_more_shared_memory_than_there_is_is_refused_and_kills_nobody() -> None:
-    block = shared_memory.SharedMemory(create=True, size=4096)
-    try:
-        with pytest.raises(OSError, match="No space left|File too large|Cannot allocate"):
-            arrays_in_shared_memory._reserve(block.name, 1 << 50)
-    finally:
-        block.close()
-        block.unlink()
-
-
-def test_a_child_that_cannot_read_what_it_was_sent_fails_instead_of_waiting() -> None:
-    child = JobProcess(JobSpec("policy", tiny().to_dict()))
-    child.start()
-    try:
-        child._pipe.send(Envelope(b"no pickle", None, ()))
-        event = None
-        while not isinstance(event, Failed):
-            event = child.receive(60.0)
-        assert "UnpicklingError" in event.summary and "Traceback" in event.text
-    finally:
-        child.stop()
 
 
 @pytest.mark.parametrize(

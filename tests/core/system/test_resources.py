@@ -19,7 +19,7 @@ from core.session.session import Session
 from core.system import resources
 from tests.core.builders import tiny
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
@@ -95,9 +95,9 @@ def test_the_disk_is_that_of_the_nearest_folder(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
 def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
     script = (
-        "import psutil; from core.system.resources import give_back; me = psutil.Process();"
+        "import psutil; from core.system.resources import release_memory; me = psutil.Process();"
         "blocks = [bytes(60_000) for _ in range(4000)]; blocks[:-1] = [bytes(10)] * 3999; held = me.memory_info().rss;"
-        "give_back(); print(held - me.memory_info().rss)"
+        "release_memory(); print(held - me.memory_info().rss)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     assert int(done.stdout) > 100_000_000
@@ -139,6 +139,6 @@ def test_a_way_of_drawing_that_nobody_knows_is_refused(module: str) -> None:
 def test_osmesa_is_asked_for_where_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
     with pytest.raises(UserError, match="install libosmesa6"):
-        resources.require_drawing({"MUJOCO_GL": "OSMesa"})
+        resources.require_mujoco_gl({"MUJOCO_GL": "OSMesa"})
     for chosen in ({}, {"MUJOCO_GL": "egl"}, {"MUJOCO_GL": "disable"}):
-        resources.require_drawing(chosen)
+        resources.require_mujoco_gl(chosen)

@@ -1,0 +1,55 @@
+"""Requests from the window to the child jobs, each answered through a callback."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Container, Iterable
+from typing import Any
+
+from core.events import (
+    AnswersJudged,
+    ClipsRendered,
+    ClipsRequested,
+    Event,
+    JudgementRequested,
+    ReplayRefused,
+    ReplayRendered,
+    ReplayRequested,
+)
+from core.session.routing import ROUTES
+
+JobRequest = ClipsRequested | ReplayRequested | JudgementRequested
+JobAnswer = ClipsRendered | ReplayRendered | ReplayRefused | AnswersJudged
+
+
+class JobRequests:
+    """Open requests by token. Use it in the window's thread only.
+
+    tokens: source of tokens; each request takes its own
+    """
+
+    def __init__(self, send: Callable[[Event, Iterable[str]], None]) -> None:
+        """send: hands an event to the named jobs; a job that is not running takes none."""
+        self.tokens = itertools.count(1)
+        self._send = send
+        self._open: dict[int, tuple[JobRequest, Callable[[Any], object]]] = {}
+
+    def send(self, request: JobRequest, on_answer: Callable[[Any], object]) -> None:
+        """Send a request to its job; `on_answer` gets the answer unless the request is cancelled first."""
+        self._open[request.token] = request, on_answer
+        self._send(request, ROUTES[type(request)])
+
+    def cancel(self, token: int) -> None:
+        """Drop the answer to this request. Unknown tokens are ignored."""
+        self._open.pop(token, None)
+
+    def resend(self, jobs: Container[str]) -> None:
+        """Send every open request of these jobs again: they have been restarted and have lost it."""
+        for request, _ in list(self._open.values()):
+            self._send(request, [name for name in ROUTES[type(request)] if name in jobs])
+
+    def answer(self, event: JobAnswer) -> None:
+        """Pass an answer to the callback of its request; answers to cancelled requests are dropped."""
+        if event.token in self._open:
+            _, on_answer = self._open.pop(event.token)
+            on_answer(event)

@@ -1,0 +1,81 @@
+"""Queries that the rollout offers to the labeller: how many are due, which pairs, and which await an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from core.config import Config
+from core.events import (
+    AnswersReplayed,
+    Event,
+    PreferenceAdded,
+    PreferenceChanged,
+    PreferenceWithdrawn,
+    QueryOffered,
+)
+from core.preferences.oracle import pool_returns
+from core.preferences.queries import QuerySelector, predictions
+from core.preferences.schedule import scheduled
+from core.reward.ensemble import RewardEnsemble
+from core.reward.image_ensemble import ImageEnsemble
+from core.rollout.segments import SegmentPool
+
+
+class QueryOffers:
+    """Offers as many queries as the schedule asks for, or keeps some ready for a person."""
+
+    def __init__(self, config: Config, rng: np.random.Generator) -> None:
+        self._config = config
+        self._selector = QuerySelector(config.query, config.reward.error_rate, rng)
+        self._outstanding: set[int] = set()
+        """Ids of the queries that await an answer."""
+        self.usable: set[int] = set()
+        """Ids of the preferences that count as labels: all but "can't tell"."""
+        self._replayed = False
+
+    def receive(self, event: Event) -> None:
+        match event:
+            case PreferenceAdded(preference) | PreferenceChanged(preference):
+                self._selector.exclude(preference.query)
+                self._outstanding.discard(preference.query.id)
+                self.usable.discard(preference.id)
+                if preference.choice.mu is not None:
+                    self.usable.add(preference.id)
+            case PreferenceWithdrawn(preference_id):
+                self.usable.discard(preference_id)
+            case AnswersReplayed(waiting):
+                self._replayed = True
+                # A waiting query that was answered meanwhile is among the replayed ones.
+                self._outstanding |= {query.id for query in waiting if self._selector.exclude(query)}
+
+    def offer(
+        self, pool: SegmentPool, env_steps: int, ensemble: RewardEnsemble | ImageEnsemble | None
+    ) -> Iterator[QueryOffered]:
+        """Offers the queries that are missing now, ranked by the ensemble if there is one."""
+        if not self._replayed:  # stored pairs must not be offered again
+            return
+        person = self._config.teacher == "human"
+        missing = self._config.query.ready if person else scheduled(env_steps, self._config) - len(self.usable)
+        missing -= len(self._outstanding)
+        if missing <= 0:
+            return
+        segment_sums = ensemble.predicted_returns if ensemble else None
+        segments = pool.all()
+        returns = pool_returns(segments, self._config.oracle)
+        queries = self._selector.select(segments, missing, segment_sums)
+        predicted: list[tuple[float, ...]] = [()] * len(queries)
+        if segment_sums and person:  # shown on request after the answer
+            predicted = predictions(queries, segment_sums)
+        for query, of_members in zip(queries, predicted, strict=True):
+            self._outstanding.add(query.id)
+            yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
+
+    def get_state(self) -> dict[str, Any]:
+        return self._selector.get_state()
+
+    def set_state(self, values: dict[str, Any]) -> None:
+        self._selector.set_state(values)

@@ -1,0 +1,91 @@
+"""Diagnostics can be sent to a stranger: they name neither the user nor the host."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import logging
+import platform
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from core.errors import UserError
+from core.io.session_log import session_log
+from core.session.diagnostics import collect, redact
+from core.session.session import Session
+from tests.core.builders import tiny
+
+log = logging.getLogger("core.something")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder of jane.doe at the host jdoe-laptop."""
+    folder = tmp_path / "home" / "jane.doe"
+    folder.mkdir(parents=True)
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(folder))
+    for name in ("LOGNAME", "USER", "USERNAME"):
+        monkeypatch.setenv(name, "jane.doe")
+    monkeypatch.setattr(platform, "node", lambda: "jdoe-laptop")
+    assert getpass.getuser() == "jane.doe"
+    return folder
+
+
+def test_the_zip_has_log_config_and_versions_without_names(home: Path, tmp_path: Path) -> None:
+    session = Session.create(home / "secret project" / "s", tiny())
+    with session_log(session.folder):
+        log.error("%s can't be written by jane.doe, see %s", session.folder / "config.json", home / "notes")
+    collect(session.folder, tmp_path / "out.zip")
+    session.close()
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        content = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert set(content) == {"log.txt", "config.json", "about.json"}
+    everything = "".join(content.values())
+    for word in ("jane.doe", "secret project", str(tmp_path / "home")):
+        assert word not in everything
+    told = content["log.txt"].replace("\\", "/")
+    assert "<session>/config.json can't be written by <user>, see <home>/notes" in told
+    about = json.loads(content["about.json"])
+    assert about["packages"]["numpy"] and about["files"]["config.json"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("jane.doe@jdoe-laptop", "<user>@<host>"),
+        ("/mnt/JANE.DOE/x and C:\\Users\\jane.doe\\y", "/mnt/<user>/x and C:\\Users\\<user>\\y"),
+        ("backup_jane.doe, jane.doe-2; janet and doe stay", "backup_<user>, <user>-2; janet and doe stay"),
+        ("/srv/model.xml stays", "/srv/model.xml stays"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_names_are_replaced_where_they_are_whole_words(tmp_path: Path, text: str, left: str) -> None:
+    assert redact(text, tmp_path / "s") == left
+
+
+def test_a_name_of_two_letters_is_left_since_it_is_a_word_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "al")
+    assert redact("al fine", home / "s") == "al fine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="making a link takes a right of its own there")
+def test_a_link_among_the_logs_is_not_followed(tmp_path: Path) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    (tmp_path / "letter").write_text("Dear Jane")
+    (session.folder / "log.txt.1").symlink_to("../letter")
+    collect(session.folder, tmp_path / "out.zip")
+    session.close()
+    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
+        assert archive.namelist() == ["config.json", "about.json"]
+
+
+def test_diagnostics_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
+    session = Session.create(tmp_path / "s", tiny())
+    with pytest.raises(UserError, match="can't be written"):
+        collect(session.folder, tmp_path / "nowhere" / "out.zip")
+    session.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
