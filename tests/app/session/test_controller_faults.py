@@ -23,10 +23,32 @@ from core.events import (
     StateRequested,
 )
 from core.preferences.store import PreferenceStore
+from core.session.routing import DRIVER, ROUTES, SNAPSHOTS
 from core.types import Teacher
 from tests.app.fakes import Face, FakeProcess, make_query
 from tests.app.faulty import ERRORS, FULL, Error, press_restart
 from tests.app.yielded import events
+
+OPENED = [index for index, (_, event) in enumerate(events()) if {DRIVER, SNAPSHOTS} & set(ROUTES[type(event)])]
+"""Events that the window's process decodes; it only forwards the others."""
+
+
+@pytest.mark.parametrize("index", OPENED, ids=[type(events()[index][1]).__name__ for index in OPENED])
+def test_a_worker_that_cannot_read_an_event_is_told_of_and_started_again(face: Face, qtbot: QtBot, index: int) -> None:
+    name, event = events()[index]
+    first = make_query()
+    face.offer(first, make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.engine[name].unreadable = event
+    face.engine[name].play(event)
+    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    text = face.window.banner.text.text()
+    assert "as injected" in text and f"The {name} stage stopped" in text and "\n" not in text
+    press_restart(face)
+    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    assert [a.query.id for a in face.answers()] == [first.id]
+
 
 SENDINGS = [
     ("rollout", PolicyPublished),
