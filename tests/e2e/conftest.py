@@ -12,7 +12,7 @@ from PySide6.QtCore import QSettings
 
 from tests.core.builders import tiny
 from tests.e2e.bundle import screen
-from tests.e2e.taught import Taught, Teach
+from tests.e2e.taught import Finished, Taught, Teach
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +33,21 @@ def display() -> Iterator[str]:
     """The DISPLAY of a virtual screen that only this module's tests draw on."""
     with screen() as name:
         yield name
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Whole runs, each carried out once for all tests; they and their folders must not be changed."""
+    runs: dict[str, Taught] = {}
+
+    def get(**changes: Any) -> Taught:
+        key = repr(sorted(changes.items()))
+        if key not in runs:
+            runs[key] = Taught(tmp_path_factory.mktemp("finished") / "s", tiny(**changes))
+            runs[key].finished()
+        return runs[key]
+
+    return get
 
 
 @pytest.fixture

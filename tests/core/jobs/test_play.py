@@ -31,7 +31,12 @@ def test_controls_are_a_joystick(held: ControlsHeld, name: str) -> None:
     assert action(held) == ale_py.Action.__members__[name]
 
 
-@pytest.mark.parametrize("task", GAMES, ids=[task.name for task in GAMES])
+QUICK = ("pong", "breakout", "beam-rider")
+
+
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, id=task.name, marks=[pytest.mark.slow] * (task.name not in QUICK)) for task in GAMES]
+)
 def test_the_keys_that_are_named_change_what_the_game_does_and_the_others_do_not(task: AtariTask) -> None:
     job = PlayJob(Config(task=task.name))
     rng = np.random.default_rng(0)
@@ -46,17 +51,17 @@ def test_the_keys_that_are_named_change_what_the_game_does_and_the_others_do_not
 
 def changes(job: PlayJob, key: str) -> bool:
     """Whether the game looks otherwise within 20 frames of this key than of none. It then stands where it stood."""
-    before = job._game.cloneState()
+    before = job.game.cloneState()
     seen = []
     for held in ({}, {key: True}):
         seen.append(hold(job, held, shown=10))
-        job._game.restoreState(before)
+        job.game.restoreState(before)
     return bool((seen[0] != seen[1]).any())
 
 
 def hold(job: PlayJob, held: dict[str, bool], shown: int) -> np.ndarray:
     job.receive(ControlsHeld(**held))
-    return np.stack([job._shown().pixels for _ in range(shown)])
+    return np.stack([job.next_picture().pixels for _ in range(shown)])
 
 
 def test_the_arrow_that_points_up_moves_the_paddle_of_pong_up_and_the_other_down() -> None:
@@ -103,7 +108,7 @@ def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> 
     job.receive(ControlsHeld(fire=True))
     scores, lives = [], []
     for _ in range(1200):
-        game = job._shown()
+        game = job.next_picture()
         scores.append(game.score)
         lives.append(game.lives)
     fresh = np.flatnonzero(np.diff(lives) > 0)
@@ -111,5 +116,5 @@ def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> 
 
 
 def test_a_robot_is_no_game() -> None:
-    with pytest.raises(UserError, match="no game"):
+    with pytest.raises(UserError, match="not a game"):
         PlayJob(Config(task="hopper"))
