@@ -22,12 +22,12 @@ SHORT: dict[str, Any] = {"labels": 12, "steps": 8 * 32 * 14, "seed": 1}
 class Taught:
     """A run, its events in order, and the parameters it ended with."""
 
-    def __init__(self, folder: Path, config: Config, apart: bool = False, **options: Any) -> None:
+    def __init__(self, folder: Path, config: Config, apart: bool = False, threads: int = 1) -> None:
         self.session = Session.open(folder) if folder.exists() else Session.create(folder, config)
         self.events: list[Event] = []
         self.hook: Callable[[Event], None] = lambda event: None
         """Called with each event."""
-        self.run = HeadlessRun(self.session, self._listen, apart=apart, **options)
+        self.run = HeadlessRun(self.session, self._listen, threads, apart)
         self.outcome: Outcome | None = None
 
     def _listen(self, event: Event) -> None:

@@ -17,7 +17,7 @@ from tests.e2e.taught import SHORT, Finished, Teach, same, tape
 
 
 def test_one_seed_one_result(teach: Teach, finished: Finished) -> None:
-    first, again, other = finished(**SHORT), teach("again", **SHORT), finished()
+    first, again, other = finished(**SHORT), teach("again", threads=2, **SHORT), finished()
     outcome = again.finished()
     assert tape(first) == tape(again) and same(first, again)
     assert first.outcome and outcome.true_return == first.outcome.true_return
@@ -59,7 +59,7 @@ def test_queries_go_by_disagreement_once_there_is_a_reward(finished: Finished) -
 
 
 def test_processes_of_their_own_change_nothing(teach: Teach, finished: Finished) -> None:
-    here, apart = finished(**SHORT), teach("apart", apart=True, **SHORT)
+    here, apart = finished(**SHORT), teach("apart", apart=True, threads=2, **SHORT)
     apart.finished()
     assert same(here, apart) and tape(here) == tape(apart)
 
@@ -73,7 +73,7 @@ def test_several_collectors_and_a_fit_spread_over_batches_change_nothing(teach: 
         stopped.run.cycle()
     stopped.run.save()
     stopped.close()
-    resumed, apart = teach("stopped", apart=True), teach("apart", apart=True, **chosen)
+    resumed, apart = teach("stopped", apart=True, threads=2), teach("apart", apart=True, threads=2, **chosen)
     assert 0 < resumed.finished().steps_taken < 256 * 16 * 8
     apart.finished()
     assert same(here, apart) and tape(here) == tape(apart) and same(here, resumed)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.events import PolicyPublished, PolicyUpdated, PreferenceAdded, RewardFitted, RolloutBatchReady
-from tests.e2e.taught import SHORT, Finished, Teach, assert_resumes, same
+from tests.e2e.taught import SHORT, Finished, Teach, assert_resumes
 
 CASES: dict[str, tuple[int, dict[str, Any]]] = {
     "before the first fit": (2, {}),
