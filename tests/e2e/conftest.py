@@ -55,8 +55,10 @@ def teach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Teach]:
     monkeypatch.chdir(tmp_path)
     made: list[Taught] = []
 
-    def start(name: str = "s", apart: bool = False, threads: int = 1, **changes: Any) -> Taught:
-        made.append(Taught(tmp_path / name, tiny(**changes), apart, threads))
+    def start(
+        name: str = "s", apart: bool = False, threads: int = 1, checkpoint_seconds: float = 60.0, **changes: Any
+    ) -> Taught:
+        made.append(Taught(tmp_path / name, tiny(**changes), apart, threads, checkpoint_seconds))
         return made[-1]
 
     yield start

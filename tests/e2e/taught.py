@@ -22,12 +22,14 @@ SHORT: dict[str, Any] = {"labels": 12, "steps": 8 * 32 * 14, "seed": 1}
 class Taught:
     """A run, its events in order, and the parameters it ended with."""
 
-    def __init__(self, folder: Path, config: Config, apart: bool = False, threads: int = 1) -> None:
+    def __init__(
+        self, folder: Path, config: Config, apart: bool = False, threads: int = 1, checkpoint_seconds: float = 60.0
+    ) -> None:
         self.session = Session.open(folder) if folder.exists() else Session.create(folder, config)
         self.events: list[Event] = []
         self.hook: Callable[[Event], None] = lambda event: None
         """Called with each event."""
-        self.run = HeadlessRun(self.session, self._listen, threads, apart)
+        self.run = HeadlessRun(self.session, self._listen, threads, apart, checkpoint_seconds)
         self.outcome: Outcome | None = None
 
     def _listen(self, event: Event) -> None:
@@ -83,9 +85,8 @@ def assert_resumes(teach: Teach, whole: Taught, cycles: int, **changes: Any) -> 
     outcome, expected = resumed.finished(), whole.outcome
     assert expected is not None and 0 < outcome.steps_taken < outcome.env_steps
     assert same(whole, resumed)
-    assert (outcome.labels, outcome.true_return, outcome.measure) == (
-        *(expected.labels, expected.true_return, expected.measure),
-    ) or np.isnan(expected.true_return)
+    assert outcome.labels == expected.labels and outcome.measure == expected.measure
+    assert np.array_equal(outcome.true_return, expected.true_return, equal_nan=True)
     return resumed
 
 
