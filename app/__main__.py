@@ -11,7 +11,7 @@ def main() -> int:
     from app.command_line import parsed
     from app.display_check import tell
     from core.errors import UserError
-    from core.system.resources import WINDOW_MEMORY, require_mujoco_gl, require_memory
+    from core.system.resources import WINDOW_MEMORY, require_memory, require_mujoco_gl
 
     try:
         arguments = sys.argv[1:]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,17 @@ import numpy as np
 import pytest
 import torch
 
+from core.__main__ import main
 from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested
 from core.headless.run import HeadlessRun
-from core.jobs import film, film_captions
+from core.jobs import film
 from core.jobs.film import FilmJob
 from core.rollout.actor import build_policy
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
 from core.session.session import Session, read_config
 from tests.core.builders import tiny
 
-ROOT = Path(__file__).resolve().parents[2]
 HEIGHT = 90
 
 
@@ -148,28 +147,6 @@ def test_a_task_that_draws_no_pictures_is_told_of(tmp_path: Path, monkeypatch: p
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
-def test_where_no_episode_ends_within_a_scene_the_measure_is_the_one_known_then(
-    taught: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_episodes = film.run_episodes
-    monkeypatch.setattr(film, "run_episodes", lambda *arguments: ([], run_episodes(*arguments)[1]))
-    known, weights = PolicySnapshots(taught).load(0)
-    scene = FilmJob(read_config(taught)).make_scene(dataclasses.replace(known, measure=4.25), weights)
-    assert scene.figure == 4.25 and scene.caption.figure == "4.2"
-
-
-def test_the_quick_deaths_are_not_taken_for_the_whole(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_episodes = film.run_episodes
-
-    def but_one(*arguments: Any) -> Any:
-        finished, states = run_episodes(*arguments)
-        return finished[1:], states
-
-    monkeypatch.setattr(film, "run_episodes", but_one)
-    known, weights = PolicySnapshots(taught).load(0)
-    assert FilmJob(read_config(taught)).make_scene(dataclasses.replace(known, measure=4.25), weights).figure == 4.25
-
-
 @pytest.mark.parametrize(
     ("known", "games", "steps", "told"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
 )
@@ -189,34 +166,30 @@ def test_a_game_is_judged_by_games_that_were_played_to_their_end(
     assert asked == [(games, 1, steps, 300)] and scene.figure == told
 
 
-def test_the_command_makes_one_and_tells_what_is_wrong_in_a_sentence(taught: Path, tmp_path: Path) -> None:
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "core", "film", *map(str, arguments)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-
-    done = run(taught, "--out", tmp_path / "a.mp4", "--before-after", "--height", HEIGHT)
-    assert done.returncode == 0 and f"wrote {tmp_path / 'a.mp4'}" in done.stderr, done.stderr
-    assert (tmp_path / "a.mp4").stat().st_size > 1000
-    bad = run(tmp_path / "none", "--out", tmp_path / "b.mp4")
-    assert bad.returncode == 2 and len(bad.stderr.strip().splitlines()) == 1 and "not a session" in bad.stderr
-
-
-def test_text_is_wrapped_and_shrunk_to_its_room() -> None:
-    text = "Choose the clip in which the robot does more of a backflip"
-    lines = film_captions.wrapped(text, 30, 300)
-    assert " ".join(lines) == text and len(lines) > 1
-    assert all(film_captions.width(line, 30) <= 300 for line in lines)
-    assert film_captions.width(text, film_captions.fitting(text, 30, 300)) <= 306
-
-
-@pytest.mark.parametrize(
-    "draw", [lambda c: film_captions.learning(np.zeros((HEIGHT, HEIGHT, 3), np.uint8), "Hopper", c, [0, 1], 1)]
-)
-def test_a_caption_changes_the_picture_in_its_own_band_alone(
-    draw: Callable[[film_captions.Caption], np.ndarray],
+@pytest.mark.parametrize("ended", [0, 1], ids=["no episode ended", "only short ones ended"])
+def test_unless_all_episodes_end_the_figure_is_the_snapshots_own(
+    taught: Path, monkeypatch: pytest.MonkeyPatch, ended: int
 ) -> None:
-    one = draw(film_captions.Caption("after 12 answers, 3 minutes", "0.4", "Backflips"))
-    other = draw(film_captions.Caption("after 90 answers, 8 minutes", "0.4", "Backflips"))
-    changed = np.argwhere((one != other).any(axis=2))
-    assert len(changed) > 20
-    assert changed[:, 1].min() >= HEIGHT and changed[:, 0].max() < 0.5 * HEIGHT
+    run_episodes = film.run_episodes
+
+    def cut_off(*arguments: Any) -> Any:
+        finished, states = run_episodes(*arguments)
+        return finished[:ended], states
+
+    monkeypatch.setattr(film, "run_episodes", cut_off)
+    info, weights = PolicySnapshots(taught).load(0)
+    scene = FilmJob(read_config(taught)).make_scene(dataclasses.replace(info, measure=4.25), weights)
+    assert scene.figure == 4.25 and scene.caption.figure == "4.2"
+
+
+def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["core", "film", str(taught), "--out", str(tmp_path / "a.mp4"), "--before-after", "--height", str(HEIGHT)]
+    monkeypatch.setattr(sys, "argv", words)
+    assert main() == 0 and f"wrote {tmp_path / 'a.mp4'}" in capsys.readouterr().err
+    assert (tmp_path / "a.mp4").stat().st_size > 1000
+    monkeypatch.setattr(sys, "argv", ["core", "film", "none", "--out", "b.mp4"])
+    assert main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "not a session" in line

@@ -16,14 +16,14 @@ import pytest
 
 from core.__main__ import main, make_parser
 from core.config import Config, OracleConfig, replaced
-from core.events import PreferenceAdded, RolloutReported
+from core.events import RolloutReported
 from core.headless.commands import Progress, new_session
 from core.preferences.store import PreferenceStore
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
-from tests.core.builders import preference, tiny
+from tests.core.builders import tiny
 
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = [
@@ -161,13 +161,6 @@ def test_the_progress_shows_divergences_if_there_are_some(
     assert told in capsys.readouterr().err
 
 
-def test_the_progress_counts_on_from_the_labels_of_a_resumed_session(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(tiny(task="pendulum"), labels=5) as progress:
-        progress.show(PreferenceAdded(preference(6)))
-        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, 0))
-    assert "labels 6," in capsys.readouterr().err
-
-
 def answers(folder: Path) -> int:
     store = PreferenceStore(folder / "preferences.sqlite")
     try:
@@ -243,11 +236,6 @@ def test_each_ablation_is_one_flag_that_the_session_records(
 ) -> None:
     plain = replaced(Config(task="hopper-backflip"), **get_task("hopper-backflip").presets)
     assert configured([flag], monkeypatch) == replaced(plain, **changes) != plain
-
-
-def test_ablations_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = configured(["--no-ensemble", "--no-segments"], monkeypatch)
-    assert (config.reward.members, config.query.segment_steps) == (1, 1)
 
 
 def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,30 +74,6 @@ def test_the_arrow_that_points_up_moves_the_paddle_of_pong_up_and_the_other_down
     assert heights[0] > heights[1] + 30 and heights[2] > heights[1] + 30
 
 
-def test_in_pong_space_held_at_the_hit_sends_the_ball_back_twice_as_fast() -> None:
-    speeds = {fire: return_speed(fire) for fire in (False, True)}
-    assert speeds == {False: 2.0, True: 4.0}
-
-
-def return_speed(fire: bool) -> float:
-    """Columns that the ball flies in two frames after the first hit of a paddle that follows it."""
-    job = PlayJob(Config(task="pong"))
-    before, key = np.nan, {}
-    towards = False
-    for _ in range(600):
-        red = hold(job, {**key, "fire": fire}, shown=1)[0][34:194, :, 0]
-        ball, paddle = np.argwhere(red == 236), np.argwhere(red == 92)
-        if len(ball) and len(paddle):
-            off = float(ball[:, 0].mean() - paddle[:, 0].mean())
-            key = {"down": True} if off > 4 else {"up": True} if off < -4 else {}
-            column = float(ball[:, 1].max())
-            if towards and before - column > 1 and before < 135:
-                return before - column
-            towards |= column > 135
-            before = column
-    raise AssertionError("the ball was never hit")
-
-
 def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> None:
     job = PlayJob(Config(task="breakout"))
     pictures = job.run()
