@@ -130,7 +130,7 @@ def test_tasks_are_listed(call: Called) -> None:
 
 
 DOCUMENTED = {
-    "task": "hopper-backflip",
+    "task": "reacher",
     "teacher": "oracle",
     "algorithm": "ppo",
     "seed": 3,
@@ -142,14 +142,14 @@ MEASURED = ("wall_seconds", "steps_per_second", "true_return", "random_return")
 
 
 def test_a_run_is_taught_filmed_and_evaluated(call: Called) -> None:
-    result = call("teach", "hopper-backflip", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT)
+    result = call("teach", "reacher", "--seed", "3", "--session", "s", "--video", "v.mp4", "--json", *SHORT)
     assert {name: result[name] for name in DOCUMENTED} == DOCUMENTED
     assert all(isinstance(result[name], float) and result[name] == result[name] for name in MEASURED)
-    assert result["steps_per_second"] > 0 and "backflips_per_episode" in result["measure"]
+    assert result["steps_per_second"] > 0 and get_task("reacher").measure_name in result["measure"]
     assert Path("v.mp4").stat().st_size > 1000
     evaluated = call("evaluate", "s", "--episodes", "2", "--json")
-    assert (evaluated["task"], evaluated["episodes"]) == ("hopper-backflip", 2)
-    assert "backflips_per_episode" in evaluated["measure"]
+    assert (evaluated["task"], evaluated["episodes"]) == ("reacher", 2)
+    assert evaluated["measure"].keys() == result["measure"].keys()
 
 
 @pytest.mark.parametrize(("divergences", "told"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])
