@@ -72,7 +72,7 @@ def _teach(args: argparse.Namespace) -> None:
     if args.resume:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
         if any(value not in (None, []) for value in (*given, args.ablations, *_oracle_settings(args).values())):
-            raise UserError("A resumed session keeps its task, labels, steps and settings: give only --resume DIR.")
+            raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
     name = read_config(Path(args.resume)).task if args.resume else args.task
     _require_memory([name] if name is not None else [])
     from core.headless.run import HeadlessRun

@@ -28,7 +28,7 @@ class PlayJob(Job):
         task = get_task(config.task)
         if not isinstance(task, AtariTask):
             raise UserError(f"{task.title} can't be played: it is not a game.")
-        self._game, self._turned = interface(rom(task)), task.turned
+        self.game, self._turned = interface(rom(task)), task.turned
         self._controls = ControlsHeld()
         self._score = 0
 
@@ -39,19 +39,19 @@ class PlayJob(Job):
     def run(self) -> Iterator[Event | None]:
         due = time.monotonic()
         while True:
-            yield self._next_picture()
+            yield self.next_picture()
             due = max(due + FRAMES_SHOWN_AT_ONCE / FRAMES_A_SECOND, time.monotonic() - _MAX_LAG)
             time.sleep(max(0.0, due - time.monotonic()))
 
-    def _next_picture(self) -> GameShown:
-        if self._game.game_over():
-            self._game.reset_game()
+    def next_picture(self) -> GameShown:
+        if self.game.game_over():
+            self.game.reset_game()
             self._score = 0
         frames = []
         for _ in range(FRAMES_SHOWN_AT_ONCE):
-            self._score += self._game.act(action(self._controls, self._turned))
-            frames.append(self._game.getScreenRGB())
-        return GameShown(np.maximum(*frames), self._score, self._game.lives())
+            self._score += self.game.act(action(self._controls, self._turned))
+            frames.append(self.game.getScreenRGB())
+        return GameShown(np.maximum(*frames), self._score, self.game.lives())
 
 
 def action(held: ControlsHeld, turned: bool = False) -> ale_py.Action:

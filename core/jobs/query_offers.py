@@ -30,7 +30,7 @@ class QueryOffers:
 
     def __init__(self, config: Config, rng: np.random.Generator) -> None:
         self._config = config
-        self._selector = QuerySelector(config.query, config.reward.error_rate, rng)
+        self.selector = QuerySelector(config.query, config.reward.error_rate, rng)
         self._outstanding: set[int] = set()
         """Ids of the queries that await an answer."""
         self.usable: set[int] = set()
@@ -40,7 +40,7 @@ class QueryOffers:
     def receive(self, event: Event) -> None:
         match event:
             case PreferenceAdded(preference) | PreferenceChanged(preference):
-                self._selector.exclude(preference.query)
+                self.selector.exclude(preference.query)
                 self._outstanding.discard(preference.query.id)
                 self.usable.discard(preference.id)
                 if preference.choice.mu is not None:
@@ -50,7 +50,7 @@ class QueryOffers:
             case AnswersReplayed(waiting):
                 self._replayed = True
                 # A waiting query that was answered meanwhile is among the replayed ones.
-                self._outstanding |= {query.id for query in waiting if self._selector.exclude(query)}
+                self._outstanding |= {query.id for query in waiting if self.selector.exclude(query)}
 
     def offer(
         self, pool: SegmentPool, env_steps: int, ensemble: RewardEnsemble | ImageEnsemble | None
@@ -66,7 +66,7 @@ class QueryOffers:
         segment_sums = ensemble.predicted_returns if ensemble else None
         segments = pool.all()
         returns = pool_returns(segments, self._config.oracle)
-        queries = self._selector.select(segments, missing, segment_sums)
+        queries = self.selector.select(segments, missing, segment_sums)
         predicted: list[tuple[float, ...]] = [()] * len(queries)
         if segment_sums and person:  # shown on request after the answer
             predicted = predictions(queries, segment_sums)
@@ -75,7 +75,7 @@ class QueryOffers:
             yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
 
     def get_state(self) -> dict[str, Any]:
-        return self._selector.get_state()
+        return self.selector.get_state()
 
     def set_state(self, values: dict[str, Any]) -> None:
-        self._selector.set_state(values)
+        self.selector.set_state(values)

@@ -12,7 +12,7 @@ from PySide6.QtCore import QSettings
 
 from tests.core.builders import tiny
 from tests.e2e.bundle import screen
-from tests.e2e.taught import Taught, Teach
+from tests.e2e.taught import Finished, Taught, Teach
 
 
 @pytest.fixture(autouse=True)
@@ -35,13 +35,30 @@ def display() -> Iterator[str]:
         yield name
 
 
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Whole runs, each carried out once for all tests; they and their folders must not be changed."""
+    runs: dict[str, Taught] = {}
+
+    def get(**changes: Any) -> Taught:
+        key = repr(sorted(changes.items()))
+        if key not in runs:
+            runs[key] = Taught(tmp_path_factory.mktemp("finished") / "s", tiny(**changes))
+            runs[key].finished()
+        return runs[key]
+
+    return get
+
+
 @pytest.fixture
 def teach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Teach]:
     monkeypatch.chdir(tmp_path)
     made: list[Taught] = []
 
-    def start(name: str = "s", apart: bool = False, **changes: Any) -> Taught:
-        made.append(Taught(tmp_path / name, tiny(**changes), apart))
+    def start(
+        name: str = "s", apart: bool = False, threads: int = 1, checkpoint_seconds: float = 60.0, **changes: Any
+    ) -> Taught:
+        made.append(Taught(tmp_path / name, tiny(**changes), apart, threads, checkpoint_seconds))
         return made[-1]
 
     yield start

@@ -9,33 +9,38 @@ from typing import Any
 import numpy as np
 
 from core.config import Config
-from core.events import (
-    Event,
-    PolicyPublished,
-    PolicyUpdated,
-    PreferenceAdded,
-    RewardPublished,
-)
+from core.events import Event, PolicyPublished, PolicyUpdated, PreferenceAdded, RewardPublished
 from core.headless.run import HeadlessRun, Outcome
 from core.session.session import Session
 from core.types import Choice
 
 TASK = "hopper-backflip"
+SHORT: dict[str, Any] = {"labels": 12, "steps": 8 * 32 * 14, "seed": 1}
+"""Fourteen batches instead of the 24 of `tiny`."""
 
 
 class Taught:
     """A run, its events in order, and the parameters it ended with."""
 
-    def __init__(self, folder: Path, config: Config, apart: bool = False) -> None:
+    def __init__(
+        self, folder: Path, config: Config, apart: bool = False, threads: int = 1, checkpoint_seconds: float = 60.0
+    ) -> None:
         self.session = Session.open(folder) if folder.exists() else Session.create(folder, config)
         self.events: list[Event] = []
-        self.run = HeadlessRun(self.session, self.events.append, apart=apart)
+        self.hook: Callable[[Event], None] = lambda event: None
+        """Called with each event."""
+        self.run = HeadlessRun(self.session, self._listen, threads, apart, checkpoint_seconds)
+        self.outcome: Outcome | None = None
+
+    def _listen(self, event: Event) -> None:
+        self.events.append(event)
+        self.hook(event)
 
     def all(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
     def save_once_it_learns(self) -> None:
-        """A checkpoint, the first, of when the policy has just learned from a batch."""
+        """Saves the first checkpoint after the policy's first update."""
         while not self.all(PolicyUpdated):
             self.run.cycle()
         self.run.save()
@@ -45,18 +50,19 @@ class Taught:
         self.session.close()
 
     def finished(self) -> Outcome:
-        outcome = self.run.run()
+        self.outcome = self.run.run()
         self.close()
-        return outcome
+        return self.outcome
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """Of the last policy, and of the last reward where there is one."""
+        """Of the last policy, and of the last reward if there is one."""
         found = {f"policy {n}": a for n, a in self.all(PolicyPublished)[-1].weights.items()}
         rewards = self.all(RewardPublished)
         return found | ({f"reward {n}": a for n, a in rewards[-1].weights.items()} if rewards else {})
 
 
 Teach = Callable[..., Taught]
+Finished = Callable[..., Taught]
 
 
 def same(one: Taught, other: Taught) -> bool:
@@ -68,14 +74,20 @@ def tape(taught: Taught) -> list[str]:
     return [type(event).__name__ for event in taught.events]
 
 
-def stopped_and_resumed(teach: Teach, cycles: int, **changes: Any) -> tuple[Taught, Outcome]:
+def assert_resumes(teach: Teach, whole: Taught, cycles: int, **changes: Any) -> Taught:
+    """Stops a run after so many cycles and resumes it: it ends as the whole one did. Returns the resumed run."""
     stopped = teach("stopped", **changes)
     for _ in range(cycles):
         stopped.run.cycle()
     stopped.run.save()
     stopped.close()
     resumed = teach("stopped")
-    return resumed, resumed.finished()
+    outcome, expected = resumed.finished(), whole.outcome
+    assert expected is not None and 0 < outcome.steps_taken < outcome.env_steps
+    assert same(whole, resumed)
+    assert outcome.labels == expected.labels and outcome.measure == expected.measure
+    assert np.array_equal(outcome.true_return, expected.true_return, equal_nan=True)
+    return resumed
 
 
 def choices(taught: Taught) -> list[tuple[int, Choice]]:

@@ -18,7 +18,7 @@ from core.events import (
 from core.preferences import oracle
 from core.tasks import CATALOGUE, get_task
 from core.types import Answer, Choice
-from tests.e2e.taught import TASK, Teach, garbage, same
+from tests.e2e.taught import SHORT, TASK, Finished, Teach, garbage, same
 
 
 def nothing(physics: Any) -> np.ndarray:
@@ -29,43 +29,38 @@ def nothing(physics: Any) -> np.ndarray:
     ("other_reward", "changes"), [(garbage, {}), (nothing, {}), (None, {}), (garbage, {"oracle__equal": 0.2})]
 )
 def test_neither_policy_nor_reward_fit_sees_the_true_reward(
-    teach: Teach, monkeypatch: pytest.MonkeyPatch, other_reward: Any, changes: dict[str, Any]
+    teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch, other_reward: Any, changes: dict[str, Any]
 ) -> None:
-    honest = teach("honest", **changes)
-    honest.finished()
+    honest = finished(**SHORT, **changes)
     recorded = {p.preference.query.id: Answer(p.preference.choice) for p in honest.all(PreferenceAdded)}
     monkeypatch.setattr(oracle, "answer", lambda query, config: recorded[query.id])
     monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(get_task(TASK), true_reward=other_reward))
-    blind = teach("blind", **changes)
+    blind = teach("blind", **SHORT, **changes)
     blind.finished()
     assert len(recorded) == 12
     assert same(honest, blind)
 
 
-def test_other_choices_make_another_policy(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_choices_make_another_policy(teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the test above would pass for a run that learns from nothing."""
-    honest = teach("honest")
-    honest.finished()
+    honest = finished(**SHORT)
     monkeypatch.setattr(oracle, "answer", lambda query, config: Answer(Choice.TIE))
-    other = teach("other")
+    other = teach("other", **SHORT)
     other.finished()
     assert not same(honest, other)
 
 
-def test_without_a_teacher_it_learns_from_the_true_reward_and_asks_nothing(teach: Teach) -> None:
-    taught = teach(teacher="none", labels=0)
-    outcome = taught.finished()
-    assert outcome.labels == 0
+def test_without_a_teacher_it_learns_from_the_true_reward_and_asks_nothing(
+    teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Garbage for a true reward then changes what is learned."""
+    chosen = {**SHORT, "teacher": "none", "labels": 0}
+    taught = finished(**chosen)
+    assert taught.outcome and taught.outcome.labels == 0
     assert not taught.all(QueryOffered) and not taught.all(RewardFitted)
-    assert len(taught.all(PolicyUpdated)) == 24
+    assert len(taught.all(PolicyUpdated)) == 14
     assert all(abs(float(batch.rewards.mean())) < 1e-4 for batch in taught.all(RolloutBatchReady))
-
-
-def test_the_true_reward_teaches_a_policy_that_sees_it(teach: Teach, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With no teacher the same garbage does change what is learned."""
-    honest = teach("honest", teacher="none")
-    honest.finished()
     monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(get_task(TASK), true_reward=garbage))
-    other = teach("other", teacher="none")
+    other = teach("other", **chosen)
     other.finished()
-    assert not same(honest, other)
+    assert not same(taught, other)

@@ -1,4 +1,4 @@
-"""What is left of a headless run: the policy that was reached, and those of the past."""
+"""What a headless run leaves: the policy that it reached, and snapshots of earlier ones."""
 
 from __future__ import annotations
 
@@ -10,55 +10,56 @@ from core.events import (
 )
 from core.rollout.episodes import evaluate, random_return
 from core.session.policy_snapshots import PolicySnapshots
+from core.session.session import Session
 from core.tasks import get_task
 from tests.core.builders import tiny
-from tests.e2e.taught import TASK, Teach
+from tests.e2e.taught import SHORT, TASK, Finished, Teach
 
 
-def test_the_saved_policy_is_what_is_evaluated(teach: Teach) -> None:
-    taught = teach(steps=8 * 32 * 16)
-    untrained = evaluate(taught.session, 3)
-    outcome = taught.run.run()
-    one, other = evaluate(taught.session, 3), evaluate(taught.session, 3)
+def test_the_saved_policy_is_what_is_evaluated(finished: Finished, teach: Teach) -> None:
+    taught, new = finished(**SHORT), teach("new", **SHORT)
+    untrained = evaluate(new.session, 3)
+    session = Session.open(taught.session.folder)
+    one, other = evaluate(session, 3), evaluate(session, 3)
+    session.close()
     assert one["true_return"] == other["true_return"] != untrained["true_return"]
     assert one["states"].shape == (get_task(TASK).episode_steps, 13)
-    assert one["measure"].keys() == outcome.measure.keys()
+    assert taught.outcome and one["measure"].keys() == taught.outcome.measure.keys()
 
 
 def test_the_untrained_policys_return_depends_on_the_seed_alone() -> None:
     assert random_return(tiny(seed=1)) == random_return(tiny(seed=1, reward__members=2)) != random_return(tiny(seed=2))
 
 
-def test_policies_of_the_past_are_kept_and_the_last_is_the_one_reached(teach: Teach) -> None:
-    taught = teach()
-    taught.finished()
-    kept = PolicySnapshots(taught.session.folder)
-    moments, last = kept.moments(), taught.all(PolicyPublished)[-1]
-    assert [known.env_steps for known in moments] == [0, *(batch.env_steps for batch in taught.all(RolloutBatchReady))]
-    assert all((kept.load(8 * 32 * 24)[1][name] == array).all() for name, array in last.weights.items())
-    assert [known.labels for known in moments] == sorted(known.labels for known in moments)
-    assert (moments[0].labels, moments[-1].labels) == (0, 12)
-    assert 0 < moments[-1].seconds < 300
+def test_snapshots_are_taken_and_the_last_is_the_policy_reached(finished: Finished) -> None:
+    taught = finished(**SHORT)
+    snapshots = PolicySnapshots(taught.session.folder)
+    infos, last = snapshots.infos(), taught.all(PolicyPublished)[-1]
+    assert [info.env_steps for info in infos] == [0, *(batch.env_steps for batch in taught.all(RolloutBatchReady))]
+    assert all((snapshots.load(8 * 32 * 14)[1][name] == array).all() for name, array in last.weights.items())
+    assert [info.labels for info in infos] == sorted(info.labels for info in infos)
+    assert (infos[0].labels, infos[-1].labels) == (0, 12)
+    assert 0 < infos[-1].seconds < 300
 
 
-def test_a_resumed_run_forgets_the_policies_of_the_time_that_was_lost(teach: Teach) -> None:
-    stopped = teach("s")
+def test_a_resumed_run_forgets_the_snapshots_of_the_time_that_was_lost(teach: Teach) -> None:
+    stopped = teach("s", **SHORT)
     stopped.save_once_it_learns()
     saved_at = stopped.all(PolicyPublished)[-1].env_steps
     for _ in range(4):
         stopped.run.cycle()
     stopped.close()
-    kept = PolicySnapshots(stopped.session.folder)
-    assert kept.kept()[-1] > saved_at
-    seconds = kept.seconds()
+    snapshots = PolicySnapshots(stopped.session.folder)
+    assert snapshots.env_steps()[-1] > saved_at
+    seconds = snapshots.seconds()
     resumed = teach("s")
-    assert kept.kept()[-1] == saved_at
+    assert snapshots.env_steps()[-1] == saved_at
     resumed.finished()
-    assert kept.seconds() > seconds / 2
+    assert snapshots.seconds() > seconds / 2
 
 
-def test_no_run_ends_for_want_of_a_policy_of_the_past(teach: Teach, caplog: pytest.LogCaptureFixture) -> None:
-    taught = teach()
+def test_a_snapshot_that_cannot_be_written_does_not_end_the_run(teach: Teach, caplog: pytest.LogCaptureFixture) -> None:
+    taught = teach(**{**SHORT, "steps": 8 * 32 * 4})
     folder = taught.session.folder / "policies"
     for path in folder.iterdir():
         path.unlink()

@@ -30,7 +30,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A session that has learned a little, and its answers."""
     torch.set_num_threads(1)
     place = tmp_path_factory.mktemp("taught")
-    session = Session.create(place / "DIR", tiny())
+    session = Session.create(place / "DIR", tiny(labels=6))
     run = HeadlessRun(session, lambda event: None, threads=1)
     for _ in range(8):
         run.cycle()
@@ -53,14 +53,14 @@ def test_the_snippets_of_the_readme_run_as_they_stand(taught: Path, monkeypatch:
     assert np.isfinite(names["env"].step(names["action"])[1])
 
 
-def test_the_policy_acts_as_the_engine_lets_it(taught: Path) -> None:
+def test_the_policy_acts_as_in_the_engine(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.api.generator", lambda seed, name: generator(seed, "evaluation"))  # the same start
     session = Session.open(taught / "DIR")
     expected = evaluate(session, 1, seed=5)["true_return"]
     session.close()
     act, total = policy(taught / "DIR"), 0.0
     env = environment(taught / "DIR")
-    env._rng = generator(5, "evaluation")
-    observation, _ = env.reset()
+    observation, _ = env.reset(seed=5)
     truncated = False
     while not truncated:
         observation, reward, terminated, truncated, _ = env.step(act(observation))
@@ -78,9 +78,9 @@ def test_the_reward_ranks_as_the_ensemble_does(taught: Path) -> None:
     assert loaded
     pool = loaded[1]["rollout"].arrays
     observations, actions = pool["pool_observations"], pool["pool_actions"]
-    expected = normalize_reward(env._ensemble.predict(observations, actions), 1.0).ravel()
-    raw = env._ensemble.predict(observations, actions).reshape(env._ensemble.members, -1)
-    given = np.array([env._scale(raw[:, i]) for i in range(raw.shape[1])])
+    expected = normalize_reward(env.ensemble.predict(observations, actions), 1.0).ravel()
+    raw = env.ensemble.predict(observations, actions).reshape(env.ensemble.members, -1)
+    given = np.array([env.normalize(raw[:, i]) for i in range(raw.shape[1])])
     assert given == pytest.approx(expected, abs=1e-4)
     env.close()
 
@@ -107,7 +107,7 @@ def test_the_reward_is_of_the_step_that_was_taken(taught: Path) -> None:
     env = LearnedReward(environment(taught / "DIR"), taught / "DIR")
     observation, _ = env.reset(seed=1)
     action = np.array([5.0, -0.5, 0.0])
-    expected = env._scale(env._ensemble.predict(observation, np.array([1.0, -0.5, 0.0], np.float32)))
+    expected = env.normalize(env.ensemble.predict(observation, np.array([1.0, -0.5, 0.0], np.float32)))
     _, reward, _, _, info = env.step(action)
     assert reward == pytest.approx(expected) and np.isfinite(info["true_reward"]) and info["true_reward"] != reward
     env.close()
@@ -121,6 +121,6 @@ def test_what_was_not_taught_or_is_another_environment_is_told_of(taught: Path, 
     with pytest.raises(UserError, match="not a session"):
         policy(tmp_path / "nothing")
     other = gymnasium.make("CartPole-v1")
-    with pytest.raises(UserError, match="does not show"):
+    with pytest.raises(UserError, match="does not have the observations"):
         LearnedReward(other, taught / "DIR")
     other.close()

@@ -17,9 +17,8 @@ from core.preferences import oracle
 from core.presets import ABLATIONS
 from core.tasks import CATALOGUE, get_task
 from core.types import Answer, Choice, Query
-from tests.e2e.taught import TASK, Teach, choices, garbage, same, stopped_and_resumed, tape
+from tests.e2e.taught import SHORT, TASK, Finished, Teach, assert_resumes, choices, garbage, same, tape
 
-SMALL: dict[str, Any] = {"labels": 12, "steps": 8 * 32 * 14, "seed": 1}
 VARIANTS: dict[str, dict[str, Any]] = {
     **{name: dict(ablation.changes) for name, ablation in ABLATIONS.items()},
     "mutual information": {"query.selection": "mutual_information"},
@@ -32,53 +31,56 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "that is stochastic": {"oracle.beta": 0.001},
     "that is myopic": {"oracle.myopia": 0.3},
 }
+WITH_STATE = ("no-ensemble", "dropout", "the latest labels", "that is stochastic")
+"""Variants that draw random numbers, or keep something, of their own."""
 
 
-@pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
-def test_every_variant_gives_the_same_for_the_same_seed_stopped_or_not(teach: Teach, changes: dict[str, Any]) -> None:
-    whole = teach("whole", **SMALL, **changes)
-    expected = whole.finished()
-    resumed, outcome = stopped_and_resumed(teach, 4, **SMALL, **changes)
-    assert 0 < outcome.steps_taken < outcome.env_steps
-    assert same(whole, resumed)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in WITH_STATE)) for name in VARIANTS]
+)
+def test_a_variant_resumes_as_if_it_had_not_stopped(teach: Teach, finished: Finished, name: str) -> None:
+    changes = VARIANTS[name]
+    whole = finished(**SHORT, **changes)
+    resumed = assert_resumes(teach, whole, 4, **SHORT, **changes)
     asked_later = len(choices(resumed))
     assert choices(whole)[len(choices(whole)) - asked_later :] == choices(resumed)
-    assert asked_later > 0 or changes == ABLATIONS["no-online-queries"].changes
-    assert outcome.true_return == expected.true_return and outcome.labels == expected.labels
+    assert asked_later > 0 or name == "no-online-queries"
 
 
-def test_every_variant_is_another_run(teach: Teach) -> None:
-    """Or a switch would be without effect. (Few pairs rank differently by information: tests/core/preferences/test_queries.py.)"""
-    plain = teach("plain", **SMALL)
-    plain.finished()
-    for name, changes in VARIANTS.items():
-        if name == "mutual information":
-            continue
-        varied = teach(name, **SMALL, **changes)
-        varied.finished()
-        assert not same(plain, varied), name
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "mutual information"])
+def test_every_variant_is_another_run(finished: Finished, name: str) -> None:
+    """Or a switch would have no effect. (Few pairs rank differently by information: tests/core/preferences.)"""
+    assert not same(finished(**SHORT), finished(**SHORT, **VARIANTS[name]))
 
 
-def test_without_online_queries_all_is_asked_before_the_policy_moves(teach: Teach) -> None:
-    taught = teach(**ABLATIONS["no-online-queries"].changes)
-    taught.finished()
+def test_without_online_queries_all_is_asked_before_the_policy_moves(finished: Finished) -> None:
+    taught = finished(**SHORT, **VARIANTS["no-online-queries"])
     asked = [i for i, event in enumerate(taught.events) if isinstance(event, QueryOffered)]
-    assert len(asked) == 12 and max(asked) < tape(taught).index("BatchCollected")
+    assert len(asked) == 12 and max(asked) < tape(taught).index("RolloutBatchReady")
 
 
-def test_an_oracle_that_skips_is_asked_again(teach: Teach) -> None:
-    taught = teach(oracle__skip=1.0)
-    taught.finished()
+def test_an_oracle_that_skips_is_asked_again(finished: Finished) -> None:
+    taught = finished(**SHORT, **VARIANTS["that skips and sees ties"])
     skipped = sum(choice is Choice.CANT_TELL for _, choice in choices(taught))
     assert 0 < skipped == len(choices(taught)) - taught.all(RewardFitted)[-1].preferences
 
 
+def test_a_single_predictor_asks_at_random(finished: Finished) -> None:
+    taught = finished(**SHORT, **VARIANTS["no-ensemble"])
+    assert taught.outcome and taught.outcome.labels == 12
+    assert len(taught.all(RewardFitted)[-1].train_loss) == 1
+
+
+def test_only_the_target_ablation_is_told_returns(finished: Finished) -> None:
+    taught = finished(**SHORT, **VARIANTS["that skips and sees ties"])
+    assert {p.preference.returns for p in taught.all(PreferenceAdded)} == {None}
+
+
 def test_the_oracles_answers_are_the_only_way_for_true_returns_to_the_target_ablation(
-    teach: Teach, monkeypatch: pytest.MonkeyPatch
+    teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Same answers, garbage for a true reward: nothing changes. Other returns in the answers: everything does."""
-    honest = teach("honest", reward__target="returns")
-    honest.finished()
+    honest = finished(**SHORT, **VARIANTS["target"])
     recorded = {p.preference.query.id: p.preference for p in honest.all(PreferenceAdded)}
     assert all(p.returns is not None for p in recorded.values())
     monkeypatch.setitem(CATALOGUE, TASK, dataclasses.replace(get_task(TASK), true_reward=garbage))
@@ -90,18 +92,6 @@ def test_the_oracles_answers_are_the_only_way_for_true_returns_to_the_target_abl
             return Answer(kept.choice, (factor * kept.returns[0], factor * kept.returns[1]))
 
         monkeypatch.setattr(oracle, "answer", as_recorded)
-        blind = teach(f"blind {factor}", reward__target="returns")
+        blind = teach(f"blind {factor}", **SHORT, **VARIANTS["target"])
         blind.finished()
         assert same(honest, blind) == (factor == 1.0)
-
-
-def test_only_the_target_ablation_is_told_returns(teach: Teach) -> None:
-    taught = teach(steps=8 * 32 * 8, oracle__equal=0.2)
-    taught.finished()
-    assert {p.preference.returns for p in taught.all(PreferenceAdded)} == {None}
-
-
-def test_random_queries_and_a_single_predictor(teach: Teach) -> None:
-    taught = teach(reward__members=1, query__selection="random")
-    assert taught.finished().labels == 12
-    assert len(taught.all(RewardFitted)[-1].train_loss) == 1

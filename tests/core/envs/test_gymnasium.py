@@ -354,7 +354,7 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
     clips = build(JobSpec("clips", config.to_dict()))
     clips.receive(ReplayRequested(7, state_arrays(build_policy(config)), 32, 20.0))
     told = next(event for event in clips.run() if event is not None)
-    assert told == ReplayRefused(7, "The simulation failed under this policy: look at another one.")
+    assert told == ReplayRefused(7, "The simulation diverged with this policy: choose another one.")
 
 
 def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_on_the_true_reward_it_is_handed_on_clipped_to_its_sign(tmp_path: Path) 
     assert [set(np.unique(batch.rewards)) for batch in batches(events)] == [{0.0, 1.0}] * 2
 
 
-@pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
+@pytest.mark.parametrize("algorithm", ["ppo", pytest.param("a2c", marks=pytest.mark.slow)])
 def test_a_block_is_taught_to_go_to_the_right_by_answers(algorithm: str, tmp_path: Path) -> None:
     numbers = {"policy__algorithm": algorithm, "policy__learning_rate": 1e-3, "reward__epochs_first": 10}
     steps = {"ppo": 16, "a2c": 8}[algorithm]

@@ -20,21 +20,16 @@ from tests.core.builders import segment
 from tests.core.played import Played, of, published, rewarded
 
 
-def test_a_demonstration_is_one_episode_without_noise() -> None:
+def test_a_demonstration_is_one_episode_without_noise_and_its_measure() -> None:
     rollout = Played("rollout", rollout__demonstrate_every=1)
     said = rollout.turn(published(rollout, 0), rewarded(rollout))
     (shown,) = of(DemonstrationRecorded, said)[-1:]
+    assert shown.segment.length == get_task(rollout.config.task).episode_steps - 1
+    assert shown.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
     actor = Actor(rollout.config, None)
     expected, _ = actor(shown.segment.observations)
     assert shown.segment.actions == pytest.approx(np.clip(expected, -1, 1), abs=1e-5)
     assert shown.predicted.shape == (shown.segment.length,)
-
-
-def test_a_demonstration_tells_the_measure_of_its_episode() -> None:
-    rollout = Played("rollout", rollout__demonstrate_every=1)
-    (shown,) = of(DemonstrationRecorded, rollout.turn(published(rollout, 0), rewarded(rollout)))[-1:]
-    assert shown.segment.length == get_task(rollout.config.task).episode_steps - 1
-    assert shown.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
 
 
 def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:
@@ -67,5 +62,5 @@ def test_of_policies_that_a_slider_passed_over_only_the_last_acts_and_pairs_come
 def test_weights_of_another_session_are_refused_and_pairs_still_drawn() -> None:
     clips = Played("clips")
     (refused,) = of(ReplayRefused, clips.turn(ReplayRequested(1, {"weights": np.zeros(3, np.float32)}, 16, 5.0)))
-    assert refused.token == 1 and "not one of this session's" in refused.reason
+    assert refused.token == 1 and "not from this session" in refused.reason
     assert len(of(ClipsRendered, clips.turn(ClipsRequested(2, (segment(1),), 16, 30.0)))) == 1

@@ -153,10 +153,11 @@ def test_a_state_that_does_not_fit_is_told_in_one_sentence(name: str, damage: st
         Played(name, state).turn(AnswersReplayed())
 
 
-def test_the_policy_says_of_which_steps_it_is() -> None:
-    policy = Played("policy")
+def test_the_policy_says_up_to_which_step_it_has_learned() -> None:
+    rollout, policy = Played("rollout"), Played("policy")
     (first,) = of(PolicyPublished, policy.turn())
-    assert first.env_steps == 0
-    state = policy.job.get_state()
-    state.values["env_steps"] = 4096
-    assert of(PolicyPublished, Played("policy", state).turn())[0].env_steps == 4096
+    (batch,) = of(RolloutBatchReady, rollout.turn(first, rewarded(rollout)))
+    (second,) = of(PolicyPublished, policy.turn(batch))
+    resumed = Played("policy", policy.job.get_state())
+    assert (first.env_steps, second.env_steps) == (0, batch.env_steps) and batch.env_steps > 0
+    assert of(PolicyPublished, resumed.turn())[0].env_steps == batch.env_steps

@@ -27,9 +27,7 @@ def answers(job: PreviewsJob) -> Iterator[Event]:
             yield event
 
 
-@pytest.mark.parametrize(
-    "task", ["hopper-backflip", "reacher", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"]
-)
+@pytest.mark.parametrize("task", ["hopper-backflip", "pong", "gym:CartPole-v1", "gym:MountainCarContinuous-v0"])
 def test_two_seconds_of_a_task_that_moves(task: str) -> None:
     frames = preview(task)
     assert frames.pixels.shape == (round(SECONDS * FPS), SIZE, SIZE, 3)
@@ -38,7 +36,7 @@ def test_two_seconds_of_a_task_that_moves(task: str) -> None:
 
 
 def test_the_same_each_time() -> None:
-    assert np.array_equal(preview("swimmer").pixels, preview("swimmer").pixels)
+    assert np.array_equal(preview("reacher").pixels, preview("reacher").pixels)
 
 
 def test_requests_are_answered_in_order_and_a_bad_one_stops_no_other() -> None:

@@ -79,13 +79,6 @@ def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
         assert query.disagreement == pytest.approx(np.var(query.predicted))
 
 
-def test_nothing_is_predicted_for_the_oracle() -> None:
-    rollout = Played("rollout")
-    rollout.turn(published(rollout, 0), rewarded(rollout))
-    offered = of(QueryOffered, rollout.turn(published(rollout, 1)))
-    assert {o.query.predicted for o in offered} == {()}
-
-
 def test_an_answer_taken_back_is_owed_again() -> None:
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))

@@ -15,7 +15,7 @@ import pytest
 from core.errors import UserError
 from core.events import JobState
 from core.io.files import write_atomically
-from core.seeding import generator, restored, saved
+from core.seeding import generator, saved
 from core.session.checkpoint import load_newest, save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -53,34 +53,11 @@ def test_all_comes_back_as_it_was(tmp_path: Path) -> None:
     assert loaded[1]["reward"] == JobState({}, {"owed": False})
 
 
-def test_a_random_generator_goes_on_where_it_was(tmp_path: Path) -> None:
-    rng = generator(3, "x")
-    rng.random(10)
-    save_checkpoint(tmp_path / "c", 1, {"job": JobState({}, {"rng": saved(rng)})})
-    loaded = load_newest(tmp_path / "c")
-    assert loaded is not None
-    other = generator(99, "y")
-    restored(other, loaded[1]["job"].values["rng"])
-    assert (other.random(5) == rng.random(5)).all()
-
-
-def test_without_any_there_is_none(tmp_path: Path) -> None:
-    assert load_newest(tmp_path / "c") is None
-
-
 def test_the_newest_two_are_kept(tmp_path: Path) -> None:
     for number in (1, 2, 9, 10, 11):
         save_checkpoint(tmp_path, number, states(number))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["00000010.safetensors", "00000011.safetensors"]
     assert number_of(load_newest(tmp_path)) == 11
-
-
-def test_half_a_file_left_by_a_crash_is_ignored(tmp_path: Path) -> None:
-    path = save_checkpoint(tmp_path, 1, states(1))
-    (tmp_path / "00000002.safetensors.part").write_bytes(path.read_bytes()[:100])
-    assert number_of(load_newest(tmp_path)) == 1
-    save_checkpoint(tmp_path, 2, states(2))
-    assert number_of(load_newest(tmp_path)) == 2
 
 
 def cut_short(path: Path) -> None:

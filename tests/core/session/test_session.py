@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Config
 from core.errors import UserError
 from core.events import (
     AnswersReplayed,
@@ -28,7 +26,7 @@ from core.events import (
     Waited,
 )
 from core.session.routing import deliver
-from core.session.session import Session, read_config
+from core.session.session import Session
 from core.types import Choice
 from tests.core.builders import preference, query, tiny
 
@@ -88,14 +86,6 @@ def test_a_missing_folder_is_refused_and_not_made(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a session"):
         Session.open(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
-
-
-def test_an_unknown_key_is_named(tmp_path: Path) -> None:
-    values = Config().to_dict()
-    values["reward"]["colour"] = "red"
-    (tmp_path / "config.json").write_text(json.dumps(values))
-    with pytest.raises(UserError, match="colour"):
-        read_config(tmp_path)
 
 
 HOLDER = """
@@ -181,10 +171,6 @@ def test_the_rollout_counts_answers_and_is_sent_no_segments(kind: type[Preferenc
     counted = heard.preference
     assert (counted.id, counted.query.id, counted.choice) == (7, 3, Choice.TIE)
     assert counted.query.left.length == counted.query.right.length == 0
-
-
-def test_jobs_that_do_not_run_here_are_passed_over() -> None:
-    assert hearers(PolicyPublished(1, {}), ("policy", "reward")) == {"reward"}
 
 
 def test_the_true_reward_has_no_way_to_the_policy() -> None:
