@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 from core.config import OracleConfig
-from core.presets import ABLATIONS, PRESETS
+from core.presets import ABLATIONS, ALGORITHM_PRESETS
 from core.version import COMMAND_LINE, VERSION
 
 
@@ -98,7 +98,7 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
 def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("task", nargs="?", help="an entry of the catalogue")
     teach.add_argument("--teacher", choices=("oracle", "none"), help="who answers; none: learn from the true reward")
-    teach.add_argument("--algorithm", choices=tuple(PRESETS), help="policy optimizer (default: the task's)")
+    teach.add_argument("--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: the task's)")
     teach.add_argument("--labels", type=int, help="answers in the whole run (default: the task's)")
     teach.add_argument("--steps", type=int, help="environment steps (default: the task's)")
     teach.add_argument("--seed", type=int, help="root of every random stream (default 0)")

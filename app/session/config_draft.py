@@ -81,7 +81,7 @@ def _setting(field: dataclasses.Field[Any], name: str, place: Any) -> Setting:
         told["help"],
         told.get("paper", ""),
         getattr(place, field.name),
-        field.type == "int",
+        told.get("integer", False),
         tuple(told.get("options", ())),
         told.get("low", -math.inf),
         told.get("high", math.inf),

@@ -16,7 +16,7 @@ from app.command_line import DEFAULT_TASK, given
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import first_labels
-from core.presets import presets
+from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.session.size_limits import require_explorable
@@ -88,7 +88,7 @@ def suited(name: str, changes: Mapping[str, Any]) -> Config:
     """What suits the task in the window, where the person has not set it otherwise. It follows a few of the changes."""
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    chosen = presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
+    chosen = merge_presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
     config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_FIRST_ANSWERS, first_labels(config.labels, config.query))
     # A robot's planned steps are over in minutes, and a person who answers for an hour wants to be followed to its end.

@@ -24,7 +24,7 @@ from core.headless.charts import draw
 from core.headless.run import HeadlessRun
 from core.io.files import reason, remedy, write_atomically
 from core.io.session_log import session_log
-from core.presets import presets
+from core.presets import merge_presets
 from core.rollout.episodes import random_return
 from core.session.session import Session, locked
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
@@ -62,7 +62,7 @@ class Run:
         task = get_task(self.task)
         teacher = {"teacher": "oracle" if self.labels else "none", "labels": self.labels or Config().labels}
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
-        chosen = presets(task.presets, task.paper_presets, settings.get("policy.algorithm"))
+        chosen = merge_presets(task.presets, task.paper_presets, settings.get("policy.algorithm"))
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 
 

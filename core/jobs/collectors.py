@@ -16,14 +16,13 @@ from core.config import Config
 from core.envs import make_envs, make_share, shares, threads_of_share
 from core.envs.base import CaptureSchedule, VectorEnv
 from core.envs.split_env import divided, parts_of, united
-from core.events import Arrays, JobState
-from core.io.files import whole
+from core.events import Arrays, JobState, require_count
 from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor
 from core.rollout.collector import Collector, RolloutBatch, collect
 from core.rollout.segments import SegmentBuilder
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 from core.tasks.base import RobotTask, Task
 from core.types import Float32
@@ -131,7 +130,10 @@ class LocalCollectors:
         arrays |= {f"{_CUTTER}{name}": value.copy() for name, value in cut.items()}
         values: dict[str, Any] = {}
         for number, cutter, env_rng, act_rng in self._each():
-            values |= {_named("env_rng", number): saved(env_rng), _named("act_rng", number): saved(act_rng)}
+            values |= {
+                _named("env_rng", number): get_rng_state(env_rng),
+                _named("act_rng", number): get_rng_state(act_rng),
+            }
             values[_named("next_id", number)] = cutter.next_id
         return JobState(arrays, values)
 
@@ -143,12 +145,10 @@ class LocalCollectors:
         cut = divided(state.under(_CUTTER), [part.count for part in parts_of(self.env)])
         for (number, cutter, env_rng, act_rng), own in zip(self._each(), cut, strict=True):
             next_id = _last_id(state.values, number, self._crews)
-            if cutter.fits(own):  # else the segments that it was amid are lost
-                cutter.set_state(own, next_id)
-            cutter.next_id = next_id
+            cutter.set_state(own, next_id)
             for name, rng in (("env_rng", env_rng), ("act_rng", act_rng)):
                 if kept := state.values.get(_named(name, number)):  # an earlier version had one for all
-                    restored(rng, kept)
+                    set_rng_state(rng, kept)
 
     def close(self) -> None:
         self.env.close()
@@ -162,8 +162,8 @@ def _named(name: str, number: int) -> str:
 def _last_id(values: Mapping[str, Any], number: int, crews: int) -> int:
     """The number of a crew's last segment. An earlier version counted those of all crews together."""
     if _named("next_id", crews - 1) in values:
-        return whole(values[_named("next_id", number)])
-    last = whole(values["next_id"])
+        return require_count(values[_named("next_id", number)])
+    last = require_count(values["next_id"])
     return last + (number - last) % crews
 
 

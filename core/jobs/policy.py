@@ -12,15 +12,14 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
-from core.io.files import whole
+from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited, require_count
 from core.policy.a2c import A2C
 from core.policy.actor_critic import ActorCritic
 from core.policy.on_policy import UpdateReport
 from core.policy.ppo import PPO
 from core.policy.trpo import TRPO
 from core.rollout.actor import build_policy
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 
 _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in ("policy_version", "env_steps"))
@@ -73,7 +72,11 @@ class PolicyJob:
         return PolicyPublished(self._version, weights, self._env_steps, len(self._batches))
 
     def get_state(self) -> JobState:
-        values: dict[str, Any] = {"version": self._version, "env_steps": self._env_steps, "rng": saved(self._rng)}
+        values: dict[str, Any] = {
+            "version": self._version,
+            "env_steps": self._env_steps,
+            "rng": get_rng_state(self._rng),
+        }
         batches = self._batches if self._keeps_batches else ()
         values["batches"] = [[batch.policy_version, batch.env_steps] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
@@ -81,13 +84,13 @@ class PolicyJob:
 
     def set_state(self, state: JobState) -> None:
         self._optimizer.set_state(state.arrays)
-        self._version = whole(state.values["version"])
-        restored(self._rng, state.values["rng"])
+        self._version = require_count(state.values["version"])
+        set_rng_state(self._rng, state.values["rng"])
         taken = state.values.get("env_steps")  # checkpoints from before this was kept don't have it
-        self._env_steps = None if taken is None else whole(taken)
+        self._env_steps = None if taken is None else require_count(taken)
         for i, (version, env_steps) in enumerate(state.values.get("batches", ())):
             arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
-            batch = RolloutBatchReady(whole(version), whole(env_steps), **arrays)
+            batch = RolloutBatchReady(require_count(version), require_count(env_steps), **arrays)
             self._require_fitting(batch)
             if np.isfinite(batch.rewards).all():  # else it would end each new start as it ended the last
                 self._batches.append(batch)

@@ -24,13 +24,13 @@ from core.events import (
     RewardFitted,
     RewardPublished,
     Waited,
+    require_count,
 )
-from core.io.files import whole
 from core.nn.device import device_for
 from core.preferences.schedule import first_labels
 from core.reward.ensemble import build_ensemble
 from core.reward.trainer import FitReport, RewardTrainer
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.restore_errors import checkpoint_errors
 
 SNAPSHOT = "snapshot_"
@@ -184,7 +184,7 @@ class RewardJob:
         if self._awaiting_answers is not None:
             return self._awaiting_answers  # nothing of it is in the fit as yet
         owed = self._owed or self._under_way  # without epochs left it wasn't told, and is made anew
-        values = {"generation": self._generation, "owed": owed, "rng": saved(self._rng)}
+        values = {"generation": self._generation, "owed": owed, "rng": get_rng_state(self._rng)}
         values |= {"version": self._version, "fitted_for": self._fitted_for, "under_way": self._under_way}
         values |= {"owed_next": self._owed, "epochs_left": self._epochs_left, "answers_passed": self._answers_passed}
         arrays = self._fit.get_state()
@@ -195,7 +195,7 @@ class RewardJob:
     def set_state(self, state: JobState) -> None:
         """Goes on from there once the answers, which come from the store, have been replayed."""
         self._awaiting_answers = state
-        self._generation = whole(state.values["generation"])
+        self._generation = require_count(state.values["generation"])
 
     def _take_up(self) -> None:
         state, self._awaiting_answers = self._awaiting_answers, None
@@ -203,15 +203,15 @@ class RewardJob:
             return
         with checkpoint_errors("reward"):
             self._fit.set_state(state.arrays)
-            self._epochs_left = whole(state.values.get("epochs_left", 0))
+            self._epochs_left = require_count(state.values.get("epochs_left", 0))
             self._under_way = self._epochs_left > 0
             owed = state.values["owed_next"] if self._epochs_left else state.values["owed"]
             self._owed = owed or not self._fit.knows_all_of(state.arrays)
             self._answers_passed = state.values.get("answers_passed", 0.0)
             if self._generation:
                 self._snapshot = snapshot_of(state)
-            restored(self._rng, state.values["rng"])
-            self._version, self._fitted_for = (whole(state.values[name]) for name in ("version", "fitted_for"))
+            set_rng_state(self._rng, state.values["rng"])
+            self._version, self._fitted_for = (require_count(state.values[name]) for name in ("version", "fitted_for"))
 
 
 def snapshot_of(state: JobState) -> Arrays | None:

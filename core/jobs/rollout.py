@@ -27,8 +27,8 @@ from core.events import (
     RolloutBatchReady,
     RolloutReported,
     Waited,
+    require_count,
 )
-from core.io.files import whole
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collector_process import gathering
 from core.preferences.oracle import pool_returns
@@ -42,7 +42,7 @@ from core.rollout.collector import RolloutBatch
 from core.rollout.episodes import DemonstrationEpisode, demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
 from core.system.child_link import Link
 from core.tasks import get_task
@@ -319,7 +319,7 @@ def pack(job: RolloutJob) -> JobState:
         arrays |= {f"{REWARD}{name}": value.copy() for name, value in job.ensemble.to_arrays().items()}
         arrays["recent"] = job.recent.raw.copy()
     values: dict[str, Any] = {**gathered.values, **{name: getattr(job, name) for name in _COUNTERS}}
-    values |= {name: saved(getattr(job, name)) for name in _RNGS}
+    values |= {name: get_rng_state(getattr(job, name)) for name in _RNGS}
     values |= {"episodes": list(job.episodes), "selector": job.selector.get_state()}
     return JobState(arrays, values)
 
@@ -334,9 +334,9 @@ def unpack(job: RolloutJob, state: JobState) -> None:
         job.load_reward(reward)
         job.recent.raw = state.arrays.get("recent", job.recent.raw)
     for name in _COUNTERS:
-        setattr(job, name, whole(state.values[name]))
+        setattr(job, name, require_count(state.values[name]))
     for name in _RNGS:
-        restored(getattr(job, name), state.values[name])
+        set_rng_state(getattr(job, name), state.values[name])
     job.take_episodes([(float(total), dict(figures)) for total, figures in state.values["episodes"]])
     job.selector.set_state(state.values["selector"])
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import UserError
+from core.events import require_count
 from core.io import files as disk
 from core.io import tensor_file as files
 from core.metrics import CAPACITY, Metrics, Series
@@ -41,7 +42,7 @@ def restore(folder: Path, metrics: Metrics) -> None:
     """Reads back what `keep` wrote; a file that is damaged is left alone, and one sentence about it logged."""
     path = folder / NAME
     try:
-        metrics.take(_series(path))
+        metrics.set_series(_series(path))
     except FileNotFoundError:
         return
     except files.DAMAGE as error:
@@ -62,4 +63,4 @@ def _series(path: Path) -> dict[str, Series]:
 def _one(array: np.ndarray, stride: Any) -> Series:
     if array.dtype != np.float64:
         raise ValueError("its points are not numbers in double precision")
-    return Series.of(array, disk.whole(stride))
+    return Series.from_points(array, require_count(stride))

@@ -31,6 +31,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import save
 
 from core.errors import UserError
+from core.events import require_count
 from core.io import files as disk
 from core.io import tensor_file as files
 from core.io.segment_codec import from_arrays, require_unpackable, to_arrays
@@ -188,9 +189,9 @@ def _read(source: Path) -> list[StoredPreference]:
 
 def _segment(entry: Mapping[str, Any], arrays: Mapping[str, Mapping[str, np.ndarray]]) -> Segment:
     """arrays: of each segment by its id, as text."""
-    key = disk.whole(entry["id"])
+    key = require_count(entry["id"])
     try:
-        return from_arrays(key, disk.whole(entry["env_steps"]), arrays[str(key)])
+        return from_arrays(key, require_count(entry["env_steps"]), arrays[str(key)])
     except KeyError as error:
         raise ValueError(f"segment {key} is not whole") from error
 
@@ -198,9 +199,9 @@ def _segment(entry: Mapping[str, Any], arrays: Mapping[str, Mapping[str, np.ndar
 def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> StoredPreference:
     pool = None if row["pool_returns"] is None else PoolReturns(*map(_finite, row["pool_returns"]))
     disagreement = np.nan if row["disagreement"] is None else _finite(row["disagreement"])
-    repeats = None if row.get("repeats") is None else disk.whole(row["repeats"])
+    repeats = None if row.get("repeats") is None else require_count(row["repeats"])
     sides = segments[row["left"]], segments[row["right"]]
-    query = Query(disk.whole(row["query"]), *sides, disagreement, pool, repeats)
+    query = Query(require_count(row["query"]), *sides, disagreement, pool, repeats)
     returns = None if row["returns"] is None else (_finite(row["returns"][0]), _finite(row["returns"][1]))
     labeller, answered_at = _text(row["labeller"]), _finite(row["answered_at"])
     preference = Preference(_number(row["id"]), query, Choice(row["choice"]), labeller, answered_at, returns)
@@ -210,12 +211,12 @@ def _entry(row: Mapping[str, Any], segments: Mapping[int, Segment]) -> StoredPre
 
 def _change(entry: Mapping[str, Any]) -> ChoiceRevision:
     told = Choice(entry["choice"]), _text(entry["labeller"]), _finite(entry["changed_at"])
-    return ChoiceRevision(*told, disk.whole(entry["newest"]))
+    return ChoiceRevision(*told, require_count(entry["newest"]))
 
 
 def _number(value: Any) -> int:
     """Of an answer; ValueError where none has it. 0 is that of the seal of the store's version."""
-    if not 0 < disk.whole(value) < _NUMBERS:
+    if not 0 < require_count(value) < _NUMBERS:
         raise ValueError(f"{value} is the number of no answer")
     return int(value)
 

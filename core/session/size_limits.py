@@ -14,7 +14,7 @@ _MAX_CUT = 384 << 20
 _MAX_BATCH = 2 << 30
 """Bytes of the pictures of one batch."""
 _COLOURED = 6144
-"""Bytes of a step's colour picture (core.io.image_codec.ROW), which is kept beside what the networks see."""
+"""Bytes of a step's colour picture (core.io.image_codec.ROW_BYTES), which is kept beside what the networks see."""
 _GRAY_KEPT, _COLOUR_KEPT = 600, 1600
 """Bytes of a step's pictures in the pool, packed: a game's larger ones (core.io.segment_codec)."""
 _MAX_POOL = 1 << 30

@@ -61,7 +61,7 @@ def test_a_damaged_store(tmp_path: Path) -> None:
 def test_a_session_that_fits_to_true_returns(tmp_path: Path) -> None:
     Session.create(tmp_path / "s", replaced(Config(), reward__target="returns")).close()
     done = run_app("--session", tmp_path / "s", QT_QPA_PLATFORM="offscreen")
-    assert_one_sentence(done, "Only the oracle can tell true returns")
+    assert_one_sentence(done, "Only the oracle knows true returns")
 
 
 def test_a_session_open_in_another_program(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from core.config import Config, replaced
 from core.headless.reproduce import Run
 from core.jobs.policy import OPTIMISERS
 from core.preferences.schedule import first_labels
-from core.presets import PRESETS, presets
+from core.presets import ALGORITHM_PRESETS, merge_presets
 from core.session.session import read_config
 from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, get_task
 
@@ -22,19 +22,19 @@ TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments
 
 
 def made(*, task: dict[str, Any], paper_presets: dict[str, Any] | None = None, algorithm: str | None = None) -> Config:
-    return replaced(Config(), **presets(task, paper_presets or {}, algorithm))
+    return replaced(Config(), **merge_presets(task, paper_presets or {}, algorithm))
 
 
 def made_of(name: str, algorithm: str | None = None) -> Config:
     task = get_task(name)
-    return replaced(Config(task=name), **presets(task.presets, task.paper_presets, algorithm))
+    return replaced(Config(task=name), **merge_presets(task.presets, task.paper_presets, algorithm))
 
 
 def test_there_are_presets_for_every_optimizer() -> None:
-    assert PRESETS.keys() == OPTIMISERS.keys()
+    assert ALGORITHM_PRESETS.keys() == OPTIMISERS.keys()
 
 
-@pytest.mark.parametrize("algorithm", PRESETS)
+@pytest.mark.parametrize("algorithm", ALGORITHM_PRESETS)
 @pytest.mark.parametrize("task", CATALOGUE)
 def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str) -> None:
     assert made(task=dict(get_task(task).presets), algorithm=algorithm).policy.algorithm == algorithm

@@ -92,7 +92,7 @@ def test_what_is_set_stays_when_the_task_changes() -> None:
         ({"reward.target": "returns", "teacher": "oracle"}, "In a window nobody tells true returns", {"reward.target"}),
         ({"query.segment_steps": 500}, "an episode has 50", {"query.segment_steps"}),
         ({"query.pool": 2}, "too few pairs for the first labels", {"query.pool"}),
-        ({"rollout.environments": 16384, "rollout.steps": 2000}, "would not fit the memory", set()),
+        ({"rollout.environments": 16384, "rollout.steps": 2000}, "would not fit into memory", set()),
     ],
 )
 def test_what_contradicts_is_told_in_a_sentence(changes: dict[str, object], sentence: str, wrong: set[str]) -> None:

@@ -16,7 +16,7 @@ from core.errors import UserError
 from core.events import JobState
 from core.io import tensor_file
 from core.io.files import write_atomically
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.session import checkpoint
 from core.session.checkpoint import load_newest, save_checkpoint
 
@@ -29,7 +29,12 @@ def states(number: int = 1) -> dict[str, JobState]:
         "alone": np.array(7, np.int64),
         "flags": np.array([True, False]),
     }
-    values = {"number": number, "rng": saved(generator(number, "x")), "gap": float("nan"), "list": [[1, 2], [3, 4]]}
+    values = {
+        "number": number,
+        "rng": get_rng_state(generator(number, "x")),
+        "gap": float("nan"),
+        "list": [[1, 2], [3, 4]],
+    }
     return {"policy": JobState(arrays, values), "reward": JobState({}, {"owed": False})}
 
 
@@ -56,11 +61,11 @@ def test_all_comes_back_as_it_was(tmp_path: Path) -> None:
 def test_a_random_generator_goes_on_where_it_was(tmp_path: Path) -> None:
     rng = generator(3, "x")
     rng.random(10)
-    save_checkpoint(tmp_path / "c", 1, {"job": JobState({}, {"rng": saved(rng)})})
+    save_checkpoint(tmp_path / "c", 1, {"job": JobState({}, {"rng": get_rng_state(rng)})})
     loaded = load_newest(tmp_path / "c")
     assert loaded is not None
     other = generator(99, "y")
-    restored(other, loaded[1]["job"].values["rng"])
+    set_rng_state(other, loaded[1]["job"].values["rng"])
     assert (other.random(5) == rng.random(5)).all()
 
 
