@@ -371,6 +371,8 @@ class Failed(Event):
     text: str
     lack: Lack = Lack.NOTHING
     """Resource that ran out, if that was the cause: the job may be restarted so that it needs less."""
+    error: Exception | None = field(default=None, repr=False, compare=False)
+    """The exception, in a form that another process can raise."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ from core.events import (
 )
 from core.metrics import Metrics
 from core.session.policy_snapshots import SnapshotInfo
-from core.session.routing import kept_reward
+from core.session.routing import SNAPSHOTS, kept_reward
 from core.session.session import Session
 from core.session.size_limits import FILMED_POOL
 from core.tasks import get_task
@@ -123,7 +123,7 @@ class Controller(QObject):
         self.past = PolicyHistory(session, self.checkpoints.disk, self._known, self)
         self.replays = Replays(self.past, measure, tokens, lambda: "clips" in self.crew.running, self)
         self.films = FilmExport(session.folder, self._remedy.config, make_process, self)
-        self.crew.ports["snapshots"] = self.past
+        self.crew.ports[SNAPSHOTS] = self.past
         self.history = PreferenceHistory(session, self.labelling, tokens, self)
         self._last_checkpoint = QTimer(self, singleShot=True, interval=_LAST_CHECKPOINT_MS)
         self._connect()
@@ -146,7 +146,7 @@ class Controller(QObject):
         self.demonstrations.clips_requested.connect(self._on_clips_requested)
         self.demonstrations.demonstration_drawn.connect(self.demonstration_drawn)
         self.history.clips_requested.connect(self._on_clips_requested)
-        self.history.judgement_requested.connect(lambda event: self.crew.send(event, ("reward",)))
+        self.history.judgement_requested.connect(self.crew.send)
         self._last_checkpoint.timeout.connect(self._dismiss)
         self.past.moments_changed.connect(self._on_moments_changed)
         self.past.trouble_arose.connect(self.trouble_arose)
@@ -304,7 +304,7 @@ class Controller(QObject):
             self.progress.seconds_before = moments[-1].seconds
 
     def _on_clips_requested(self, event: ClipsRequested | ReplayRequested) -> None:
-        self.crew.send(event, ("clips",))
+        self.crew.send(event)
 
     def _on_pair_shown(self) -> None:
         if seconds := self.progress.first_pair.end():

@@ -1,8 +1,7 @@
-"""Moving pictures of the tasks: from the person's cache, or drawn by a child process, one by one. No widgets."""
+"""Moving pictures of the tasks, from the user's cache or rendered by a child process one by one. No widgets."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections import deque
 from dataclasses import dataclass
@@ -15,28 +14,26 @@ from PySide6.QtGui import QImage
 
 from app.style.images import encoded
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import JobWorker, MakeProcess, Process
+from app.workers.job_worker import MakeProcess, RunningJob, run_job
 from core.config import Config
-from core.errors import summary
-from core.events import Event, Failed, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
+from core.errors import UserError, summary
+from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.io import files
-from core.system.child_process import JobDiedError
 from core.types import Frames
 from core.version import VERSION
 
 log = logging.getLogger(__name__)
 FPS = 12.0
 _DRAWING = 1
-"""Part of the cached files' place: to be raised when tasks are drawn otherwise, so that old pictures are not shown."""
+"""Part of the cache's path. Raise it when tasks are rendered differently, so that old pictures are not shown."""
 _LONGEST = 16 << 20
-_JOB = "previews"
 _LINGER_MS = 1000
-"""How long the child stays when there is nothing to draw: more is often wanted at once."""
+"""How long the child stays when there is nothing to render: the next request often follows at once."""
 
 
 @dataclass(frozen=True)
 class Preview:
-    """Square pictures, one under the other in one image, so that a frame is a part of it and nothing is copied."""
+    """A loop of square pictures, stacked vertically in one image so that no frame has to be copied."""
 
     strip: QImage
 
@@ -45,12 +42,12 @@ class Preview:
         return self.strip.height() // self.strip.width()
 
     def place(self, frame: int) -> QRect:
-        """Of this frame of the loop within the strip."""
+        """Return the rectangle of this frame of the loop within the strip."""
         side = self.strip.width()
         return QRect(0, frame % self.count * side, side, side)
 
     def still(self, side: int, frame: int = 0) -> QImage:
-        """One frame, this small."""
+        """Return one frame, scaled to `side` pixels."""
         return self.strip.copy(self.place(frame)).scaledToWidth(side, Qt.TransformationMode.SmoothTransformation)
 
 
@@ -65,11 +62,11 @@ def cache_folder() -> Path:
 
 
 class Previews(QObject):
-    """Brings each preview that is asked for. A child process is there only while there is something to draw.
+    """Provides the previews that are requested. A child process runs only while there is something to render.
 
     Signals:
         preview_ready(str, object): the task's name and its Preview.
-        preview_refused(str, str): the task can't be drawn; its name and one sentence.
+        preview_refused(str, str): the task can't be rendered; its name and one sentence.
     """
 
     preview_ready = Signal(str, object)
@@ -80,34 +77,32 @@ class Previews(QObject):
         self._make_process, self._folder = make_process, folder or cache_folder()
         self._wanted: deque[str] = deque()
         self._drawing: str | None = None
-        self._worker: JobWorker | None = None
-        self._process: Process | None = None
+        self._job: RunningJob | None = None
         self._on = True
         self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
-        self._rest.timeout.connect(self._on_rest)
+        self._rest.timeout.connect(self._cancel)
         self._disk = BackgroundThread(self)
         self._disk.task_done.connect(self._on_looked_up)
         self._disk.task_refused.connect(self._on_miss)
         self._disk.start()
 
     def request(self, task: str) -> None:
-        """preview_ready or preview_refused follows."""
+        """Request a preview; preview_ready or preview_refused follows."""
         self._disk.do(lambda: self._cached(task), task)
 
     def hold(self, on: bool) -> None:
-        """Whether to draw nothing for now: a session wants the processor. What is wanted is drawn afterwards."""
+        """Render nothing while `on`, since a session needs the processor. What was requested is rendered afterwards."""
         self._on = not on
         if on:
-            self._on_rest()
+            self._cancel()
         self._draw_next()
 
     def close(self) -> None:
-        """Ends the child and the thread; blocks until they have ended."""
+        """End the child and the thread, and block until they have ended."""
         self._on = False
         self._rest.stop()
-        self._on_rest()
-        if self._worker:
-            self._worker.wait()
+        if self._job is not None:
+            self._job.close()
         self._disk.end()
         self._disk.wait()
 
@@ -115,7 +110,7 @@ class Previews(QObject):
         return self._folder / f"{quote(task, safe='')}.jpg"
 
     def _cached(self, task: str) -> Preview | None:
-        """In the disk's thread. A file that is damaged counts as none."""
+        """Read the cache, in the disk's thread. Returns None if there is no undamaged file."""
         try:
             content = files.read_small(self._path(task), _LONGEST)
         except (OSError, ValueError):
@@ -125,7 +120,7 @@ class Previews(QObject):
         return Preview(image) if whole else None
 
     def _keep(self, task: str, frames: Frames) -> Preview:
-        """In the disk's thread. What can't be kept is only drawn again another time."""
+        """Write to the cache, in the disk's thread. What can't be written is only rendered again another time."""
         preview = of_frames(frames)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -157,25 +152,18 @@ class Previews(QObject):
             return
         self._rest.stop()
         self._drawing = task = self._wanted.popleft()
+        spec = JobSpec("previews", Config().to_dict())
         try:
-            process = self._process or self._start()
-            with contextlib.suppress(JobDiedError):  # _on_finished comes next, and tells
-                process.send(PreviewRequested(task))
+            self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._job.send(PreviewRequested(task))
         except Exception as error:  # too many open files, above all
-            self._refuse(task, f"{task} can't be drawn: {summary(error).rstrip('.')}.")
+            reason = str(error) if isinstance(error, UserError) else summary(error).rstrip(".")
+            self._refuse(task, f"{task} can't be rendered: {reason}.")
             self._draw_next()
 
-    def _on_rest(self) -> None:
-        if self._worker:
-            self._worker.cancel()
-
-    def _start(self) -> Process:
-        self._process = process = self._make_process(JobSpec(_JOB, Config().to_dict()))
-        self._worker = JobWorker(_JOB, process, lambda event: True, self)
-        self._worker.event_arrived.connect(self._on_event)
-        self._worker.finished_with.connect(self._on_finished)
-        self._worker.start()
-        return process
+    def _cancel(self) -> None:
+        if self._job is not None:
+            self._job.cancel()
 
     def _on_event(self, event: Event) -> None:
         match event:
@@ -184,9 +172,6 @@ class Previews(QObject):
                 self._disk.do(lambda: self._keep(task, frames), task)
             case PreviewRefused(task, sentence):
                 self._refuse(task, sentence)
-            case Failed():
-                log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
-                return
             case _:
                 return
         self._draw_next()
@@ -196,15 +181,12 @@ class Previews(QObject):
         log.warning("%s", sentence)
         self.preview_refused.emit(task, sentence)
 
-    def _on_finished(self, name: str, reason: str) -> None:
-        """A child that died took only the task with it that it was drawing; the others are drawn by another."""
-        worker, self._worker, self._process = self._worker, None, None
-        assert worker is not None
-        worker.wait()
-        worker.deleteLater()
+    def _on_end(self, reason: str) -> None:
+        """Refuse the task that a child was rendering when it died; a new child renders the others."""
+        self._job = None
         if self._drawing and reason == "stopped":
             self._wanted.appendleft(self._drawing)
             self._drawing = None
         elif self._drawing:
-            self._refuse(self._drawing, f"{self._drawing} can't be drawn: the process that draws it has ended.")
+            self._refuse(self._drawing, f"{self._drawing} can't be rendered: its process ended unexpectedly.")
         self._draw_next()

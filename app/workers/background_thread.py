@@ -1,4 +1,4 @@
-"""A thread for what the window must not wait for: pickling into pipes, reading and writing checkpoints."""
+"""A thread for work that must not block the window: pickling into pipes, reading and writing checkpoints."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Task = Callable[[], Any]
 
 
 class BackgroundThread(QThread):
-    """Carries out tasks one after the other, in the order given.
+    """Runs tasks one after the other, in the order they were added.
 
     Signals:
-        task_done(str, object): a task that was given a name has ended; its name and what it returned.
+        task_done(str, object): a task with a name has finished; its name and result.
         task_refused(str, str): a task has failed; its name and one sentence.
     """
 
@@ -31,24 +31,23 @@ class BackgroundThread(QThread):
         self._tasks: queue.SimpleQueue[tuple[str, Task] | None] = queue.SimpleQueue()
 
     def do(self, task: Task, name: str = "") -> None:
+        """Add a task; one without a name reports only its failure."""
         self._tasks.put((name, task))
 
     def end(self) -> None:
-        """Ends the thread after the tasks that were given so far."""
+        """End the thread after the tasks that were added so far."""
         self._tasks.put(None)
 
     def run(self) -> None:
         while (entry := self._tasks.get()) is not None:
-            self._carry_out(*entry)
-
-    def _carry_out(self, name: str, task: Task) -> None:
-        try:
-            result = task()
-        except UserError as error:
-            self.task_refused.emit(name, str(error))
-        except Exception as error:  # the boundary of the thread
-            log.exception("The task %r failed.", name)
-            self.task_refused.emit(name, summary(error))
-        else:
-            if name:
-                self.task_done.emit(name, result)
+            name, task = entry
+            try:
+                result = task()
+            except UserError as error:
+                self.task_refused.emit(name, str(error))
+            except Exception as error:  # the boundary of the thread
+                log.exception("The task %r failed.", name)
+                self.task_refused.emit(name, summary(error))
+            else:
+                if name:
+                    self.task_done.emit(name, result)

@@ -1,4 +1,4 @@
-"""The children and their supervisors: started, paused, stopped and started again together. No widgets."""
+"""The session's child processes and their supervisors: started, paused, stopped and restarted together. No widgets."""
 
 from __future__ import annotations
 
@@ -8,26 +8,10 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import JobWorker, MakeProcess, Process
-from core.events import (
-    AnswersJudged,
-    ClipsRendered,
-    DemonstrationRecorded,
-    Event,
-    Failed,
-    JobState,
-    Paused,
-    PolicyUpdated,
-    QueryOffered,
-    ReplayRefused,
-    ReplayRendered,
-    RewardFitted,
-    RolloutReported,
-    StateSaved,
-    Waited,
-)
-from core.session.routing import JOBS, Port, deliver
-from core.system.child_process import JobDiedError, JobSpec
+from app.workers.job_worker import JobWorker, MakeProcess, Message, Process
+from core.events import Event, JobSpec, JobState, Paused
+from core.session.routing import DRIVER, JOBS, ROUTES, Port
+from core.system.child_process import ChildDiedError
 
 JOB_NAMES = (*JOBS, "clips")
 TOGETHER = {
@@ -36,47 +20,39 @@ TOGETHER = {
     "reward": ("reward",),
     "clips": ("clips",),
 }
-"""What goes back to a checkpoint with a job: rollout and policy count each other's batches."""
-_FOR_WINDOW = (
-    AnswersJudged,
-    QueryOffered,
-    RolloutReported,
-    RewardFitted,
-    PolicyUpdated,
-    ClipsRendered,
-    DemonstrationRecorded,
-    ReplayRendered,
-    ReplayRefused,
-    Waited,
-    Failed,
-    StateSaved,
-)
-"""All else, above all batches and weights, goes from child to child and never through the window's thread."""
+"""The jobs that return to a checkpoint together with a job: rollout and policy count each other's batches."""
 
 
 class JobPort:
-    """Where other threads send a child its events. A child that is gone takes none; its worker tells of that.
+    """Sends a child its events, from any thread. Events for a child that is gone are dropped; its worker reports that.
 
-    A child that can't be given what it needs would wait for ever: `fail` is told why, and ends it.
+    `fail` ends a child that can't be sent what it needs, with the reason: it would wait for ever.
     """
 
     def __init__(self, process: Process, fail: Callable[[Exception], None]) -> None:
         self._process, self._fail = process, fail
 
     def send(self, event: Event) -> None:
+        self._try(partial(self._process.send, event))
+
+    def forward(self, message: Message) -> None:
+        """Send another child's event on, without decoding it."""
+        self._try(partial(self._process.forward, message))
+
+    def _try(self, send: Callable[[], None]) -> None:
         try:
-            self._process.send(event)
-        except JobDiedError:
+            send()
+        except ChildDiedError:
             return
-        except Exception as error:  # no room in the shared memory, above all
+        except Exception as error:  # no memory for the arrays, above all
             self._fail(error)
 
 
 class JobGroup(QObject):
-    """The four children, each with its worker.
+    """The four child processes of a session, each with its worker.
 
     Signals:
-        event_arrived(object): a child yielded an event that concerns the window.
+        event_arrived(object): an event of a child that the window wants.
         job_ended(str, str): a child has ended; its name, and 'stopped', or unasked 'failed' or 'died'.
         dismissed(): the last child has ended.
     """
@@ -88,15 +64,15 @@ class JobGroup(QObject):
     def __init__(self, make_process: MakeProcess, config: dict[str, object], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.ports: dict[str, Port] = {}
-        """Of the children, and of who else takes part in the session without being one."""
+        """The receivers of events: the children, and other parts of the session (core.session.routing.SNAPSHOTS)."""
         self.make_process, self._config = make_process, config
         self._workers: dict[str, JobWorker] = {}
-        self._posts = {name: BackgroundThread(self) for name in JOB_NAMES}
-        for post in self._posts.values():
-            post.start()
+        self._senders = {name: BackgroundThread(self) for name in JOB_NAMES}
+        for sender in self._senders.values():
+            sender.start()
 
     def configure(self, config: dict[str, object]) -> None:
-        """What children that are started from now on are built by."""
+        """Set the configuration of children that are started from now on."""
         self._config = config
 
     @property
@@ -104,50 +80,52 @@ class JobGroup(QObject):
         return tuple(self._workers)
 
     def start(self, names: Iterable[str], states: Mapping[str, JobState]) -> None:
-        """Starts these children; none of them may be running. All ports exist before the first worker runs.
+        """Start these children, none of which may be running. All ports exist before the first worker runs.
 
-        Where one of them can't be made, none is started, and what that raised goes on.
+        If one of them can't be made, none is started, and the exception is raised.
         """
-        processes = self._made({name: JobSpec(name, dict(self._config), states.get(name)) for name in names})
+        processes: dict[str, Process] = {}
+        try:
+            for name in names:
+                processes[name] = self.make_process(JobSpec(name, dict(self._config), states.get(name)))
+        except Exception:
+            for process in processes.values():
+                process.stop()
+            raise
         for name, process in processes.items():
-            self._workers[name] = self._worker(name, process)
-            self.ports[name] = JobPort(process, self._workers[name].fail)
+            worker = self._workers[name] = JobWorker(name, process, self._relay, self)
+            worker.event_arrived.connect(self.event_arrived)
+            worker.finished_with.connect(self._on_finished)
+            self.ports[name] = JobPort(process, worker.fail)
         for name in processes:
             self._workers[name].start()
 
-    def _made(self, specs: Mapping[str, JobSpec]) -> dict[str, Process]:
-        made: dict[str, Process] = {}
-        try:
-            for name, spec in specs.items():
-                made[name] = self.make_process(spec)
-        except Exception:
-            for process in made.values():
-                process.stop()
-            raise
-        return made
+    def _relay(self, message: Message) -> bool:
+        """Forward a child's event to its receivers, and return whether the window is one. Called in workers' threads."""
+        receivers = ROUTES.get(message.kind, ())
+        for name in receivers:
+            port = self.ports.get(name)
+            if isinstance(port, JobPort):
+                port.forward(message)
+            elif port is not None:
+                port.send(message.decode())
+        return DRIVER in receivers
 
-    def _worker(self, name: str, process: Process) -> JobWorker:
-        worker = JobWorker(name, process, self._relay, self)
-        worker.event_arrived.connect(self.event_arrived)
-        worker.finished_with.connect(self._on_finished)
-        return worker
+    def send(self, event: Event, names: Iterable[str] | None = None) -> None:
+        """Send an event of the window to the jobs that receive it, or to these.
 
-    def _relay(self, event: Event) -> bool:
-        """Called in the workers' threads."""
-        deliver(event, self.ports)
-        return isinstance(event, _FOR_WINDOW)
-
-    def send(self, event: Event, names: Iterable[str]) -> None:
-        """Sends from threads of their own: pickling takes time, and one child's pipe may be full."""
-        for name in names:
+        Each job has a thread for that: pickling takes time, and one child's pipe may be full.
+        """
+        for name in ROUTES[type(event)] if names is None else names:
             if name in self._workers:
-                self._posts[name].do(partial(self.ports[name].send, event))
+                self._senders[name].do(partial(self.ports[name].send, event))
 
     def pause(self, on: bool) -> None:
-        self.send(Paused(on), JOBS)  # clips go on: what is offered can still be looked at
+        """Pause or resume all but "clips": pairs that are offered already can still be looked at."""
+        self.send(Paused(on), JOBS)
 
     def dismiss(self, names: Iterable[str] = JOB_NAMES) -> None:
-        """Asks these children to end; `dismissed` follows when none is left at all."""
+        """Ask these children to end; `dismissed` follows when no child is left."""
         for name in names:
             if name in self._workers:
                 self._workers[name].cancel()
@@ -155,10 +133,10 @@ class JobGroup(QObject):
             self.dismissed.emit()
 
     def close(self) -> None:
-        """After `dismissed`: ends what is left of the crew's threads."""
-        for post in self._posts.values():
-            post.end()
-            post.wait()
+        """End the group's threads. To be called after `dismissed`."""
+        for sender in self._senders.values():
+            sender.end()
+            sender.wait()
 
     def _on_finished(self, name: str, reason: str) -> None:
         worker = self._workers.pop(name)

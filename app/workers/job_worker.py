@@ -1,33 +1,43 @@
-"""A QThread that supervises one child job. It adds no logic of its own: the engine's events go on as one signal."""
+"""Threads that supervise child processes. They add no logic: a child's events become Qt signals."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
-import signal
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from core.errors import lack, summary
-from core.events import Event, Failed, Logged
-from core.system.child_process import JobDiedError, JobSpec
+from core.errors import UserError, lack, summary
+from core.events import Event, Failed, JobSpec, Logged
+from core.system.child_process import ChildDiedError, log_from_child
 
 log = logging.getLogger(__name__)
-_LOOK_SECONDS = 0.05
-"""How long the worker blocks in its pipe before it looks whether it was cancelled."""
+_POLL_SECONDS = 0.05
+"""How long the worker blocks in its pipe before it checks whether it was cancelled."""
 _PATIENCE_SECONDS = 0.5
-"""A worker that has not noticed by then is held up: by half an event, or by another child that does not read."""
+"""A cancelled worker that has not ended by then is blocked: by half a message, or by another child that reads nothing."""
+
+
+class Message(Protocol):
+    """An event from a child, not decoded yet: core.system.shared_memory.Envelope, or a test's stand-in."""
+
+    @property
+    def kind(self) -> type[Any]: ...
+    def decode(self) -> Any: ...
+    def close(self) -> None: ...
 
 
 class Process(Protocol):
     """A job in a child process: core.system.child_process.JobProcess, or a test's stand-in."""
 
     def start(self) -> None: ...
-    def send(self, event: Event) -> None: ...
-    def receive(self, timeout: float) -> Event | None: ...
+    def send(self, message: Event) -> None: ...
+    def forward(self, envelope: Any) -> None: ...
+    def receive(self, timeout: float) -> Message | None: ...
     def stop(self, grace: float = ...) -> None: ...
     def kill(self) -> None: ...
 
@@ -36,12 +46,10 @@ MakeProcess = Callable[[JobSpec], Process]
 
 
 class JobWorker(QThread):
-    """Starts a child, takes its events in, and stops it.
-
-    `relay` hands an event to the other children, in this thread, and says whether the window wants it too.
+    """Starts a child process, receives its events, and stops it.
 
     Signals:
-        event_arrived(object): the child yielded an event that the window wants.
+        event_arrived(object): an event of the child that the window wants.
         finished_with(str, str): the child has ended; its name and 'stopped', 'failed' or 'died'. Exactly once, last.
     """
 
@@ -52,11 +60,13 @@ class JobWorker(QThread):
         self,
         name: str,
         process: Process,
-        relay: Callable[[Event], bool],
+        relay: Callable[[Message], bool],
         parent: QObject | None = None,
         first: Event | None = None,
     ) -> None:
-        """first: what the child is sent once it has started."""
+        """relay: called in this thread with each event; forwards it and returns whether the window wants it
+        first: sent to the child once it has started
+        """
         super().__init__(parent)
         self._first = first
         self.name = name
@@ -67,11 +77,11 @@ class JobWorker(QThread):
         self._error: Exception | None = None
 
     def fail(self, error: Exception) -> None:
-        """From any thread: the child could not be given something; it ends as if it had failed at that."""
+        """End the child as if it had failed with this error, because it can't be sent something. From any thread."""
         self._error = error
 
     def cancel(self) -> None:
-        """Asks for the end; finished_with answers, whatever the child does."""
+        """Ask for the end; finished_with follows, whatever the child does."""
         if not self._cancelled.is_set():
             self._cancelled.set()
             self._last_resort.start()
@@ -80,11 +90,11 @@ class JobWorker(QThread):
         reason = "failed"
         try:
             reason = self._supervise()
-        except JobDiedError as error:
+        except ChildDiedError as error:
             reason = "stopped" if self._cancelled.is_set() else "died"
-            log.log(logging.WARNING if reason == "died" else logging.DEBUG, "The %s process: %s.", self.name, error)
+            log.log(logging.WARNING if reason == "died" else logging.DEBUG, "Child ended: %s.", error)
         except Exception as error:  # the boundary of the thread: everything is reported, nothing is lost
-            log.warning("The %s stage can't go on.", self.name, exc_info=True)
+            log.warning("The %s stage can't continue.", self.name, exc_info=True)
             self.event_arrived.emit(Failed(self.name, summary(error), traceback.format_exc(), lack(error)))
         self._last_resort.cancel()
         try:
@@ -93,31 +103,89 @@ class JobWorker(QThread):
             self.finished_with.emit(self.name, reason)
 
     def _supervise(self) -> str:
-        _keep_interrupts_from_children()
         self._process.start()
         if self._first is not None:
             self._process.send(self._first)
         while not self._cancelled.is_set():
             if self._error:
                 raise self._error
-            event = self._process.receive(_LOOK_SECONDS)
-            if isinstance(event, Logged):
-                logging.getLogger(f"core.jobs.{event.job}").log(event.level, "%s", event.text)
-            elif event is not None and self._relay(event):
-                self.event_arrived.emit(event)
-            if isinstance(event, Failed):
-                return "failed"
+            message = self._process.receive(_POLL_SECONDS)
+            if message is None:
+                continue
+            with contextlib.closing(message):
+                if issubclass(message.kind, Logged):
+                    log_from_child(message.decode())
+                elif self._relay(message):
+                    self.event_arrived.emit(message.decode())
+                if issubclass(message.kind, Failed):
+                    return "failed"
         return "stopped"
 
 
-def _keep_interrupts_from_children() -> None:
-    """Ctrl+C reaches the whole group of processes; the window alone answers it, so that a last checkpoint can be taken.
+class RunningJob(QObject):
+    """A job that a part of the window runs by itself, besides the session's stages. Made by `run_job`."""
 
-    A child inherits the signals that the thread which starts it has blocked. The resource tracker, which comes with
-    the first child, unblocks them again in the thread that starts it: hence it is started before.
+    def __init__(
+        self,
+        process: Process,
+        worker: JobWorker,
+        on_event: Callable[[Any], None],
+        on_end: Callable[[str], None],
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._process, self._worker = process, worker
+        self._on_event, self._on_end = on_event, on_end
+        worker.event_arrived.connect(self._on_event_arrived)
+        worker.finished_with.connect(self._on_finished)
+        worker.start()
+
+    def send(self, event: Event) -> None:
+        """Send the child an event. If the child is gone nothing happens here: on_end follows."""
+        with contextlib.suppress(ChildDiedError):
+            self._process.send(event)
+
+    def cancel(self) -> None:
+        """Ask for the end; on_end follows."""
+        self._worker.cancel()
+
+    def close(self) -> None:
+        """Ask for the end and block until the child is gone; on_end follows."""
+        self._worker.cancel()
+        self._worker.wait()
+
+    def _on_event_arrived(self, event: Event) -> None:
+        if isinstance(event, Failed):
+            log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
+        self._on_event(event)
+
+    def _on_finished(self, name: str, reason: str) -> None:
+        self._worker.wait()  # its run() has nothing left to do
+        self._worker.deleteLater()
+        self.deleteLater()
+        self._on_end(reason)
+
+
+def run_job(
+    make_process: MakeProcess,
+    spec: JobSpec,
+    on_event: Callable[[Any], None],
+    on_end: Callable[[str], None],
+    parent: QObject,
+    first: Event | None = None,
+) -> RunningJob:
+    """Start a job in a child process.
+
+    on_event: called in the window's thread with each event; a Failed has been logged by then
+    on_end: called once, last, with 'stopped', 'failed' or 'died', when nothing is left of the child
+    first: sent to the child once it has started
+
+    Raises UserError, with the system's reason as its text, if the child can't be made.
     """
-    if hasattr(signal, "pthread_sigmask"):
-        from multiprocessing import resource_tracker  # not on Windows
-
-        resource_tracker.ensure_running()
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process = make_process(spec)
+    except Exception as error:  # too many open files, above all
+        log.exception("The %s process can't be started.", spec.name)
+        raise UserError(summary(error).rstrip(".")) from error
+    worker = JobWorker(spec.name, process, lambda message: True, parent, first)
+    return RunningJob(process, worker, on_event, on_end, parent)

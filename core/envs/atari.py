@@ -54,13 +54,11 @@ class AtariVectorEnv:
         rng: np.random.Generator,
         threads: int = 0,
         film: CaptureSchedule | None = None,
-        apart: bool = False,
     ) -> None:
-        """apart: a step that was begun goes on by itself, while Python does something else."""
         self.task = task
         self.count = environments
         self.divergences = 0
-        self._film, self._rng, self._threads, self._apart = film, rng, threads, apart
+        self._film, self._rng, self._threads = film, rng, threads
         self._rows = np.arange(environments)
         self._emulators = self._make_emulators()
         self._time = 0
@@ -80,7 +78,7 @@ class AtariVectorEnv:
 
     def _make_emulators(self) -> Emulators:
         in_colour = min(self._film.environments, self.count) if self._film else 0
-        return emulators(self.task, self.count, self._threads, in_colour, self._apart)
+        return emulators(self.task, self.count, self._threads, in_colour)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -146,9 +144,6 @@ class AtariVectorEnv:
             failures |= views.failures
         self._lives = views.lives
         return replace(views, failures=failures)
-
-    def begin(self, actions: Float32) -> None:
-        self._emulators.begin(actions.argmax(axis=1))
 
     def step(self, actions: Float32) -> Step:
         """Step all games with actions (N, a), of which the largest is taken. No step ends an episode."""

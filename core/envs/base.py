@@ -98,13 +98,6 @@ class VectorEnv(Protocol):
         """Widths of an observation, an action and a row of `states`."""
         ...
 
-    def begin(self, actions: Float32) -> None:
-        """Begins the step that `step` then ends, with the same actions, where it goes on by itself meanwhile.
-
-        Nothing is lost where it is left out, but time.
-        """
-        ...
-
     def step(self, actions: Float32) -> Step: ...
     def close(self) -> None: ...
     def get_state(self) -> dict[str, Any]:

@@ -22,8 +22,6 @@ from core.tasks.atari import FRAME_SKIP, GAME_STEPS, NO_OPS, SIDE, AtariTask
 
 Rows = npt.NDArray[np.int64]
 HEIGHT, WIDTH = 210, 160
-_MOST_PROCESSES = 4
-"""Each takes 35 MB of its own, and what is asked to be free for a game has room for so many."""
 
 
 @dataclass(frozen=True)
@@ -71,29 +69,24 @@ class Emulators(Protocol):
         """
         ...
 
-    def begin(self, actions: Rows) -> None:
-        """The step that `step` then ends, with the same actions; what fails is told of there."""
-        ...
-
     def step(self, actions: Rows) -> EmulatorStep:
         """(N,) numbers of actions, each for four frames. A game that is over must be started before its next step."""
         ...
 
 
-def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0, apart: bool = False) -> Emulators:
-    """UserError where the game's file is missing.
+def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> Emulators:
+    """Emulators of the task's game, in this process.
 
-    threads: 0 for one a core; in_colour: how many are seen in colour; apart: a step that was begun goes on by itself
+    threads: how many C++ threads step them, where the task does not read the console's memory; 0 for one a core
+    in_colour: how many of the first emulators also give colour pictures
+
+    Raises UserError if the game's file is missing.
     """
-    path, lanes = rom(task), min(threads or os.cpu_count() or 1, count)
-    if not task.needs_memory:
-        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-        return VectorEmulators(task.game, count, lanes, in_colour)
-    if lanes == 1 and not apart:
+    path = rom(task)
+    if task.needs_memory:
         return InterfaceEmulators(path, count, in_colour)
-    from core.envs.emulator_processes import DividedEmulators  # which needs what follows
-
-    return DividedEmulators(path, count, min(lanes, _MOST_PROCESSES // 2 if apart else _MOST_PROCESSES), in_colour)
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    return VectorEmulators(task.game, count, min(threads or os.cpu_count() or 1, count), in_colour)
 
 
 def rom(task: AtariTask) -> Path:
@@ -124,7 +117,6 @@ class VectorEmulators:
         self._pictures = np.zeros((0, HEIGHT, WIDTH, 3), np.uint8)
         self.actions = len(self._games.ale.get_action_set())
         self._memory = np.zeros((count, 0), np.uint8)
-        self._begun: RuntimeError | bool = False
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
         if self._colour is not None and (rows < self._in_colour).any():
@@ -134,22 +126,10 @@ class VectorEmulators:
         gray, told = _restart(self._games, rows, seeds)
         return Screens(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
 
-    def begin(self, actions: Rows) -> None:
-        try:
-            if self._colour is not None:
-                self._colour.send(actions[: self._in_colour])
-            self._games.send(actions)
-        except RuntimeError as error:
-            self._begun = error
-        else:
-            self._begun = True
-
     def step(self, actions: Rows) -> EmulatorStep:
-        if not self._begun:
-            self.begin(actions)
-        begun, self._begun = self._begun, False
-        if isinstance(begun, RuntimeError):
-            raise begun
+        if self._colour is not None:
+            self._colour.send(actions[: self._in_colour])
+        self._games.send(actions)
         if self._colour is not None:
             self._pictures = self._colour.ale.recv()[0][:, 0]
         gray, points, over, cut, told = self._games.ale.recv()
@@ -183,10 +163,9 @@ def _restart(games: ale_py.AtariVectorEnv, rows: Rows, seeds: Rows | None) -> An
 
 
 class InterfaceEmulators:
-    """One after the other, for the console's memory, which the vector environment doesn't give. They use one core;
-    core.envs.emulator_processes has them use all.
+    """Emulators stepped one after the other on one core, for tasks that read the console's memory.
 
-    One that fails is replaced, and the others go on.
+    ale-py's vector environment does not give that memory. An emulator that fails is replaced, and the others continue.
     """
 
     def __init__(self, path: Path, count: int, in_colour: int = 0) -> None:
@@ -211,9 +190,6 @@ class InterfaceEmulators:
             with self._replaced_if_it_fails(row):
                 self._begin(row)
         return self._views()
-
-    def begin(self, actions: Rows) -> None:
-        """They have no thread of their own to go on in."""
 
     def step(self, actions: Rows) -> EmulatorStep:
         self._points[:], self._over[:], self._cut[:] = 0, False, False

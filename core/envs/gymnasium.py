@@ -100,9 +100,6 @@ class GymVectorEnv:
     def close(self) -> None:
         self._envs.close()
 
-    def begin(self, actions: Float32) -> None:
-        """It keeps every core busy, or Python's lock, so nothing is gained by beginning early."""
-
     def step(self, actions: Float32) -> Step:
         """Step all with actions (N, a) float32: for a Box from -1 to 1, scaled to its bounds; else one-hot."""
         own = self._scale(actions)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import mujoco
@@ -44,9 +43,7 @@ class MujocoVectorEnv:
         rng: np.random.Generator,
         threads: int = 0,
         staggered: bool = True,
-        apart: bool = False,
     ) -> None:
-        """apart: a step that was begun goes on by itself, in a thread of its own, while Python does something else."""
         self.task = task
         self.count = environments
         self.model = load_model(task)
@@ -54,8 +51,6 @@ class MujocoVectorEnv:
         self.divergences = 0
         self._rng = rng
         self.physics = self._make_physics(min(threads or threads_for(environments), environments))
-        self._apart = ThreadPoolExecutor(1, "physics") if apart else None
-        self._under_way: Future[Float64] | None = None
         low, high = self.model.actuator_ctrlrange.T
         self._control_middle, self._control_reach = (low + high) / 2, (high - low) / 2
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
@@ -83,16 +78,7 @@ class MujocoVectorEnv:
         return self.observations.shape[1], int(self.model.nu), self.states.shape[1]
 
     def close(self) -> None:
-        if self._apart is not None:
-            self._apart.shutdown()
         self.physics.close()
-
-    def begin(self, actions: Float32) -> None:
-        if self._apart is not None:
-            self._under_way = self._apart.submit(self._simulated, np.clip(actions, -1, 1))
-
-    def _simulated(self, actions: Float32) -> Float64:
-        return self.physics.step(self.states, self.controls(actions))
 
     def step(self, actions: Float32) -> Step:
         """Step all robots with actions (N, a) float32, clipped to [-1, 1] and scaled to the motors' range."""
@@ -125,8 +111,7 @@ class MujocoVectorEnv:
     def _advance(self, actions: Float32) -> Mask:
         """Simulate the step; (N,) which robots diverged."""
         clocks = self.states[:, 0] + self.task.step_seconds
-        under_way, self._under_way = self._under_way, None
-        self.states = under_way.result() if under_way else self._simulated(actions)
+        self.states = self.physics.step(self.states, self.controls(actions))
         return self._reset_diverged(clocks)
 
     def controls(self, actions: Float32) -> Float64:

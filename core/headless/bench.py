@@ -22,15 +22,14 @@ from core.envs.base import VectorEnv
 from core.envs.emulators import VectorEmulators
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.robot_models import load_model
-from core.envs.split_env import parts_of
 from core.headless.run import HeadlessRun
-from core.jobs.collector_process import Helper, gathering, worth_a_helper
+from core.jobs.collectors import Collectors, room_for_processes
 from core.nn import threads
 from core.nn.device import device_for
 from core.reward.ensemble import RewardEnsemble
 from core.reward.trainer import RewardTrainer
 from core.rollout.actor import Actor
-from core.rollout.collector import Act, Collector, RolloutBatch, collect
+from core.rollout.collector import Act, RolloutBatch, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.session import Session
@@ -132,7 +131,7 @@ def _simulating(config: Config, task: RobotTask) -> _Work:
 
 def _done(env: VectorEnv, act: Act, config: Config) -> RolloutBatch:
     """One batch, nobody being asked."""
-    *_, collected = collect([Collector(part, act) for part in parts_of(env)], config.rollout.steps, 0)
+    *_, collected = collect(env, act, config.rollout.steps)
     assert collected is not None
     return collected
 
@@ -156,25 +155,17 @@ def _emulating(config: Config, task: AtariTask) -> _Work:
 def _collecting(config: Config) -> _Work:
     """All that is done with a step while segments are gathered."""
     count = config.rollout.environments
-    with ExitStack() as stack:
-        helper = Helper() if worth_a_helper(config) and (os.cpu_count() or 1) > 1 else None
-        if helper:
-            stack.callback(helper.close)
-        gathered = gathering(config, np.zeros(count, np.int64), helper.link if helper else None)
-        stack.callback(gathered.close)
-        close = stack.pop_all().close
-    return _Work(count * config.rollout.steps, lambda: list(gathered.collect(0)), close)
+    collectors = Collectors(config, np.zeros(count, np.int64), room_for_processes())
+    return _Work(count * config.rollout.steps, lambda: list(collectors.collect(0)), collectors.close)
 
 
 def _playing_at_random(config: Config, task: AtariTask) -> _Work:
     """The same, with no network that looks at the pictures."""
     env = make_envs(task, config.rollout.environments, generator(0, "bench"), config.rollout.threads)
     act = _at_random(env, generator(0, "bench actions"))
-    crews = [
-        Collector(part, act, SegmentBuilder(part, task.segment_steps, np.zeros(part.count, np.int64), task.pictures))
-        for part in parts_of(env)
-    ]
-    return _Work(env.count * config.rollout.steps, lambda: list(collect(crews, config.rollout.steps, 0)), env.close)
+    builder = SegmentBuilder(env, task.segment_steps, np.zeros(env.count, np.int64), task.pictures)
+    steps = config.rollout.steps
+    return _Work(env.count * steps, lambda: list(collect(env, act, steps, builder)), env.close)
 
 
 def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:

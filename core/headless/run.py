@@ -29,12 +29,13 @@ from core.preferences import oracle
 from core.preferences.store import PreferenceStore
 from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import SnapshotInfo
-from core.session.routing import JOBS, deliver
+from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
-from core.system.child_process import lanes
+from core.system.child_process import job_threads
 from core.system.interrupts import Interrupts
 from core.system.resources import free_memory
 from core.tasks import get_task
+from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ Listener = Callable[[Event], None]
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _BATCH_APART, _STEPS_APART = 4096, 300_000
 """Environment steps of a batch, and of a session, from which on the jobs have processes of their own."""
+_GAME_STEPS_APART = 20_000
+"""Environment steps of a session of a game from which on its collectors have processes of their own."""
 _MEMORY_APART = 1_800_000_000
 """Bytes that must be free for that. They take 1,200 MB with the run's own process."""
 
@@ -98,13 +101,13 @@ class HeadlessRun:
 
     def _wait_for(self, name: str) -> None:
         self._stage = name
-        self._ports[name].ready()
+        self._ports[name].wait_until_ready()
 
     def _begin(self) -> None:
         for preference in self._store.each():
             deliver(PreferenceAdded(preference), self._ports)
         deliver(AnswersReplayed(), self._ports)
-        self._ports["policy"].begin()  # it publishes at once, so that a resumed rollout acts as it did before
+        self._ports["policy"].start_turn()  # it publishes at once, so that a resumed rollout acts as it did before
         self._hand_on("policy", self._ended("policy"))
         self._under_way = self._policy.waiting if self._policy else 0
 
@@ -155,14 +158,14 @@ class HeadlessRun:
         ahead = self._session.config.policy.lag > 0
         for jobs in (JOBS,) if ahead else (("rollout",), ("reward", "policy")):
             for name in jobs:
-                self._ports[name].begin()
+                self._ports[name].start_turn()
             told = {name: self._ended(name) for name in jobs}
             for name, events in told.items():
                 self._hand_on(name, events)
 
     def _ended(self, name: str) -> list[Event]:
         self._stage = name
-        return self._ports[name].end()
+        return self._ports[name].finish_turn()
 
     def save(self) -> None:
         number = self._checkpoint + 1
@@ -187,18 +190,21 @@ class HeadlessRun:
 
     def _handle(self, event: Event) -> None:
         self._listener(event)
-        if isinstance(event, RolloutReported):
-            self._report = event
-            self._steps_taken += event.batch_steps
-        if isinstance(event, QueryOffered):
-            answer = oracle.answer(event.query, self._session.config)
-            event = PreferenceAdded(self._store.add(event.query, answer.choice, "oracle", answer.returns))
-            self._listener(event)
         self._under_way += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
-        if isinstance(event, PolicyPublished):
-            self._policy = event
-            self._keep_policy(event)
-        deliver(event, self._ports)
+        deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
+
+    def send(self, event: Event) -> None:
+        """Receive an event as the session's driver, and as the keeper of its snapshots (core.session.routing)."""
+        match event:
+            case RolloutReported(batch_steps=steps):
+                self._report = event
+                self._steps_taken += steps
+            case QueryOffered(query):
+                answer = oracle.answer(query, self._session.config)
+                self._handle(PreferenceAdded(self._store.add(query, answer.choice, "oracle", answer.returns)))
+            case PolicyPublished():
+                self._policy = event
+                self._keep_policy(event)
 
     def _keep_policy(self, event: PolicyPublished, always: bool = False) -> None:
         """A policy of the past is worth a line in the log, and no run is to end for want of it."""
@@ -221,18 +227,25 @@ class HeadlessRun:
 
 
 def _ports(config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None) -> dict[str, TurnPort]:
+    collectors_apart = bool(apart)
     if apart is None:
         free = free_memory()
-        apart = threads > 1 and _long(config) and (free is None or free > _MEMORY_APART)
-    own = {name: min(threads, lanes(name)) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
+        roomy = threads > 1 and (free is None or free > _MEMORY_APART)
+        apart = roomy and _long(config)
+        collectors_apart = apart or roomy and config.steps >= _GAME_STEPS_APART and _is_game(config)
+    own = {name: min(threads, job_threads(name)) for name in JOBS} if apart else dict.fromkeys(JOBS, threads)
     kind = ProcessPort if apart else LocalPort
     ports: dict[str, TurnPort] = {}
     with ExitStack() as made:
         for name in JOBS:
-            ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name])
+            ports[name] = kind(JobSpec(name, config.to_dict(), states.get(name)), own[name], collectors_apart)
             made.callback(ports[name].close)
         made.pop_all()
     return ports
+
+
+def _is_game(config: Config) -> bool:
+    return isinstance(get_task(config.task), AtariTask)
 
 
 def _long(config: Config) -> bool:

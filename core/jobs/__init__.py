@@ -1,25 +1,25 @@
-"""The jobs, built from a spec: each a generator of events that knows no thread, process or widget."""
+"""The jobs that child processes run, one a stage. Each is a generator of events that knows no thread or widget."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from core.config import Config
 from core.events import Job, JobSpec
 from core.session.restore_errors import checkpoint_errors
 
-if TYPE_CHECKING:
-    from core.system.child_link import Link
 
+def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
+    """Build the job of that name, importing only what it needs.
 
-def build(spec: JobSpec, threads: int = 1, helper: Link | None = None) -> Job:
-    """Makes the job of that name; imports only what it needs. threads: how many of ours may compute at once here;
-    helper: to a process that helps the rollout (core.jobs.collector_process)."""
-    if spec.name == "previews":  # before torch: there is nothing to learn, and the first pictures come sooner
+    threads: how many threads of this process may compute at once
+    processes: let the rollout use processes of its own, if the machine has room for them (core.jobs.collectors)
+
+    Raises UserError if the state does not fit.
+    """
+    if spec.name == "previews":  # before torch, which drawing does not need: the first pictures come sooner
         from core.jobs.previews import PreviewsJob
 
         return PreviewsJob()
-    if spec.name == "play":  # likewise
+    if spec.name == "play":
         from core.jobs.play import PlayJob
 
         return PlayJob(Config.from_dict(spec.config))
@@ -27,18 +27,19 @@ def build(spec: JobSpec, threads: int = 1, helper: Link | None = None) -> Job:
 
     parallel.set_num_threads(threads)
     config = Config.from_dict(spec.config)
-    job = _make(spec.name, config, helper)
+    job = _make(spec.name, config, processes)
     if spec.state is not None:
         with checkpoint_errors(spec.name):
             job.set_state(spec.state)
     return job
 
 
-def _make(name: str, config: Config, helper: Link | None) -> Job:
+def _make(name: str, config: Config, processes: bool) -> Job:
     if name == "rollout":
+        from core.jobs.collectors import room_for_processes
         from core.jobs.rollout import RolloutJob
 
-        return RolloutJob(config, helper)
+        return RolloutJob(config, processes and room_for_processes())
     if name == "reward":
         from core.jobs.reward import RewardJob
 

@@ -30,7 +30,7 @@ from core.events import (
     require_count,
 )
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
-from core.jobs.collector_process import gathering
+from core.jobs.collectors import Collectors
 from core.preferences.oracle import pool_returns
 from core.preferences.queries import QuerySelector, predictions
 from core.preferences.schedule import scheduled
@@ -44,7 +44,6 @@ from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
-from core.system.child_link import Link
 from core.tasks import get_task
 from core.types import Float32, Query, Segment
 
@@ -59,13 +58,14 @@ _NAN = float("nan")
 class RolloutJob:
     """Collects a batch whenever the policy is near enough (config.policy.lag), and keeps the labeller supplied."""
 
-    def __init__(self, config: Config, helper: Link | None = None) -> None:
-        """helper: a process of core.jobs.collector_process.Helper, that does half of the collecting."""
+    def __init__(self, config: Config, processes: bool = False) -> None:
+        """processes: collect in several processes, if the task has environments for several collectors"""
         self.config = config
         self.task = get_task(config.task)
         self.query_rng = generator(config.seed, "queries")
         length = config.query.length(self.task.segment_steps)
-        self.gathering = gathering(config, self.query_rng.integers(0, length, config.rollout.environments), helper)
+        stagger = self.query_rng.integers(0, length, config.rollout.environments)
+        self.collectors = Collectors(config, stagger, processes)
         self.pool = SegmentPool(config.query.pool)
         self.selector = QuerySelector(config.query, config.reward.error_rate, self.query_rng)
         self.episodes: deque[tuple[float, dict[str, float]]] = deque(maxlen=_EPISODES)
@@ -85,7 +85,7 @@ class RolloutJob:
     def receive(self, event: Event) -> None:
         match event:
             case PolicyPublished(version, weights, _, waiting):
-                self.gathering.load(weights)
+                self.collectors.load_policy(weights)
                 self._newest = weights
                 if self.version < 0 or version <= self.version:
                     self.sent = version + waiting  # either side was started again: more under way there is not
@@ -146,15 +146,13 @@ class RolloutJob:
     def _batch(self) -> Iterator[Event | None]:
         started = time.perf_counter()
         collected: RolloutBatch | None = None
-        for collected in self.gathering.collect(self.env_steps):
+        for collected in self.collectors.collect(self.env_steps):
             if collected is None:
                 yield None
         assert collected is not None
-        # Stacks are views. In one piece they are copied once, and go to another process in shared memory.
-        collected = replace(collected, observations=np.ascontiguousarray(collected.observations))
         explored = self._exploring
         self._count(collected)
-        raw = self._raw(collected)
+        raw = self._raw()
         predicted = None if raw is None else self._normalised(raw)
         rewards = _for_novelty(collected) if explored else self._rewards(collected, predicted, raw)
         if rewards is not None:
@@ -180,11 +178,11 @@ class RolloutJob:
         returns = [total for total, _ in self.episodes]
         self._means = float(np.mean(returns)) if returns else _NAN, mean_measure(list(self.episodes))
 
-    def _raw(self, collected: RolloutBatch) -> Float32 | None:
-        """(M, T, N) what each member predicts, None before the first snapshot."""
+    def _raw(self) -> Float32 | None:
+        """(M, T, N) what each member predicts for the last batch, None before the first snapshot."""
         if self.ensemble is None:
             return None
-        raw = self.gathering.predict(collected, self.ensemble)
+        raw = self.collectors.predict()
         if not np.isfinite(raw).all():
             raise NotFiniteError("rollout", "the predicted reward")
         return raw
@@ -245,7 +243,7 @@ class RolloutJob:
             predicted_return=predicted_return,
             measure=self._means[1],
             correlation=correlation,
-            divergences=self.gathering.divergences,
+            divergences=self.collectors.divergences,
         )
 
     def _demonstrate(self) -> Iterator[Event | None]:
@@ -292,6 +290,7 @@ class RolloutJob:
         if self.ensemble is None:
             self.ensemble = build_ensemble(self.config, acting_device(self.config))
         self.ensemble.load_arrays(weights)
+        self.collectors.load_reward(weights)
         self.recent.forget()
 
     def get_state(self) -> JobState:
@@ -299,6 +298,9 @@ class RolloutJob:
 
     def set_state(self, state: JobState) -> None:
         unpack(self, state)
+
+    def close(self) -> None:
+        self.collectors.close()
 
 
 def _for_novelty(collected: RolloutBatch) -> Float32:
@@ -312,7 +314,7 @@ _COUNTERS = ("env_steps", "episode_count", "sent")
 
 
 def pack(job: RolloutJob) -> JobState:
-    gathered = job.gathering.get_state()
+    gathered = job.collectors.get_state()
     arrays = dict(gathered.arrays)
     arrays |= {f"pool_{name}": value for name, value in _joined(job.pool.all()).items()}
     if job.ensemble is not None:
@@ -325,8 +327,8 @@ def pack(job: RolloutJob) -> JobState:
 
 
 def unpack(job: RolloutJob, state: JobState) -> None:
-    job.gathering.set_state(state)
-    drawable = job.gathering.drawable
+    job.collectors.set_state(state)
+    drawable = job.collectors.state_size
     for segment in kept_segments(state):
         if state_size(segment) == drawable:
             job.pool.add(segment)

@@ -1,30 +1,49 @@
-"""Acting: steps the environments, and keeps what the policy and the labeller will want of it."""
+"""Collecting: acting in environments, and keeping what the policy and the labeller need of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from core.envs.base import VectorEnv
+from core.config import Config
+from core.envs import make_envs
+from core.envs.base import CaptureSchedule, VectorEnv
+from core.events import Arrays, JobState, require_count
+from core.reward.ensemble import build_ensemble
+from core.rollout.actor import Actor, acting_device
 from core.rollout.segments import SegmentBuilder
+from core.seeding import generator, get_rng_state, set_rng_state
+from core.tasks import get_task
+from core.tasks.atari import AtariTask
+from core.tasks.base import RobotTask, Task
 from core.types import Float32, Observations, Segment
 
 FinishedEpisode = tuple[float, dict[str, float]]
-"""Its true return and its measure."""
+"""True return and measure."""
 Act = Callable[[Observations], tuple[Float32, Float32]]
 """(N, o) observations -> (N, a) actions and their (N,) log probabilities."""
-_BREATH = 16
+_STEPS_PER_YIELD = 16
 """Steps between two moments at which the caller may stop, pause or look at its inbox."""
+_ROBOTS_TO_SHARE, _GAMES_TO_SHARE = 256, 8
+"""Environments from which on two collectors are faster than one."""
+_CAPTURE_ONE_IN = 4
+"""Of so many consecutive segments, one is captured as pictures where clips can't be rendered later: drawing is slow."""
 
 
 @dataclass(frozen=True)
 class RolloutBatch:
-    """T steps of N environments. true_rewards is for the oracle, the metrics and the baseline alone.
+    """T steps of N environments.
 
-    Observations of stacked pictures overlap in memory, so they are for reading.
+    observations (T, N, o): of stacked pictures, read-only views that overlap in memory
+    actions (T, N, a) and log_probs (T, N): as sampled, before clipping
+    true_rewards (T, N): for the oracle, the metrics and the baseline alone
+    ends (T, N) bool; end_observations (count of ends, o): in order of time, then environment
+    last_observations (N, o): after the last step
+    divergences: simulations that failed and were restarted, since the session began
     """
 
     observations: Observations
@@ -36,166 +55,185 @@ class RolloutBatch:
     last_observations: Observations
     segments: list[Segment]
     finished: list[FinishedEpisode]
+    divergences: int
 
     @property
     def carried_out(self) -> Float32:
-        """The actions as the motors took them."""
+        """(T, N, a) actions as the motors took them: clipped to [-1, 1]."""
         return np.clip(self.actions, -1, 1)
 
 
-@dataclass(frozen=True)
-class Collector:
-    """Who acts in a part of the environments, and what cuts its segments: None where nobody will be asked."""
+def collect(
+    env: VectorEnv, act: Act, steps: int, builder: SegmentBuilder | None = None, env_steps: int = 0, stride: int = 0
+) -> Iterator[RolloutBatch | None]:
+    """Take `steps` steps in each of N environments. Yields None now and then, and the batch last.
 
-    env: VectorEnv
-    act: Act
-    cutter: SegmentBuilder | None = None
-
-
-def collect(crews: Sequence[Collector], steps: int, env_steps: int, count: int = 0) -> Iterator[RolloutBatch | None]:
-    """Takes `steps` steps in each environment of the crews, which take turns; yields None now and then, and the result
-    last.
-
-    env_steps: the session's count at the start; segments are stamped with it
-    count: environments in all, where others are stepped elsewhere at the same time
+    builder: cuts the steps into segments; None if no query will be asked
+    env_steps: of the session when the batch starts; segments are stamped with the session's steps
+    stride: by how much one step raises those; 0 for N
     """
-    batch = _Batch([crew.env for crew in crews], steps)
-    turns, first = [], 0
-    for crew in crews:
-        turns.append(_Turns(crew, first, batch, env_steps, count or batch.count))
-        first += crew.env.count
+    count, size = env.count, env.sizes[1]
+    seen = _ObservationBuffer(env, steps)
+    actions = np.zeros((steps, count, size), np.float32)
+    log_probs, true_rewards = np.zeros((2, steps, count), np.float32)
+    ends = np.zeros((steps, count), np.bool_)
+    end_observations: list[Observations] = []
+    segments: list[Segment] = []
+    finished: list[FinishedEpisode] = []
     for t in range(steps):
-        for turn in turns:
-            turn.begin(t)
-        if t % _BREATH == _BREATH - 1 and t < steps - 1:
-            for turn in turns:
-                turn.settle()
+        observations, states, clip_available = env.observations, env.states, env.clip_available
+        seen.add(t, observations)
+        actions[t], log_probs[t] = act(observations)
+        step = env.step(actions[t])
+        true_rewards[t], ends[t] = step.true_rewards, step.ended
+        end_observations.append(step.end_observations)
+        finished += step.finished
+        if builder is not None:
+            carried_out: Float32 = np.clip(actions[t], -1, 1)
+            outcome = step.true_rewards, step.ended, step.diverged, clip_available
+            segments += builder.add(observations, carried_out, states, *outcome, env_steps + t * (stride or count))
+        if t % _STEPS_PER_YIELD == _STEPS_PER_YIELD - 1 and t < steps - 1:
             yield None
-    for turn in turns:
-        turn.settle()
-    yield batch.collected(turns)
+    yield RolloutBatch(
+        seen.observations,
+        actions,
+        log_probs,
+        true_rewards,
+        ends,
+        np.concatenate(end_observations),
+        env.observations,
+        segments,
+        finished,
+        env.divergences,
+    )
 
 
-def joined(parts: Sequence[RolloutBatch]) -> RolloutBatch:
-    """What crews collected side by side, as they would have by turns."""
+class _ObservationBuffer:
+    """(T, N, o) observations.
+
+    Of stacked pictures each is stored once, and the stacks are views into them: a quarter of the memory to write, which
+    took a tenth of the time of collecting.
+    """
+
+    def __init__(self, env: VectorEnv, steps: int) -> None:
+        count, size = env.observations.shape
+        self._older = env.depth - 1
+        self._part = size // env.depth
+        sides = (self._older + steps, count) if env.depth == 1 else (count, self._older + steps)
+        strips = np.zeros((*sides, self._part), env.observations.dtype)
+        self._strips = strips if env.depth > 1 else strips.swapaxes(0, 1)  # plain numbers lie as they are read
+        of_row, of_time, of_part = self._strips.strides
+        self.observations = as_strided(self._strips, (steps, count, size), (of_time, of_row, of_part))
+
+    def add(self, t: int, observations: Observations) -> None:
+        """observations (N, o): before step t"""
+        self._strips[:, self._older + t] = observations[:, -self._part :]
+        if not t and self._older:
+            stacks = observations[:, : -self._part].reshape(len(observations), self._older, self._part)
+            self._strips[:, : self._older] = stacks
+
+
+def join_batches(parts: Sequence[RolloutBatch]) -> RolloutBatch:
+    """One batch of the environments of all parts, which have the same number of steps."""
+    if len(parts) == 1:
+        return parts[0]
     observations, actions, log_probs, true_rewards, ends = (
         np.concatenate([getattr(part, name) for part in parts], axis=1)
         for name in ("observations", "actions", "log_probs", "true_rewards", "ends")
     )
+    times = np.concatenate([np.nonzero(part.ends)[0] for part in parts])
+    end_observations: Observations = np.concatenate([part.end_observations for part in parts])
     return RolloutBatch(
         observations,
         actions,
         log_probs,
         true_rewards,
         ends,
-        _end_observations(parts),
+        end_observations[np.argsort(times, kind="stable")],
         np.concatenate([part.last_observations for part in parts]),
         [segment for part in parts for segment in part.segments],
         [episode for part in parts for episode in part.finished],
+        sum(part.divergences for part in parts),
     )
 
 
-def _end_observations(parts: Sequence[RolloutBatch]) -> Observations:
-    """In the order of steps, and of the parts' rows in each."""
-    times = np.concatenate([np.nonzero(part.ends)[0] for part in parts])
-    ends: Observations = np.concatenate([part.end_observations for part in parts])
-    return ends[np.argsort(times, kind="stable")]
+def shares(task: Task, environments: int) -> tuple[int, ...]:
+    """Return how many environments each collector has. The same on any machine, so that results are, too."""
+    least = {RobotTask: _ROBOTS_TO_SHARE, AtariTask: _GAMES_TO_SHARE}
+    shared = any(isinstance(task, kind) and environments >= count for kind, count in least.items())
+    return _divide(environments, 2 if shared else 1)
 
 
-class _Batch:
-    """T steps of N environments, as they come in."""
+def _divide(total: int, parts: int) -> tuple[int, ...]:
+    """As equal as possible, the larger ones first."""
+    return tuple((total + parts - 1 - number) // parts for number in range(parts))
 
-    def __init__(self, envs: Sequence[VectorEnv], steps: int) -> None:
-        n, acted = sum(env.count for env in envs), envs[0].sizes[1]
-        self.count = n
-        self._envs = envs
-        self._seen = _Seen(envs[0], n, steps)
-        self.actions = np.zeros((steps, n, acted), np.float32)
-        self.log_probs, self.true_rewards = np.zeros((2, steps, n), np.float32)
-        self.ends = np.zeros((steps, n), np.bool_)
-        self.end_observations: list[Observations] = []
 
-    def see(self, t: int, rows: slice, observations: Observations) -> None:
-        """What these rows of the environments show before step t."""
-        self._seen.add(t, rows, observations)
+class Collector:
+    """One collector's share of a session's environments, with its actor, random streams and segment builder.
 
-    def collected(self, turns: Sequence[_Turns]) -> RolloutBatch:
-        return RolloutBatch(
-            self._seen.observations,
-            self.actions,
-            self.log_probs,
-            self.true_rewards,
-            self.ends,
-            np.concatenate(self.end_observations),
-            np.concatenate([env.observations for env in self._envs]),
-            [segment for turn in turns for segment in turn.segments],
-            [episode for turn in turns for episode in turn.finished],
+    What it collects depends on the configuration and its number alone: not on the process it runs in, nor on threads.
+    """
+
+    def __init__(self, config: Config, number: int, stagger: np.ndarray, threads: int = 0) -> None:
+        """stagger (N,): steps that each of its environments skips before its first segment
+        threads: for the simulation; 0 for one a core
+        """
+        task = get_task(config.task)
+        counts = shares(task, config.rollout.environments)
+        captured = _divide(config.rollout.captured_envs, len(counts))
+        length = config.query.length(task.segment_steps)
+        film = CaptureSchedule(captured[number], length, _CAPTURE_ONE_IN, sum(captured[:number]))
+        suffix = f"_{number}" if number else ""
+        self._env_rng = generator(config.seed, f"environments{suffix}")
+        self._act_rng = generator(config.seed, f"actions{suffix}")
+        self.env = make_envs(
+            task, counts[number], self._env_rng, threads, film=film if config.rollout.captured_envs else None
         )
+        self._actor = Actor(config, self._act_rng)
+        self._ensemble = build_ensemble(config, acting_device(config))
+        self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, (number, len(counts)))
+        self._config, self._environments = config, sum(counts)
+        self._batch: RolloutBatch | None = None
 
+    def load_policy(self, weights: Arrays) -> None:
+        self._actor.load(weights)
 
-class _Seen:
-    """(T, N, o) observations. Of stacked pictures each is kept once, and stacks are views into them: four times less is
-    written, and asked of the system anew for each batch, which took a tenth of the time of collecting."""
+    def load_reward(self, weights: Arrays) -> None:
+        self._ensemble.load_arrays(weights)
 
-    def __init__(self, env: VectorEnv, n: int, steps: int) -> None:
-        """env: any of those whose rows they are"""
-        size, self._older = env.observations.shape[1], env.depth - 1
-        self._part = size // env.depth
-        sides = (self._older + steps, n) if env.depth == 1 else (n, self._older + steps)
-        strips = np.zeros((*sides, self._part), env.observations.dtype)
-        self._strips = strips if env.depth > 1 else strips.swapaxes(0, 1)  # so that plain numbers lie as they are read
-        of_row, of_time, of_part = self._strips.strides
-        self.observations = as_strided(self._strips, (steps, n, size), (of_time, of_row, of_part))
+    def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
+        """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start"""
+        config = self._config
+        builder = None if config.teacher == "none" else self._builder
+        for batch in collect(self.env, self._actor, config.rollout.steps, builder, env_steps, self._environments):
+            if batch is None:
+                yield None
+            else:  # stacks are views: in one piece they are copied once, and can go to another process
+                self._batch = replace(batch, observations=np.ascontiguousarray(batch.observations))
+        yield self._batch
 
-    def add(self, t: int, rows: slice, seen: Observations) -> None:
-        self._strips[rows, self._older + t] = seen[:, -self._part :]
-        if not t and self._older:
-            self._strips[rows, : self._older] = seen[:, : -self._part].reshape(len(seen), self._older, self._part)
+    def predict(self) -> Float32:
+        """Return each member's rewards for the last batch, (M, T, N), by the reward weights that were loaded last."""
+        assert self._batch is not None
+        return self._ensemble.predict(self._batch.observations, self._batch.carried_out)
 
+    def get_state(self) -> JobState:
+        arrays = {f"env_{name}": value.copy() for name, value in self.env.get_state().items()}
+        arrays |= {f"builder_{name}": value.copy() for name, value in self._builder.get_state().items()}
+        values: dict[str, Any] = {"env_rng": get_rng_state(self._env_rng), "act_rng": get_rng_state(self._act_rng)}
+        return JobState(arrays, {**values, "next_id": self._builder.next_id})
 
-class _Turns:
-    """Those of a crew, whose rows begin at `first`: while its step is simulated another crew has its turn."""
+    def set_state(self, state: JobState) -> int:
+        """Return the number of divergences so far. Raises ValueError if the state has another number of environments."""
+        env, builder = state.under("env_"), state.under("builder_")
+        if any(values.ndim and len(values) != self.env.count for values in (env | builder).values()):
+            raise ValueError(f"the state is not one of {self.env.count} environments")
+        self.env.set_state(env)
+        self._builder.set_state(builder, require_count(state.values["next_id"]))
+        set_rng_state(self._env_rng, state.values["env_rng"])
+        set_rng_state(self._act_rng, state.values["act_rng"])
+        return self.env.divergences
 
-    def __init__(self, crew: Collector, first: int, batch: _Batch, env_steps: int, count: int) -> None:
-        self._part, self._act, self._cutter = crew.env, crew.act, crew.cutter
-        self._batch, self._env_steps, self._count = batch, env_steps, count
-        self._rows = slice(first, first + crew.env.count)
-        self.segments: list[Segment] = []
-        self.finished: list[FinishedEpisode] = []
-        self._time: int | None = None
-        """Of the step that is under way."""
-        self._cut: Iterator[Segment] = iter(())
-        """What puts the last step away, once it is run."""
-
-    def begin(self, t: int) -> None:
-        """Ends the step before, and begins number t."""
-        self._end()
-        part, batch, rows = self._part, self._batch, self._rows
-        self._before = part.observations, part.states, part.clip_available
-        actions, log_probs = self._act(part.observations)
-        part.begin(actions)
-        self._time = t
-        batch.see(t, rows, self._before[0])  # pictures are large: put away while the emulators play
-        batch.actions[t, rows], batch.log_probs[t, rows] = actions, log_probs
-        self.segments += self._cut
-
-    def settle(self) -> None:
-        """Nothing is under way any more, and all is where it belongs."""
-        self._end()
-        self.segments += self._cut
-
-    def _end(self) -> None:
-        if self._time is None:
-            return
-        t, batch, self._time = self._time, self._batch, None
-        actions: Float32 = batch.actions[t, self._rows]
-        step = self._part.step(actions)
-        batch.true_rewards[t, self._rows], batch.ends[t, self._rows] = step.true_rewards, step.ended
-        batch.end_observations.append(step.end_observations)
-        self.finished += step.finished
-        if self._cutter is not None:
-            observations, states, clip_available = self._before
-            told = step.true_rewards, step.ended, step.diverged, clip_available
-            taken = self._env_steps + t * self._count
-            carried_out: Float32 = np.clip(actions, -1, 1)
-            self._cut = self._cutter.add(observations, carried_out, states, *told, taken)
+    def close(self) -> None:
+        self.env.close()

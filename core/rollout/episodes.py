@@ -15,7 +15,7 @@ from core.nn.threads import set_num_threads
 from core.reward.ensemble import RewardEnsemble, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.rollout.actor import Actor, build_policy
-from core.rollout.collector import Act, Collector, FinishedEpisode, RolloutBatch, collect
+from core.rollout.collector import Act, FinishedEpisode, RolloutBatch, collect
 from core.rollout.segments import SegmentBuilder
 from core.seeding import generator
 from core.session.restore_errors import checkpoint_errors
@@ -47,7 +47,7 @@ def demonstrate(
     try:
         cutter = SegmentBuilder(env, task.episode_steps - 1, np.zeros(1, np.int64), task.pictures)
         collected: RolloutBatch | None = None
-        for collected in collect([Collector(env, act, cutter)], task.episode_steps, env_steps):
+        for collected in collect(env, act, task.episode_steps, cutter, env_steps):
             if collected is None:
                 yield None
         assert collected is not None
@@ -85,7 +85,6 @@ def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0)
             states[steps] = env.states[0]  # a copy: a view would keep the states of all environments alive
         steps += 1
         actions, _ = act(env.observations)
-        env.begin(actions)
         step = env.step(actions)
         for row, episode in zip(step.finished_rows, step.finished, strict=True):
             episodes[row].append(episode)

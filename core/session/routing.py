@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Routing: one table of the events and of who receives each. It closes the loop from the policy back to the rollout."""
 
 from __future__ import annotations
 
@@ -9,80 +9,112 @@ from typing import Protocol
 import numpy as np
 
 from core.events import (
+    AnswersJudged,
     AnswersReplayed,
+    ClipsRendered,
     ClipsRequested,
+    DemonstrationRecorded,
     Event,
+    Failed,
     JobState,
     JudgementRequested,
     PolicyPublished,
+    PolicyUpdated,
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
+    QueryOffered,
+    ReplayRefused,
+    ReplayRendered,
     ReplayRequested,
+    RewardFitted,
     RewardPublished,
     RolloutBatchReady,
+    RolloutReported,
+    StateSaved,
+    Waited,
 )
 from core.io.segment_codec import fingerprint, pair_of
 from core.types import Query, Segment
 
 JOBS = ("rollout", "reward", "policy")
-
-REWARD = "reward_"
-"""What the names of its reward snapshot's weights begin with in the rollout's state."""
-
-_NOTHING = np.zeros((0, 0), np.float32)
-
-_NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
+"""The jobs of every run; a window runs "clips" as well."""
+SNAPSHOTS = "snapshots"
+"""Keeps earlier policies of the session."""
+DRIVER = "driver"
+"""Runs the session: the window, or the headless run. It answers queries, shows figures and takes checkpoints."""
 
 ROUTES: dict[type[Event], tuple[str, ...]] = {
     RolloutBatchReady: ("policy",),
-    PolicyPublished: ("rollout", "reward", "snapshots"),
+    PolicyPublished: ("rollout", "reward", SNAPSHOTS),
     RewardPublished: ("rollout", "clips"),
     PreferenceAdded: ("reward", "rollout"),
     PreferenceChanged: ("reward", "rollout"),
     PreferenceWithdrawn: ("reward", "rollout"),
     AnswersReplayed: ("reward", "rollout"),
     ClipsRequested: ("clips",),
-    JudgementRequested: ("reward",),
     ReplayRequested: ("clips",),
+    JudgementRequested: ("reward",),
+    **dict.fromkeys(
+        (
+            AnswersJudged,
+            ClipsRendered,
+            DemonstrationRecorded,
+            Failed,
+            PolicyUpdated,
+            QueryOffered,
+            ReplayRefused,
+            ReplayRendered,
+            RewardFitted,
+            RolloutReported,
+            StateSaved,
+            Waited,
+        ),
+        (DRIVER,),
+    ),
 }
-"""Which jobs hear of which event; 'snapshots' is who keeps them. The labeller, human or oracle, is the caller's."""
+"""The receivers of each event: jobs, SNAPSHOTS or DRIVER. Batches and weights never reach the driver."""
+
+REWARD = "reward_"
+"""Prefix of the reward snapshot's weights in the rollout's state."""
+_NOTHING = np.zeros((0, 0), np.float32)
+_NO_SEGMENT = Segment(0, _NOTHING, _NOTHING, _NOTHING, None, 0)
 
 
 class Port(Protocol):
-    """Where a job takes its events in: the job itself, or its child process."""
+    """A receiver of events: a job, its child process, or another part of the session."""
 
     def send(self, event: Event) -> None: ...
 
 
 def deliver(event: Event, ports: Mapping[str, Port]) -> None:
-    """Hands the event to the jobs that it concerns, as far as they run here.
+    """Send an event to its receivers, as far as they have a port.
 
-    No job hears of an answer that only repeats another: the first one is the label, and twice it would weigh double.
-    The rollout only counts answers, and is sent none of their segments but what tells the pairs from others.
+    An answer that repeats another one goes nowhere: the first is the label, and counted twice it would weigh double.
+    The rollout receives answers and waiting queries without their segments, since it only counts and compares them.
     """
     if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
         return
     for name in ROUTES.get(type(event), ()):
         if name in ports:
-            ports[name].send(_counted(event) if name == "rollout" else event)
+            ports[name].send(_without_segments(event) if name == "rollout" else event)
 
 
-def _counted(event: Event) -> Event:
-    """Of an answer, or of a pair that waits for one, what is left without its segments."""
+def _without_segments(event: Event) -> Event:
     if isinstance(event, AnswersReplayed):
-        return replace(event, waiting=tuple(map(_told_apart, event.waiting)))
+        return replace(event, waiting=tuple(map(_pair_only, event.waiting)))
     if not isinstance(event, PreferenceAdded | PreferenceChanged):
         return event
-    return replace(event, preference=replace(event.preference, query=_told_apart(event.preference.query)))
+    return replace(event, preference=replace(event.preference, query=_pair_only(event.preference.query)))
 
 
-def _told_apart(query: Query) -> Query:
+def _pair_only(query: Query) -> Query:
+    """The query with the fingerprint of its pair in place of the segments."""
     pair = pair_of(fingerprint(query.left), fingerprint(query.right))
     return replace(query, left=_NO_SEGMENT, right=_NO_SEGMENT, pair=pair)
 
 
 def kept_reward(states: Mapping[str, JobState]) -> RewardPublished | None:
-    """The reward snapshot that the rollout had at a checkpoint, for who joins later than the last was published."""
+    """Return the reward snapshot in a checkpoint's rollout state, for a job that starts later than it was published."""
     weights = states["rollout"].under(REWARD) if "rollout" in states else {}
     return RewardPublished(0, weights) if weights else None

@@ -1,105 +1,91 @@
-"""What child processes have in common: how they are begun and spoken with, how they end, what of a failure is told."""
+"""One end of the connection between two processes."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import errno
+import io
 import multiprocessing
 import os
-import pickle
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+import socket
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from typing import Any
 
-import numpy as np
-
-from core.errors import NotFiniteError, UserError
-
-_SHARED_BYTES = 1 << 23
-"""For what a batch of the usual size brings. Through the pipe an Ant's took a fortieth of the time in which it was
-gathered; what doesn't fit goes that way."""
-_Shared = ctypes.Array[ctypes.c_uint8]
+from core.system.shared_memory import Envelope, decode, encode
 
 
-@dataclass(frozen=True)
+class LinkEndedError(Exception):
+    """The process at the other end is gone. Not an OSError, since a job may raise one of its own."""
+
+
 class Link:
-    """Between two processes of which one asks and the other answers: a pipe, and memory for what was told last."""
+    """Sends and receives objects; large arrays travel in shared memory. One thread may send while another receives."""
 
-    pipe: Connection
-    shared: _Shared
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
 
-    def tell(self, said: object) -> None:
-        buffers: list[pickle.PickleBuffer] = []
-        body = pickle.dumps(said, 5, buffer_callback=buffers.append)
-        sizes = [buffer.raw().nbytes for buffer in buffers]
-        if sum(sizes) > len(self.shared):
-            self.pipe.send((pickle.dumps(said, 5), []))
-            return
-        start, place = 0, memoryview(self.shared).cast("B")
-        for buffer, size in zip(buffers, sizes, strict=True):
-            place[start : start + size] = buffer.raw()
-            start += size
-        self.pipe.send((body, sizes))
+    @staticmethod
+    def pair() -> tuple[Link, Connection]:
+        """Return this process's end, and the pipe for the other process's end."""
+        ours, theirs = multiprocessing.get_context("spawn").Pipe()
+        return Link(ours), theirs
 
-    def hear(self, borrow: bool = False) -> Any:
-        """What was told last. borrow: its arrays may be those in the memory, and last until something is told again."""
-        body, sizes = self.pipe.recv()
-        ends, place = np.cumsum(sizes, dtype=np.int64).tolist(), memoryview(self.shared).cast("B")
-        parts = [place[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-        return pickle.loads(body, buffers=parts if borrow else map(bytearray, parts))
+    def send(self, message: object) -> None:
+        """Raises LinkEndedError if the other process is gone, and MemoryError or OSError if there is no room."""
+        envelope = encode(message)
+        try:
+            self.forward(envelope)
+        finally:
+            envelope.close()
 
+    def forward(self, envelope: Envelope) -> None:
+        """Send an encoded message without decoding it. The envelope stays open. Raises LinkEndedError."""
+        file = envelope.content if isinstance(envelope.content, io.FileIO) else None
+        with _peer_errors():
+            self._pipe.send((envelope.kind, envelope.sizes, None if file else envelope.content))
+            if file:
+                with socket.fromfd(self._pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as pipe:
+                    socket.send_fds(pipe, [b"f"], [file.fileno()])
 
-def spawned(name: str, target: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Link]:
-    """A process that does target(link, *arguments), and this end of the link, which ends with it. Ctrl+C is kept from
-    it. Not forked: a process with threads must not be."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    shared = context.RawArray(ctypes.c_uint8, _SHARED_BYTES)
-    process = context.Process(target=target, args=(Link(theirs, shared), *arguments), name=name, daemon=True)
-    with _interrupts_kept_from_children():
-        process.start()
-    theirs.close()  # so that its death is the pipe's end
-    return process, Link(ours, shared)
+    def poll(self, timeout: float | None = 0.0) -> bool:
+        """Return whether there is a message to receive, or that the other process is gone, within `timeout` seconds."""
+        with _peer_errors():
+            return self._pipe.poll(timeout)
+
+    def receive_envelope(self) -> Envelope:
+        """Wait for the next message. Raises LinkEndedError."""
+        with _peer_errors():
+            kind, sizes, content = self._pipe.recv()
+            return Envelope(kind, sizes, self._receive_file() if content is None else content)
+
+    def receive(self) -> Any:
+        """Wait for the next message and decode it. Raises LinkEndedError, and what decoding raises."""
+        return decode(self.receive_envelope())
+
+    def _receive_file(self) -> io.FileIO:
+        with socket.fromfd(self._pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as pipe:
+            mark, handles, _, _ = socket.recv_fds(pipe, 1, 1)
+        if not mark:
+            raise EOFError
+        if not handles:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        os.set_inheritable(handles[0], False)
+        return io.FileIO(handles[0], "r")
+
+    def close(self) -> None:
+        """Close this end; the other process then sees the end of the link."""
+        self._pipe.close()
 
 
 @contextlib.contextmanager
-def _interrupts_kept_from_children() -> Iterator[None]:
-    """Ctrl+C reaches the whole group of processes, and is the parent's to answer; a child inherits what is blocked."""
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows, where the child has to see to it itself
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # it comes with the first child otherwise, and unblocks the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _peer_errors() -> Iterator[None]:
+    """Turn what the end of the other process causes into LinkEndedError; any other error, say of memory, stays."""
     try:
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def belong_to_parent() -> None:
-    """For a child to begin with: Ctrl+C is for those that are asked to end in order, and it ends with its parent, of
-    whose end it would not hear in the midst of its work."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(0)
-
-
-def portable(error: Exception) -> Exception:
-    """What can cross to another process and be raised there."""
-    if isinstance(error, UserError):
-        return UserError(str(error))
-    if isinstance(error, NotFiniteError | MemoryError) or type(error) is RuntimeError:
-        return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
+    except (EOFError, ConnectionError) as error:
+        raise LinkEndedError from error
+    except OSError as error:
+        if error.errno is None:  # multiprocessing's own: a message cut off in the middle, or a closed pipe
+            raise LinkEndedError from error
+        raise

@@ -1,8 +1,11 @@
-"""A job in a child process: start it, exchange events with it, stop it. No Qt here, and nothing heavy.
+"""Child processes: spawned, spoken with over a link, and never left behind.
 
-Small events go through a pipe. Arrays of any size leave the pickle (protocol 5) and cross in one shared memory block,
-because pickling a pair of clips through a pipe takes 143-292 ms and stalls the window, and shared memory 8 ms.
-The receiver copies the block (releasing the GIL) and unlinks it.
+A child ignores Ctrl+C, which is the parent's to answer, and ends with its parent, however that ends. What it logs at
+level WARNING or above goes to its parent, and so does the exception that ends it. There is no Qt here, and nothing
+heavy: the window imports this module.
+
+A child is used in one of two ways. One that runs a job for the window (JobProcess) sends events when it likes. One that
+computes on request (`serve`) answers each Request with one Answer.
 """
 
 from __future__ import annotations
@@ -18,276 +21,349 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
+from typing import Any
 
-from core.errors import lack, summary
+from core.errors import NotFiniteError, UserError, lack, summary
 from core.events import Event, Failed, Job, JobSpec, JobState, Logged, Paused, StateRequested, StateSaved, Waited
+from core.system.child_link import Link, LinkEndedError
 from core.system.resources import give_back
-from core.system.shared_memory import _NO_ENVELOPE, Envelope, decode, discard, encode
+from core.system.shared_memory import Envelope
 
 _IDLE_SECONDS = 0.25
-"""How long an idle job sleeps before it looks again, unless an event wakes it."""
-_TIDY_SECONDS = 20.0
-"""Between two times that a child gives back the memory it has freed."""
-_LEFT_SECONDS = 1.0
-"""What is left after a child was killed takes less; where it does not, the system itself hangs."""
-_NOTES = 100
-"""Log messages that may wait to be sent."""
-_IN_TWO_LANES, _MANY_CORES = ("policy", "reward"), 6
-"""Which jobs compute most, and of how many cores two are enough for each of them beside all else."""
-_NICE = 10
-"""The window keeps the processor when it needs it."""
-_NICE_CLIPS = 3
-"""A person waits for the clips, or plays, so these go before the training."""
+"""How long an idle job sleeps before it looks for work again, unless an event wakes it."""
+_TRIM_SECONDS = 20.0
+"""Time between two returns of freed memory to the system."""
+_EXIT_SECONDS = 1.0
+"""A killed child needs less to exit; if it does not, the system itself hangs."""
+_LOG_MESSAGES = 100
+"""Log messages of a child that may wait to be sent; older ones are dropped."""
+_TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
+"""The jobs that compute most, and the number of cores from which each of them may use two."""
+_NICE, _NICE_INTERACTIVE = 10, 3
+"""The window keeps the processor when it needs it; what a person waits for goes before the training."""
 
 
-class JobDiedError(Exception):
-    """The child is gone. Carries its exit code: negative for a signal."""
+class ChildDiedError(Exception):
+    """A child process has ended. exit_code: negative for a signal, None if it was never started."""
 
-    def __init__(self, exit_code: int | None) -> None:
-        super().__init__(f"exit code {exit_code}")
+    def __init__(self, name: str, exit_code: int | None) -> None:
+        super().__init__(f"the {name} process ended with exit code {exit_code}")
         self.exit_code = exit_code
 
 
-class _PipeEndedError(Exception):
-    """Nobody is at the pipe's other end any more. Not an OSError, or a job's own would pass for it."""
+@dataclass(frozen=True)
+class Request:
+    """Asks a child for the result of one of its server's methods."""
+
+    method: str
+    arguments: tuple[Any, ...]
 
 
-class JobProcess:
-    """One job in a spawned child. `send` may be called from any thread, `receive` from one."""
+@dataclass(frozen=True)
+class Answer:
+    """The result of a requested method."""
 
-    def __init__(self, spec: JobSpec) -> None:
-        self.name = spec.name
-        context = multiprocessing.get_context("spawn")
-        self._pipe, self._child_end = context.Pipe()
-        light = replace(spec, state=None)
-        self._process = context.Process(
-            target=_child, args=(self._child_end, light), name=f"somersault-{spec.name}", daemon=True
+    method: str
+    result: Any
+
+
+class ChildProcess:
+    """A spawned process that runs `target(link, *arguments)`. `send` and `kill` may be called from any thread."""
+
+    def __init__(self, name: str, target: Callable[..., None], *arguments: Any, nice: int = 0) -> None:
+        """arguments: small ones; large ones must be sent, since a child that hangs would block its own start"""
+        self.name = name
+        self._link, self._child_end = Link.pair()
+        self._process = multiprocessing.get_context("spawn").Process(
+            target=_run, args=(self._child_end, name, nice, target, arguments), name=f"somersault-{name}", daemon=True
         )
-        self._state, self._begin = spec.state, _NO_ENVELOPE
         self._sending = threading.Lock()
+        self._answers: dict[str, Any] = {}
 
     def start(self) -> None:
-        """Raises JobDiedError where the child is gone at once.
+        with _interrupts_blocked():
+            self._process.start()
+        self._child_end.close()  # the pipe now ends with the child
 
-        The job's state follows in a message: with it the spec could be more than a child that holds still lets its
-        parent write, and until that is written nobody knows which process to kill.
-        """
-        self._process.start()
-        self._child_end.close()  # so that the child's death is the pipe's end
-        self._begin = encode(_Begin(self._state))
-        self._state = None
-        self._post(self._begin)
+    def send(self, message: object) -> None:
+        """Raises ChildDiedError if the child is gone."""
+        self._send(self._link.send, message)
 
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
+    def forward(self, envelope: Envelope) -> None:
+        """Send an encoded message, which stays open. Raises ChildDiedError if the child is gone."""
+        self._send(self._link.forward, envelope)
 
-    @property
-    def alive(self) -> bool:
-        return self._process.is_alive()
-
-    def send(self, event: Event) -> None:
-        """Raises JobDiedError when the child is gone."""
-        self._post(encode(event))
-
-    def _post(self, envelope: Envelope) -> None:
+    def _send(self, send: Callable[[Any], None], message: object) -> None:
         try:
             with self._sending:
-                self._pipe.send(envelope)
-        except OSError as error:
-            discard(envelope)  # nobody else will free its shared memory
-            raise JobDiedError(self._process.exitcode) from error
+                send(message)
+        except LinkEndedError as error:
+            raise self._death() from error
 
-    def receive(self, timeout: float) -> Event | None:
-        """The next event, or None after `timeout` seconds; raises JobDiedError at the pipe's end.
+    def _death(self) -> ChildDiedError:
+        if self._process.pid is not None:
+            self._process.join(_EXIT_SECONDS)
+        return ChildDiedError(self.name, self._process.exitcode)
 
-        A child that holds still in the middle of an event holds this up for as long: `kill` ends that.
+    def receive(self, timeout: float | None) -> Envelope | None:
+        """Return the next message, or None after `timeout` seconds. Raises ChildDiedError when none can come any more.
+
+        A child that stops in the middle of a message blocks this call until it is killed.
         """
         try:
-            with _end_told_apart():
-                if not self._pipe.poll(timeout):
-                    return None
-                envelope = self._pipe.recv()
-        except _PipeEndedError as error:
-            self._process.join(1)
-            raise JobDiedError(self._process.exitcode) from error
-        return decode(envelope)
+            return self._link.receive_envelope() if self._link.poll(timeout) else None
+        except LinkEndedError as error:
+            raise self._death() from error
 
-    def stop(self, grace: float = 0.5) -> None:
-        """Asks the child to end at its next boundary; after `grace` seconds ends it. Safe to call twice."""
-        if self._process.pid is None:
-            self._child_end.close()
-        else:
-            self._end(grace)
-        if self._sending.acquire(timeout=_LEFT_SECONDS):  # not while another thread still writes
-            self._pipe.close()
-            self._sending.release()
+    def request(self, method: str, *arguments: Any) -> None:
+        """Ask for the result of a method of the child's server; `answer` returns it."""
+        with contextlib.suppress(ChildDiedError):  # noticed where the answer is missing
+            self.send(Request(method, arguments))
 
-    def _end(self, grace: float) -> None:
-        """Asks in a thread of its own: a child that does not read, with a full pipe, holds up whoever writes."""
-        ask = threading.Thread(target=self._ask_to_stop, daemon=True)
-        ask.start()
-        self._process.join(grace)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join(_LEFT_SECONDS)
-        ask.join(_LEFT_SECONDS)  # its end of the pipe went with the child
-        if not self._process.is_alive():
-            self._drain()
-            with contextlib.suppress(FileNotFoundError):  # as a rule it was read
-                discard(self._begin)
+    def answer(self, method: str) -> Any:
+        """Wait for the result of the last request of this method.
 
-    def _ask_to_stop(self) -> None:
-        with contextlib.suppress(JobDiedError):
-            self.send(_Stop())
+        Raises what the method raised, with the child's traceback as a note, or ChildDiedError.
+        """
+        while not self.answered(method, None):
+            pass
+        return self._answers.pop(method)
+
+    def answered(self, method: str, timeout: float | None) -> bool:
+        """Wait up to `timeout` seconds for the next message; return whether the answer has come. Raises as `answer`."""
+        if method not in self._answers and (envelope := self.receive(timeout)):
+            with contextlib.closing(envelope):
+                message = envelope.decode()
+            if isinstance(message, Logged):
+                log_from_child(message)
+            elif isinstance(message, Failed):
+                error = message.error or RuntimeError(message.summary)
+                error.add_note(message.text)
+                raise error
+            else:
+                self._answers[message.method] = message.result
+        return method in self._answers
 
     def kill(self) -> None:
-        """Ends the child at once, whatever it does. From any thread; `receive` then comes to the pipe's end."""
+        """End the child at once, whatever it does; `receive` then raises ChildDiedError."""
         if self._process.pid is not None:
             self._process.kill()
 
-    def _drain(self) -> None:
-        """Frees the shared memory of what the child sent and nobody took."""
-        with contextlib.suppress(EOFError, OSError):
-            while self._pipe.poll():
-                discard(self._pipe.recv())
+    def close(self) -> None:
+        """Kill the child, wait for its end and close the link. Safe to call twice, and if it was never started."""
+        self.kill()
+        if self._process.pid is None:
+            self._child_end.close()
+        else:
+            self._process.join(_EXIT_SECONDS)
+        if self._sending.acquire(timeout=_EXIT_SECONDS):  # not while another thread writes
+            self._link.close()
+            self._sending.release()
+
+
+def log_from_child(event: Logged) -> None:
+    logging.getLogger(f"core.jobs.{event.job}").log(event.level, "%s", event.text)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl+C, which reaches the whole group of processes: a child inherits the signals its parent has blocked."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows, where _run alone ignores it
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # else it starts with the first child, and unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class ChildLink(Link):
+    """A child's end of the link. It sends the log messages that wait before each message."""
+
+    def __init__(self, pipe: Connection, name: str) -> None:
+        super().__init__(pipe)
+        self._log = _LogQueue(name)
+        logging.getLogger().addHandler(self._log)
+
+    def send(self, message: object) -> None:
+        self.send_log()
+        super().send(message)
+
+    def send_log(self) -> None:
+        while self._log.messages:
+            super().send(self._log.messages.popleft())
+
+
+class _LogQueue(logging.Handler):
+    """Log messages that wait to be sent: the parent alone writes the session's log."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(logging.WARNING)
+        self._name = name
+        self.messages: deque[Logged] = deque(maxlen=_LOG_MESSAGES)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(Logged(self._name, record.levelno, self.format(record)))
+
+
+def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    """Main function of every child."""
+    if hasattr(os, "nice"):
+        os.nice(nice)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    multiprocessing.current_process().daemon = False  # a daemon may have no children of its own
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    link = ChildLink(pipe, name)
+    with contextlib.suppress(LinkEndedError):
+        try:
+            target(link, *arguments)
+        except LinkEndedError:
+            raise
+        except Exception as error:  # the boundary of the process: the parent learns of everything
+            link.send(Failed(name, summary(error), traceback.format_exc(), lack(error), _portable(error)))
+
+
+def _exit_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(0)
+
+
+def _portable(error: Exception) -> Exception:
+    """An exception that can be pickled, and raised in another process."""
+    if isinstance(error, UserError):
+        return UserError(str(error))
+    if isinstance(error, NotFiniteError | MemoryError) or type(error) is RuntimeError:
+        return error
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def serve(link: Link, server: object) -> None:
+    """Answer requests with the methods of `server` until the link ends or a method raises.
+
+    A method that is a generator answers with what it yields last. Between two yields other requests are served, so
+    that a child that works for seconds can say what its state is.
+    """
+    while True:
+        _serve_one(link, server)
+
+
+def _serve_one(link: Link, server: object) -> None:
+    request = link.receive()
+    result = getattr(server, request.method)(*request.arguments)
+    if isinstance(result, Iterator):
+        steps, result = result, None
+        for yielded in steps:
+            result = yielded
+            while link.poll():
+                _serve_one(link, server)
+    link.send(Answer(request.method, result))
+
+
+class JobProcess(ChildProcess):
+    """A job of the window (core.jobs) in a child process. Events go both ways at any time."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        nice = _NICE_INTERACTIVE if spec.name in ("clips", "play") else _NICE
+        super().__init__(spec.name, _run_job, replace(spec, state=None), nice=nice)
+        self._state = spec.state
+
+    def start(self) -> None:
+        """Raises ChildDiedError if the child is gone at once."""
+        super().start()
+        self.send(_Begin(self._state))
+        self._state = None
+
+    def stop(self, grace: float = 0.5) -> None:
+        """Ask the child to end at its next boundary, and kill it after `grace` seconds. Safe to call twice."""
+        if self._process.pid is not None:
+            # In a thread of its own: a child that reads nothing, with a full pipe, blocks its writer until it is killed.
+            asking = threading.Thread(target=self._ask_to_stop, daemon=True)
+            asking.start()
+            self._process.join(grace)
+        self.close()
+
+    def _ask_to_stop(self) -> None:
+        with contextlib.suppress(ChildDiedError):
+            self.send(_Stop())
 
 
 @dataclass(frozen=True)
 class _Begin(Event):
-    """Build the job, with this state. Events for the job may come before it: whoever has the pipe may send."""
+    """Build the job with this state. Events for the job may arrive earlier."""
 
     state: JobState | None
 
 
 @dataclass(frozen=True)
 class _Stop(Event):
-    """Ends a child at its next boundary."""
+    """End at the next boundary."""
 
 
 @dataclass(frozen=True)
 class _Unreadable(Event):
-    """Something arrived that could not be taken in, for lack of memory say: the job must not wait for it for ever."""
+    """A message could not be received or decoded, for lack of memory say. The job fails rather than wait for ever."""
 
     error: Exception
 
 
-def _child(pipe: Connection, spec: JobSpec) -> None:
-    """The child's main: lowers its priority, builds its job (heavy imports happen here) and runs it."""
-    if hasattr(os, "nice"):
-        os.nice(_NICE_CLIPS if spec.name in ("clips", "play") else _NICE)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it stops its children in order
-    multiprocessing.current_process().daemon = False  # which may have no children, and emulators can be that
-    inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
-    try:
-        spec = replace(spec, state=_begun(pipe, inbox).state)
-        threading.Thread(target=_listen, args=(pipe, inbox), daemon=True).start()
-        # By name, since the window imports this module and must not reach the heavy ones.
-        jobs = importlib.import_module("core.jobs")
-        _work(jobs.build(spec, lanes(spec.name)), spec.name, pipe, inbox)
-    except _PipeEndedError:
-        return
-    except Exception as error:  # the boundary of the process: everything is reported, nothing is lost
-        with contextlib.suppress(_PipeEndedError):
-            _tell(pipe, Failed(spec.name, summary(error), traceback.format_exc(), lack(error)))
+def job_threads(job: str) -> int:
+    """Return how many threads of this job may compute at once, with a core left for each other child and the window.
 
-
-def lanes(job: str) -> int:
-    """How many threads of this job may compute at once, with a core left for each other child and for the window.
-
-    What is computed does not depend on it (core.nn.threads).
+    Results do not depend on it (core.nn.threads).
     """
-    return 2 if job in _IN_TWO_LANES and (os.cpu_count() or 1) >= _MANY_CORES else 1
+    return 2 if job in _TWO_THREADS and (os.cpu_count() or 1) >= _MANY_CORES else 1
 
 
-def _begun(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> _Begin:
-    """What the job is to begin with; events that came before it go into the inbox."""
-    while not isinstance(event := _next(pipe), _Begin):
+def _run_job(link: ChildLink, spec: JobSpec) -> None:
+    """Build the job, which imports the heavy libraries, and run it until it is asked to stop."""
+    inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    while not isinstance(event := link.receive(), _Begin):
         inbox.put(event)
-    return event
+    threading.Thread(target=_listen, args=(link, inbox), daemon=True).start()
+    # Imported by name: the window imports this module, and must not reach what the jobs import.
+    jobs = importlib.import_module("core.jobs")
+    job: Job = jobs.build(replace(spec, state=event.state), job_threads(spec.name), processes=True)
+    trim_at = time.monotonic() + _TRIM_SECONDS
+    for event in job.run():
+        if time.monotonic() > trim_at:
+            give_back()
+            trim_at = time.monotonic() + _TRIM_SECONDS
+        link.send_log()
+        if event is not None:
+            link.send(event)
+        if not _deliver_inbox(job, spec.name, link, inbox, idle=isinstance(event, Waited)):
+            return
 
 
-def _next(pipe: Connection) -> Event:
-    """Waits for it. _PipeEndedError where nobody will send one any more."""
-    with _end_told_apart():
-        envelope = pipe.recv()
-    return decode(envelope)
-
-
-def _tell(pipe: Connection, event: Event) -> None:
-    envelope = encode(event)
-    try:
-        with _end_told_apart():
-            pipe.send(envelope)
-    except BaseException:
-        discard(envelope)
-        raise
-
-
-def _listen(pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
-    """Fills the inbox; when the parent dies the pipe ends and so does this process, at once."""
+def _listen(link: Link, inbox: queue.SimpleQueue[Event]) -> None:
+    """Fill the inbox. When the parent closes the link, this process ends at once."""
     while True:
         try:
-            inbox.put(_next(pipe))
-        except _PipeEndedError:
+            inbox.put(link.receive())
+        except LinkEndedError:
             os._exit(0)
         except Exception as error:
             inbox.put(_Unreadable(error))
             return
 
 
-@contextlib.contextmanager
-def _end_told_apart() -> Iterator[None]:
-    """Whatever else goes wrong, for lack of memory say, is no sign that nobody is at the other end any more."""
-    try:
-        yield
-    except (EOFError, ConnectionError) as error:
-        raise _PipeEndedError from error
-    except OSError as error:
-        if error.errno is None:  # it ended in the middle of a message, or was closed here
-            raise _PipeEndedError from error
-        raise
-
-
-class Notes(logging.Handler):
-    """What is logged in a child, to be sent to the parent at the next boundary: it alone writes the session's log."""
-
-    def __init__(self, job: str) -> None:
-        super().__init__(logging.WARNING)
-        self._job = job
-        self.taken: deque[Logged] = deque(maxlen=_NOTES)
-        logging.getLogger().addHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.taken.append(Logged(self._job, record.levelno, self.format(record)))
-
-
-def _work(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event]) -> None:
-    notes = Notes(name)
-    tidy_at = time.monotonic() + _TIDY_SECONDS
-    for event in job.run():
-        if time.monotonic() > tidy_at:
-            give_back()
-            tidy_at = time.monotonic() + _TIDY_SECONDS
-        while notes.taken:
-            _tell(pipe, notes.taken.popleft())
-        if event is not None:
-            _tell(pipe, event)
-        if not _serve(job, name, pipe, inbox, idle=isinstance(event, Waited)):
-            return
-
-
-def _serve(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event], idle: bool) -> bool:
-    """Hands waiting events to the job, holding still while paused. False: it was told to stop."""
+def _deliver_inbox(job: Job, name: str, link: Link, inbox: queue.SimpleQueue[Event], idle: bool) -> bool:
+    """Hand the waiting events to the job, and hold still while it is paused. Return False if it is asked to stop."""
     paused = False
     deadline = time.monotonic() + (_IDLE_SECONDS if idle else 0)
     while True:
         try:
-            wait = None if paused else max(0.0, deadline - time.monotonic())
-            event = inbox.get(timeout=wait) if wait is None or wait > 0 else inbox.get_nowait()
+            left = None if paused else max(0.0, deadline - time.monotonic())
+            event = inbox.get(timeout=left) if left is None or left > 0 else inbox.get_nowait()
         except queue.Empty:
             return True
         match event:
@@ -298,7 +374,7 @@ def _serve(job: Job, name: str, pipe: Connection, inbox: queue.SimpleQueue[Event
             case Paused(on):
                 paused = on
             case StateRequested(number):
-                _tell(pipe, StateSaved(name, number, job.get_state()))
+                link.send(StateSaved(name, number, job.get_state()))
             case _:
                 job.receive(event)
         deadline = 0.0

@@ -1,4 +1,4 @@
-"""Ctrl+C in a run without a window: heard at once, taken at a boundary, so that what is saved goes on bit for bit."""
+"""Ctrl+C in a run without a window: it ends the run between two steps, so that what is saved resumes bit for bit."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Any
 from core.errors import CutShortError
 
 _STDERR = 2
-_TOLD = b"\nStopping after the step under way; once more ends it at once, without saving.\n"
+_MESSAGE = b"\nStopping after this step. Press Ctrl+C again to stop at once without saving.\n"
 
 
 class Interrupts:
-    """While it is entered, in the main thread: the first Ctrl+C only sets `asked`, the second raises CutShortError."""
+    """Context manager for the main thread: the first Ctrl+C sets `asked`, the second raises CutShortError."""
 
     def __init__(self) -> None:
         self.asked = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
-        # Whoever started the program may have chosen that Ctrl+C is not for it.
+        # A parent may have chosen to ignore Ctrl+C for this process.
         if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-            self._before = signal.signal(signal.SIGINT, self._take)
+            self._before = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def _take(self, number: int, frame: object) -> None:
+    def _on_interrupt(self, number: int, frame: object) -> None:
         if self.asked:
             raise CutShortError
         self.asked = True
         with contextlib.suppress(OSError):
-            os.write(_STDERR, _TOLD)  # a stream may be in the middle of a write of its own, and refuse another
+            os.write(_STDERR, _MESSAGE)  # a stream may be in the middle of a write of its own, and refuse another

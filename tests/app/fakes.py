@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import queue
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from core.events import (
     StateSaved,
 )
 from core.session.session import Session
-from core.system.child_process import JobDiedError, JobSpec
+from core.system.child_process import ChildDiedError, JobSpec
 from core.types import Frames, Preference, Query, Segment
 
 _ids = itertools.count(1)
@@ -58,12 +59,34 @@ def make_frames(size: int = 24, count: int = 8) -> Frames:
     return Frames(pixels, 30.0)
 
 
+@dataclass
+class FakeMessage:
+    """An event on its way from a fake process."""
+
+    event: Event
+    error: Exception | None = None
+    """Raised where the event is decoded."""
+
+    @property
+    def kind(self) -> type[Event]:
+        return type(self.event)
+
+    def decode(self) -> Event:
+        if self.error:
+            raise self.error
+        return self.event
+
+    def close(self) -> None: ...
+
+
 class FakeProcess:
     """Stands in for core.system.child_process.JobProcess."""
 
     def __init__(self, spec: JobSpec) -> None:
         self.spec = spec
         self.started = self.stopped = False
+        self.unreadable: Event | None = None
+        """An event that the window fails to decode."""
         self.sent: list[Event] = []
         self._tape: queue.Queue[Event | int] = queue.Queue()
 
@@ -78,7 +101,7 @@ class FakeProcess:
 
     def send(self, event: Event) -> None:
         if self.stopped:
-            raise JobDiedError(0)
+            raise ChildDiedError(self.spec.name, 0)
         self.sent.append(event)
         if isinstance(event, StateRequested):
             self.play(StateSaved(self.spec.name, event.number, JobState({"x": np.ones(3)}, {"n": event.number})))
@@ -86,14 +109,17 @@ class FakeProcess:
             clips = tuple(make_frames() for _ in event.segments)
             self.play(ClipsRendered(event.token, clips))
 
-    def receive(self, timeout: float) -> Event | None:
+    def forward(self, envelope: FakeMessage) -> None:
+        self.send(envelope.decode())
+
+    def receive(self, timeout: float) -> FakeMessage | None:
         try:
             got = self._tape.get(timeout=min(timeout, 0.01))
         except queue.Empty:
             return None
         if isinstance(got, int):
-            raise JobDiedError(got)
-        return got
+            raise ChildDiedError(self.spec.name, got)
+        return FakeMessage(got, RuntimeError("as injected") if got is self.unreadable else None)
 
     def stop(self, grace: float = 0.5) -> None:
         self.stopped = True

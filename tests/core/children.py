@@ -1,20 +1,19 @@
-"""What the tests of child processes share: a batch to learn from, and waiting for what a child tells."""
+"""Helpers for tests of child processes: waiting for messages, finding processes, counting what is left open."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 import psutil
 
-from core.events import (
-    Event,
-    Failed,
-    RolloutBatchReady,
-)
-from core.system.child_process import JobProcess
+from core.events import Event, Failed, RolloutBatchReady
+from core.system.child_process import ChildProcess, JobProcess
 
 SECONDS = 60.0
 """Far more than anything here takes; a test that waits for so long fails."""
@@ -22,25 +21,43 @@ SECONDS = 60.0
 Start = Callable[..., JobProcess]
 
 
-def next_of(process: JobProcess, kind: type[Event]) -> Any:
-    """The next event of this kind; a failure that isn't waited for fails the test."""
+def next_of(process: ChildProcess, kind: type[Event]) -> Any:
+    """Return the next event of this kind. Any failure that is not waited for fails the test."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
-        event = process.receive(1.0)
-        if isinstance(event, kind):
-            return event
-        assert not isinstance(event, Failed), event
+        envelope = process.receive(1.0)
+        if envelope is not None:
+            with closing(envelope):
+                event = envelope.decode()
+            if isinstance(event, kind):
+                return event
+            assert not isinstance(event, Failed), event
     raise AssertionError(f"no {kind.__name__} came")
 
 
+def pid_of(name: str) -> int:
+    """Return the process id of this process's running child of that name."""
+    (pid,) = [child.pid for child in multiprocessing.active_children() if child.name == f"somersault-{name}"]
+    assert pid is not None
+    return pid
+
+
 def is_gone(pid: int) -> bool:
-    """Within the patience of these tests: it ended, or it waits only for its parent to notice."""
+    """Wait until the process has ended, or waits only for its parent to notice."""
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
             return True
         time.sleep(0.02)
     return False
+
+
+def left_open() -> int:
+    """Return the number of this process's open descriptors. Memory files have no name, and go with their last one."""
+    return len(os.listdir("/proc/self/fd"))
 
 
 def batch(size: int = 64) -> RolloutBatchReady:

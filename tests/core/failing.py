@@ -1,59 +1,56 @@
-"""Jobs that raise or log, in real children: they stand in for core.system.child_process._child and core.headless.lockstep._child."""
+"""What light child processes run in tests: a server whose methods answer, raise, log and hang."""
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
+import stat
+import struct
+import time
 from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from typing import Any
 
-from core.events import Event, Job, JobSpec
-from core.headless import lockstep
-from core.system import child_process
 from core.system.child_link import Link
+from core.system.child_process import serve
 
 
-class _Raising:
-    """A job that raises at the first event that it would yield, where nobody expects it."""
+class Server:
+    def __init__(self) -> None:
+        self.steps = 0
 
-    def __init__(self, job: Job, error: Exception) -> None:
-        self._job, self._error = job, error
+    def echo(self, value: Any) -> Any:
+        return value
 
-    def run(self) -> Iterator[Event | None]:
-        for event in self._job.run():
-            if event is not None:
-                raise self._error
-            yield event
+    def fail(self, error: Exception) -> None:
+        raise error
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._job, name)
+    def log(self, text: str) -> None:
+        logging.getLogger("core.anywhere").warning(text)
+        logging.getLogger("core.anywhere").info("not worth sending")
 
+    def work(self, until: int) -> Iterator[int | None]:
+        """Work until `advance` was called so often."""
+        while self.steps < until:
+            yield None
+        yield self.steps
 
-def child(pipe: Connection, spec: JobSpec, error: Exception) -> None:
-    jobs = importlib.import_module("core.jobs")
-    build = jobs.build
-    vars(jobs)["build"] = lambda *wanted: _Raising(build(*wanted), error)
-    child_process._child(pipe, spec)
+    def advance(self) -> int:
+        self.steps += 1
+        return self.steps
 
-
-class _Noted:
-    """A job that says something to the log in each turn."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-
-    def run(self) -> Iterator[Event | None]:
-        for event in self._job.run():
-            logging.getLogger("core.anywhere").warning("heard in %d", os.getpid())
-            yield event
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._job, name)
+    def say_half(self) -> None:
+        """Begin a message of 1,000 bytes, and hang."""
+        pipes = [int(name) for name in os.listdir("/proc/self/fd") if _is_socket(int(name))]
+        os.write(pipes[0], struct.pack("!i", 1000))
+        time.sleep(3600)
 
 
-def noted_in_lockstep(link: Link, threads: int, helper: Link | None) -> None:
-    build = lockstep.build
-    vars(lockstep)["build"] = lambda *wanted: _Noted(build(*wanted))
-    lockstep._child(link, threads, helper)
+def _is_socket(handle: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(handle).st_mode)
+    except OSError:
+        return False
+
+
+def run_server(link: Link) -> None:
+    serve(link, Server())

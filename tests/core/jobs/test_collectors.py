@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from core.jobs.collector_process import Helper, gathering, worth_a_helper
 
 import core
 from core.config import Config
 from core.envs.base import Step
 from core.events import Arrays, JobState
-from core.jobs.collector_process import Helper, gathering, worth_a_helper
 from core.jobs.collectors import CollectorGroup
 from core.nn.stacked_mlp import CPU
 from core.reward.ensemble import build_ensemble

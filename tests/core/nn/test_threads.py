@@ -19,7 +19,7 @@ from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.on_policy import TrainingBatch
 from core.policy.ppo import PPO, _value_loss
 from core.reward.image_ensemble import ImageEnsemble
-from core.system.child_process import lanes
+from core.system.child_process import job_threads
 
 GAME = (4, 84, 84)
 ROWS = 33
@@ -116,4 +116,4 @@ def test_what_learns_in_a_window_has_two_lanes_where_there_are_cores_for_them(
     monkeypatch: pytest.MonkeyPatch, job: str, cores: int | None, threads: int
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert lanes(job) == threads
+    assert job_threads(job) == threads

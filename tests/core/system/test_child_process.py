@@ -1,136 +1,172 @@
-"""Jobs in child processes: real ones."""
+"""Child processes that answer requests: real ones, light ones, really killed."""
 
 from __future__ import annotations
 
 import errno
-import functools
+import gc
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
-from core.events import (
-    ClipsRendered,
-    ClipsRequested,
-    Failed,
-    Paused,
-    PolicyPublished,
-    PolicyUpdated,
-    StateRequested,
-    StateSaved,
-    Waited,
-)
-from core.system.child_process import JobProcess, JobSpec
-from core.system.shared_memory import Envelope
+from core.errors import NotFiniteError, UserError
+from core.system.child_process import ChildDiedError, ChildProcess
+from core.system.shared_memory import encode
 from tests.core import failing
-from tests.core.builders import tiny
-from tests.core.children import SECONDS, Start, batch, is_gone, next_of
+from tests.core.children import is_gone, left_open, pid_of
+
+Spawn = Callable[[], ChildProcess]
+LARGE = np.zeros(200_000)
 
 
-def test_a_child_starts_answers_and_stops(start: Start) -> None:
-    child = start("policy")
-    assert next_of(child, PolicyPublished).version == 0
-    child.send(batch())
-    assert next_of(child, PolicyUpdated).version == 1
-    assert next_of(child, PolicyPublished).version == 1
-    assert child.alive and child.pid is not None
-    child.stop(SECONDS)
-    assert is_gone(child.pid) and not child.alive
+@pytest.fixture(scope="module", autouse=True)
+def tracker_running() -> None:
+    """multiprocessing starts its tracker with the first child, and keeps a descriptor for it."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()
 
 
-def test_a_child_gives_its_state_and_another_goes_on_from_it(start: Start) -> None:
-    first = start("policy")
-    next_of(first, PolicyPublished)
-    first.send(batch())
-    weights = next_of(first, PolicyPublished).weights
-    first.send(StateRequested(5))
-    saved = next_of(first, StateSaved)
-    assert (saved.job, saved.number) == ("policy", 5)
-    published = next_of(start("policy", saved.state), PolicyPublished)
-    assert published.version == 1
-    assert all((published.weights[name] == weights[name]).all() for name in weights)
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """Starts a failing.Server; all have ended, and left no descriptor, when the test ends."""
+    before, made = left_open(), list[ChildProcess]()
+
+    def start() -> ChildProcess:
+        made.append(ChildProcess("light", failing.run_server))
+        made[-1].start()
+        return made[-1]
+
+    yield start
+    while made:
+        made[-1].close()
+        made.pop().close()  # does no harm
+    gc.collect()  # multiprocessing keeps two descriptors with each process that it remembers
+    assert left_open() == before
 
 
-def test_what_is_sent_before_the_child_is_started_waits_for_the_job(start: Start) -> None:
-    first = start("policy")
-    next_of(first, PolicyPublished)
-    first.send(StateRequested(1))
-    child = JobProcess(JobSpec("policy", tiny().to_dict(), next_of(first, StateSaved).state))
-    child.send(batch())
-    child.send(StateRequested(2))
-    child.start()
-    assert next_of(child, StateSaved).number == 2
-    assert next_of(child, PolicyUpdated).version == 1
-    child.stop(SECONDS)
+def ask(child: ChildProcess, method: str, *arguments: object) -> object:
+    child.request(method, *arguments)
+    return child.answer(method)
 
 
-def test_a_paused_child_holds_still_and_then_goes_on(start: Start) -> None:
-    child = start("policy")
-    next_of(child, Waited)
-    child.send(Paused(True))
-    child.send(StateRequested(1))
-    next_of(child, StateSaved)  # so the pause has begun, and it still answers for its state
-    child.send(batch())
-    child.send(StateRequested(2))
-    next_of(child, StateSaved)
-    assert child.receive(0.5) is None
-    child.send(Paused(False))
-    assert next_of(child, PolicyUpdated).version == 1
-    child.send(Paused(True))
-    child.stop(SECONDS)  # which it hears while it is paused, too
-    assert child.pid is not None and is_gone(child.pid)
+def hang(child: ChildProcess) -> int:
+    assert ask(child, "echo", 1) == 1
+    os.kill(pid := pid_of("light"), signal.SIGSTOP)
+    return pid
 
 
-def test_a_job_that_fails_says_so_and_ends(start: Start) -> None:
-    child = start("policy")
-    next_of(child, Waited)
-    bad = batch()
-    bad.rewards[0, 0] = np.nan
-    child.send(bad)
-    failed = next_of(child, Failed)
-    assert failed.job == "policy"
-    assert "policy: the reward is no longer finite" in failed.summary and "\n" not in failed.summary
-    assert "Traceback" in failed.text
-    assert child.pid is not None and is_gone(child.pid)
+def test_a_child_answers_and_what_it_logs_is_logged_here(spawn: Spawn, caplog: pytest.LogCaptureFixture) -> None:
+    child = spawn()
+    assert np.array_equal(ask(child, "echo", LARGE), LARGE)
+    ask(child, "log", "the simulation diverged")
+    assert [(record.name, record.levelname, record.message) for record in caplog.records] == [
+        ("core.jobs.light", "WARNING", "the simulation diverged")
+    ]
+    caplog.clear()
+    pid = pid_of("light")
+    child.close()
+    assert is_gone(pid)
+
+
+def test_other_requests_are_answered_while_one_takes_long(spawn: Spawn) -> None:
+    child = spawn()
+    child.request("work", 3)
+    assert not child.answered("work", 0.0)
+    assert [ask(child, "advance") for _ in range(3)] == [1, 2, 3]
+    assert child.answer("work") == 3
 
 
 @pytest.mark.parametrize(
-    ("name", "error"),
+    ("error", "kind"),
     [
-        ("rollout", RuntimeError("as injected")),
-        ("reward", RuntimeError("as injected")),
-        ("policy", OSError(errno.EIO, "as injected")),
-        ("clips", BrokenPipeError(errno.EPIPE, "as injected")),  # of its own: nobody has left the pipe
+        (UserError("Bring the file back."), UserError),
+        (NotFiniteError("policy", "the reward"), NotFiniteError),
+        (MemoryError(), MemoryError),
+        (BrokenPipeError(errno.EPIPE, "its own"), RuntimeError),  # no sign that the parent has gone
     ],
 )
-def test_whatever_a_job_raises_is_told_of(
-    start: Start, monkeypatch: pytest.MonkeyPatch, name: str, error: Exception
+def test_what_a_child_raises_is_raised_here_with_its_traceback(
+    spawn: Spawn, error: Exception, kind: type[Exception]
 ) -> None:
-    monkeypatch.setattr("core.system.child_process._child", functools.partial(failing.child, error=error))
-    child = start(name)
-    failed = next_of(child, Failed)
-    assert failed.job == name and "as injected" in failed.summary and "Traceback" in failed.text
-    assert child.pid is not None and is_gone(child.pid)
+    child = spawn()
+    with pytest.raises(kind) as failed:
+        ask(child, "fail", error)
+    text = str(error) if kind is not RuntimeError else f"BrokenPipeError: {error}"
+    assert str(failed.value) == text and type(failed.value) is kind
+    assert "Traceback" in failed.value.__notes__[0] and "failing.py" in failed.value.__notes__[0]
 
 
-def test_an_event_whose_arrays_are_gone_fails_the_job_and_is_not_taken_for_the_parents_end(start: Start) -> None:
-    child = start("policy")
-    next_of(child, Waited)
-    child._pipe.send(Envelope(b"", "no_such_block", (100_000,)))
-    assert "FileNotFoundError" in next_of(child, Failed).summary
+def test_ctrl_c_is_the_parents(spawn: Spawn) -> None:
+    child = spawn()
+    os.kill(pid_of("light"), signal.SIGINT)  # while it still imports
+    assert ask(child, "echo", 1) == 1
+    os.kill(pid_of("light"), signal.SIGINT)
+    assert ask(child, "echo", 2) == 2
 
 
-def test_clips_are_drawn_in_a_child(start: Start) -> None:
-    from core.envs.mujoco import MujocoVectorEnv
-    from core.tasks import get_task
-    from core.types import Segment
+def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> None:
+    child = spawn()
+    assert ask(child, "echo", 1) == 1
+    os.kill(pid_of("light"), signal.SIGKILL)
+    with pytest.raises(ChildDiedError, match="^the light process ended with exit code -9$") as died:
+        child.answer("echo")
+    assert died.value.exit_code == -signal.SIGKILL
+    envelope = encode(LARGE)
+    for send in (lambda: child.send(LARGE), lambda: child.forward(envelope)):
+        with pytest.raises(ChildDiedError):
+            send()
+    envelope.close()
 
-    task = get_task("hopper-backflip")
-    env = MujocoVectorEnv(task, 1, np.random.default_rng(0), threads=1)
-    states = np.repeat(env.states, 4, axis=0)
-    env.close()
-    segment = Segment(1, np.zeros((4, 12), np.float32), np.zeros((4, 3), np.float32), states, None, 0)
-    child = start("clips")
-    child.send(ClipsRequested(8, (segment, segment), 48, 1 / task.step_seconds))
-    rendered = next_of(child, ClipsRendered)
-    assert rendered.token == 8
-    assert [frames.pixels.shape for frames in rendered.clips] == [(4, 48, 48, 3)] * 2
+
+def test_a_child_that_reads_nothing_is_ended_with_all_that_it_was_sent(spawn: Spawn) -> None:
+    child, sent = spawn(), list[int]()
+    pid = hang(child)
+
+    def fill() -> None:
+        with pytest.raises(ChildDiedError):
+            while True:
+                child.send(np.zeros(5000))
+                sent.append(1)
+
+    sender = threading.Thread(target=fill)
+    sender.start()
+    count = -1
+    while count != len(sent):  # until the pipe is full
+        count = len(sent)
+        time.sleep(0.05)
+    child.close()
+    sender.join(10)
+    assert not sender.is_alive() and is_gone(pid) and sent
+
+
+def test_a_parent_that_waits_for_the_rest_of_a_message_is_freed_by_killing_the_child(spawn: Spawn) -> None:
+    child, died = spawn(), list[ChildDiedError]()
+
+    def receive() -> None:
+        with pytest.raises(ChildDiedError) as error:
+            child.answer("say_half")
+        died.append(error.value)
+
+    child.request("say_half")
+    receiver = threading.Thread(target=receive)
+    receiver.start()
+    receiver.join(0.5)
+    assert receiver.is_alive()
+    child.kill()
+    receiver.join(10)
+    assert died[0].exit_code == -signal.SIGKILL
+
+
+def test_a_child_that_was_never_started_is_let_go() -> None:
+    before, child = left_open(), ChildProcess("light", failing.run_server)
+    child.kill()
+    child.close()
+    child.close()
+    with pytest.raises(ChildDiedError):
+        child.send(1)
+    assert left_open() == before

@@ -1,123 +1,138 @@
-"""How events cross to another process: large arrays in shared memory, and what can't be taken in."""
+"""Messages: arrays cross unchanged, and nothing of a message is left behind."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
-import queue
-from multiprocessing import shared_memory
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.events import (
-    Event,
-    RewardPublished,
-    Waited,
-)
-from core.system import child_process
-from core.system.child_process import JobProcess, JobSpec
-from core.system.shared_memory import Envelope, decode, encode
-from tests.core.builders import tiny
-
-
-def event_with(array: np.ndarray) -> RewardPublished:
-    return RewardPublished(1, {"array": array, "small": np.arange(5)})
-
+from core.system.child_link import Link, LinkEndedError
+from core.system.shared_memory import decode, encode
+from tests.core.children import left_open
 
 LARGE = np.arange(60_000, dtype=np.float64).reshape(200, 300)
 
 
+def linked() -> tuple[Link, Link]:
+    ours, pipe = Link.pair()
+    return ours, Link(pipe)
+
+
 @pytest.mark.parametrize(
     "array",
-    [LARGE, LARGE.T, LARGE[::2, ::3], LARGE.astype(np.uint8), LARGE > 5, np.zeros((0, 3)), np.array(3.0)],
-    ids=["plain", "transposed", "strided", "bytes", "flags", "empty", "single"],
+    [LARGE, LARGE.T, LARGE[::2, ::3], LARGE > 5, np.zeros((0, 3)), np.array(3.0)],
+    ids=["plain", "transposed", "strided", "flags", "empty", "single"],
 )
-def test_arrays_cross_unchanged(array: np.ndarray) -> None:
-    result = decode(encode(event_with(array)))
-    assert isinstance(result, RewardPublished)
-    received = result.weights["array"]
-    assert np.array_equal(received, array) and received.dtype == array.dtype
-    assert result.weights["small"].tolist() == [0, 1, 2, 3, 4]
+@pytest.mark.parametrize("beside", [np.zeros(3), LARGE], ids=["small message", "large message"])
+def test_arrays_cross_unchanged_and_are_the_receivers_own(array: np.ndarray, beside: np.ndarray) -> None:
+    before, (one, other) = left_open(), linked()
+    one.send(("words", array, beside))
+    words, received, _ = other.receive()
+    assert words == "words" and np.array_equal(received, array) and received.dtype == array.dtype
+    if array.size:
+        received[...] = 0  # it can be written to, and changes nothing elsewhere
+        assert array.any()
+    one.close(), other.close()
+    assert left_open() == before
 
 
-def test_large_arrays_stay_out_of_the_pipe() -> None:
-    envelope = encode(event_with(LARGE))
-    assert len(envelope.body) < 2_000
-    assert sum(envelope.sizes) == LARGE.nbytes
-    decode(envelope)
+def test_a_large_message_stays_out_of_the_pipe_and_a_small_one_needs_no_file() -> None:
+    large, small = encode([LARGE, np.arange(5)]), encode([np.arange(5)])
+    assert isinstance(large.content, io.FileIO) and sum(large.sizes) > LARGE.nbytes
+    assert isinstance(small.content, bytes)
+    assert np.array_equal(decode(large)[0], LARGE) and decode(small)[0].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_small_events_need_no_shared_memory() -> None:
-    envelope = encode(Waited("rollout", "why"))
-    assert envelope.block is None
-    assert decode(envelope) == Waited("rollout", "why")
+def test_a_message_is_forwarded_to_several_receivers_unopened() -> None:
+    before, links = left_open(), [linked() for _ in range(3)]
+    links[0][0].send({"weights": LARGE})
+    envelope = links[0][1].receive_envelope()
+    assert envelope.kind is dict
+    for sender, _ in links[1:]:
+        sender.forward(envelope)
+    envelope.close()
+    for _, receiver in links[1:]:
+        assert np.array_equal(receiver.receive()["weights"], LARGE)
+    for pair in links:
+        pair[0].close(), pair[1].close()
+    assert left_open() == before
 
 
-def test_the_shared_memory_is_gone_once_read() -> None:
-    envelope = encode(event_with(LARGE))
-    assert envelope.block is not None
-    decode(envelope)
-    with pytest.raises(FileNotFoundError):
-        shared_memory.SharedMemory(envelope.block)
+def unread(one: Link, other: Link) -> None:
+    one.send(LARGE)
 
 
-def test_what_was_received_is_the_receivers_own() -> None:
-    source = LARGE.copy()
-    envelope = encode(event_with(source))
-    source[:] = -1
-    received = decode(envelope)
-    assert isinstance(received, RewardPublished)
-    received.weights["array"][0, 0] = 5  # and can be written to
-    assert received.weights["array"][0, 1] == 1
+def to_nobody(one: Link, other: Link) -> None:
+    other.close()
+    with pytest.raises(LinkEndedError):
+        one.send(LARGE)
 
 
-class Mailbox:
-    """A pipe's end from which this comes, and then this is raised."""
-
-    def __init__(self, *items: Envelope | Exception) -> None:
-        self._items = list(items)
-
-    def poll(self, timeout: float) -> bool:
-        return True
-
-    def recv(self) -> Envelope:
-        item = self._items.pop(0)
-        if isinstance(item, Exception):
-            raise item
-        return item
+def forwarded_to_nobody(one: Link, other: Link) -> None:
+    envelope = encode(LARGE)
+    other.close()
+    with pytest.raises(LinkEndedError):
+        one.forward(envelope)
+    envelope.close()
 
 
-@pytest.mark.parametrize("number", [errno.ENOMEM, errno.EMFILE, errno.EPIPE])
-@pytest.mark.parametrize("where", ["decode", "recv"])
-def test_what_the_system_refuses_while_an_event_is_taken_in_reaches_the_job(
-    monkeypatch: pytest.MonkeyPatch, number: int, where: str
-) -> None:
-    error = OSError(number, os.strerror(number))
+class Unreadable:
+    def __init__(self) -> None:
+        self.array = LARGE
 
-    def refuse(envelope: Envelope) -> Event:
-        raise error
-
-    def end(code: int) -> None:
-        raise SystemExit(code)
-
-    monkeypatch.setattr("os._exit", end)
-    if where == "decode":
-        monkeypatch.setattr(child_process, "decode", refuse)
-    inbox: Any = queue.SimpleQueue()
-    pipe: Any = Mailbox(encode(Waited("rollout", "why")) if where == "decode" else error)
-    if where == "recv" and number == errno.EPIPE:
-        with pytest.raises(SystemExit):
-            child_process._listen(pipe, inbox)
-    else:
-        child_process._listen(pipe, inbox)
-        assert inbox.get_nowait().error is error
+    def __setstate__(self, state: Any) -> None:
+        raise ValueError("as injected")
 
 
-def test_the_parent_too_tells_a_child_that_died_from_an_event_that_it_cannot_take_in() -> None:
-    child = JobProcess(JobSpec("policy", tiny().to_dict()))
-    child._child_end.send(Envelope(b"", "no_such_block", (100_000,)))
-    with pytest.raises(FileNotFoundError):
-        child.receive(1.0)
-    child.stop()
+def unreadable(one: Link, other: Link) -> None:
+    one.send(Unreadable())
+    with pytest.raises(ValueError, match="as injected"):
+        other.receive()
+
+
+@pytest.mark.parametrize("act", [unread, to_nobody, forwarded_to_nobody, unreadable])
+def test_nothing_is_left_of_a_message_that_is_not_received(act: Callable[[Link, Link], None]) -> None:
+    before, (one, other) = left_open(), linked()
+    act(one, other)
+    one.close(), other.close()
+    assert left_open() == before
+
+
+def test_a_message_for_which_there_is_no_room_raises_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = left_open()
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OSError, match="No space left"):
+        encode(LARGE)
+    assert left_open() == before
+
+
+def test_a_message_larger_than_the_free_memory_is_refused_and_kills_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "sparse"
+    path.touch()
+    os.truncate(path, 1 << 42)
+    with pytest.raises(MemoryError, match="does not fit"):
+        encode(np.asarray(np.memmap(path, np.uint8, "r")))
+
+
+def test_a_process_out_of_descriptors_is_not_taken_for_the_other_ones_end() -> None:
+    resource = pytest.importorskip("resource")
+    one, other = linked()
+    one.send(LARGE)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.close(lowest_free := os.open(os.devnull, os.O_RDONLY))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            other.receive()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    one.close(), other.close()

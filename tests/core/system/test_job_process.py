@@ -1,0 +1,120 @@
+"""Jobs of the window in child processes: real ones, and what becomes of them and of their own children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from core.events import Failed, Paused, PolicyPublished, PolicyUpdated, StateRequested, StateSaved, Waited
+from core.system.child_process import JobProcess, JobSpec
+from core.system.shared_memory import Envelope
+from tests.core.builders import tiny
+from tests.core.children import SECONDS, Start, batch, is_gone, next_of, pid_of
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def taught() -> Iterator[tuple[JobProcess, PolicyPublished]]:
+    """A policy's process after one update, and what it published then."""
+    child = JobProcess(JobSpec("policy", tiny().to_dict()))
+    child.start()
+    assert next_of(child, PolicyPublished).version == 0
+    child.send(batch())
+    assert next_of(child, PolicyUpdated).version == 1
+    yield child, next_of(child, PolicyPublished)
+    pid = pid_of("policy")
+    child.send(Paused(True))
+    child.stop(SECONDS)  # a paused job hears that, too
+    child.stop()
+    assert is_gone(pid)
+
+
+def test_a_state_of_one_child_is_where_another_resumes_and_events_may_come_before_its_start(
+    taught: tuple[JobProcess, PolicyPublished],
+) -> None:
+    first, published = taught
+    first.send(StateRequested(5))
+    saved = next_of(first, StateSaved)
+    assert (saved.job, saved.number) == ("policy", 5)
+    second = JobProcess(JobSpec("policy", tiny().to_dict(), saved.state))
+    try:
+        second.send(StateRequested(6))
+        second.start()
+        resumed = next_of(second, PolicyPublished)
+        assert next_of(second, StateSaved).number == 6
+        assert resumed.version == published.version == 1
+        assert all(np.array_equal(resumed.weights[name], published.weights[name]) for name in published.weights)
+        bad = batch()
+        bad.rewards[0, 0] = np.nan
+        second.send(bad)
+        failed = next_of(second, Failed)
+        assert failed.job == "policy" and "the reward is no longer finite" in failed.summary
+        assert "\n" not in failed.summary and "Traceback" in failed.text
+    finally:
+        second.stop()
+
+
+def test_a_paused_job_holds_still_but_answers_for_its_state(taught: tuple[JobProcess, PolicyPublished]) -> None:
+    child, published = taught
+    next_of(child, Waited)
+    child.send(Paused(True))
+    for number in (1, 2):
+        child.send(StateRequested(number))
+        while next_of(child, StateSaved).number != number:
+            pass
+        child.send(batch())
+    child.send(StateRequested(3))
+    assert next_of(child, StateSaved).state.values["version"] == published.version
+    child.send(Paused(False))
+    assert next_of(child, PolicyUpdated).version == published.version + 1
+
+
+@pytest.mark.parametrize("content", [b"no pickle", b""])
+def test_an_event_that_cannot_be_read_fails_the_job_instead_of_being_waited_for(start: Start, content: bytes) -> None:
+    child = start("previews")
+    child.forward(Envelope(Waited, (len(content),), content))
+    failed = next_of(child, Failed)
+    assert failed.job == "previews" and "Traceback" in failed.text
+
+
+PARENT = """
+import sys, psutil
+from contextlib import closing
+from core.events import Paused, StateRequested, StateSaved
+from core.system.child_process import JobProcess, JobSpec
+from tests.core.builders import tiny
+if __name__ == "__main__":
+    config = tiny(task="pendulum", rollout__environments=256)
+    child = JobProcess(JobSpec("rollout", config.to_dict()))
+    child.start()
+    child.send(Paused(True))
+    child.send(StateRequested(1))
+    while not ((message := child.receive(60)) and message.kind is StateSaved):
+        pass
+    children = psutil.Process().children(recursive=True)
+    print(*(process.pid for process in children if "spawn_main" in " ".join(process.cmdline())), flush=True)
+    child.receive(3600)
+"""
+
+
+@pytest.mark.parametrize("whose", ["the parent's", "the job's"])
+def test_a_job_and_its_collectors_end_with_their_parent(tmp_path: Path, whose: str) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environ) as parent:
+        assert parent.stdout is not None
+        job, *collectors = map(int, parent.stdout.readline().split())
+        assert len(collectors) == 1 and all(map(psutil.pid_exists, collectors))
+        os.kill(parent.pid if whose == "the parent's" else job, signal.SIGKILL)
+        assert is_gone(job) and all(map(is_gone, collectors))
+        parent.kill()
