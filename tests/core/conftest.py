@@ -32,7 +32,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def block_task(monkeypatch: pytest.MonkeyPatch) -> str:
     """A task of pictures, put into the catalogue; its name."""
     monkeypatch.setitem(CATALOGUE, picture_toys.TASK.name, picture_toys.TASK)
-    monkeypatch.setattr("core.envs.gymnasium.GymBatch", picture_toys.BlockBatch)
+    monkeypatch.setattr("core.envs.gymnasium.GymVectorEnv", picture_toys.BlockBatch)
     return picture_toys.TASK.name
 
 
