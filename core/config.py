@@ -69,18 +69,11 @@ class RewardConfig(_Checked):
 
     members: int = number(3, "predictors in the ensemble", "2.2.3, A", 1, 100)
     hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
-    activation: str = choice(
-        "leaky_relu",
-        "activation of the hidden layers, for tasks without pictures (paper: leaky_relu)",
-        ("leaky_relu", "silu"),
-        "A.1",
-    )
+    activation: str = choice("leaky_relu", "activation in tasks without pictures", ("leaky_relu", "silu"), "A.1")
     observed: int = number(0, "use only the first this many numbers of an observation; 0 for all", "", 0)
     bonus: float = number(0.0, "reward for disagreement between the members at the start, to explore", "", 0)
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
-    holdout: float = number(
-        math.exp(-1), "share of the answers that each member holds out for validation", "2.2.3", 0, 0.9
-    )
+    holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
     std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: .05)", "A", 1e-6)
     learning_rate: float = number(1e-3, "Adam's step size", "", 0, 1)
     l2: float = number(1e-4, "weight decay at the start", "2.2.3", 0)
@@ -91,16 +84,10 @@ class RewardConfig(_Checked):
     epochs_first: int = number(100, "epochs on the first answers, before policy training starts (Atari: 200)", "A", 1)
     epochs: int = number(6, "epochs in each later round of fitting", "", 1)
     interval: int = number(1, "fewest environment steps between two rounds of fitting", "", 1)
-    steps_per_label: float = number(
-        0.0, "fewest environment steps between rounds, for each answer fitted to; 0 for no limit (paper: 10)", "A.2", 0
-    )
+    steps_per_label: float = number(0.0, "fewest steps between rounds per answer fitted to (paper: 10)", "A.2", 0)
     max_labels: int = number(0, "fit only to this many of the latest answers; 0 for all (Atari: 3,000)", "A.2", 0)
-    dropout: float = number(
-        0.0, "share of hidden units dropped in each gradient step (Atari: .5)", "2.2.3, A.2", 0, 0.9
-    )
-    last_layer_scale: float = number(
-        0.02, "initial size of the last layer relative to the usual one (games only)", "", 0, 1
-    )
+    dropout: float = number(0.0, "share of hidden units dropped (Atari: .5)", "2.2.3, A.2", 0, 0.9)
+    last_layer_scale: float = number(0.02, "initial scale of the last layer, in games", "", 0, 1)
     target: str = choice("comparisons", "what the predictors are fitted to", ("comparisons", "returns"), "3.3")
 
 
@@ -113,13 +100,9 @@ class QueryConfig(_Checked):
     )
     candidates: int = number(10, "candidate pairs for each pair that is asked about", "A", 1, 1000)
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
-    first_labels: int = number(
-        0, "answers collected before policy training starts; 0 to use first_share (Atari: 500)", "A.2", 0
-    )
+    first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
     half_life: float = number(2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6)", "A", 1)
-    horizon: int = number(
-        0, "environment steps by which all answers are asked for; 0 for the end of the session", "", 0, 10**12
-    )
+    horizon: int = number(0, "steps by which all questions are asked; 0 for those of the session", "", 0, 10**12)
     recency: float = number(50_000.0, "age in steps that halves a pair's score, for selection=recency", "", 1)
     segment_steps: int = number(0, "steps of a clip; 0 for the task's own", "3.3", 0, 1000)
     repeats: str = choice("off", "ask about some pairs again to measure consistency", ("off", "on"), "2.2.3")
@@ -142,12 +125,8 @@ class OracleConfig(_Checked):
 
     mistakes: float = number(0.0, "chance that the oracle chooses the wrong side", "", 0, 1)
     skip: float = number(0.0, "answer can't tell if both returns are below this share of the mean return", "", 0, 1)
-    equal: float = number(
-        0.0, "answer with a tie if the returns differ by less than this share of the mean return", "", 0, 100
-    )
-    beta: float = number(
-        0.0, "choose left with probability sigmoid(beta * difference of returns); 0 for no randomness", "", 0
-    )
+    equal: float = number(0.0, "answer tie if the returns differ by less than this share of the mean", "", 0, 100)
+    beta: float = number(0.0, "choose left with P = sigmoid(beta * difference of returns); 0 to never err", "", 0)
     myopia: float = number(1.0, "weight of each step of a clip relative to the next step", "", 0, 1)
 
 
@@ -157,9 +136,7 @@ class PolicyConfig(_Checked):
 
     algorithm: str = choice("ppo", "policy optimizer", ("ppo", "trpo", "a2c"), "2.2.1")
     hidden: int = number(64, "units in each of the two hidden layers", "", 1, 2048)
-    vision: str = choice(
-        "small", "network for pictures: of Mnih et al. 2016 (small) or 2015 (nature)", ("small", "nature"), "A.2"
-    )
+    vision: str = choice("small", "network for pictures: Mnih et al. 2016 or 2015", ("small", "nature"), "A.2")
     discount: float = number(0.99, "discount rate, per step", "A.1", 0, 0.99999)
     gae_lambda: float = number(0.95, "lambda of generalized advantage estimation; 1 for n-step returns", "A.1", 0, 1)
     entropy_bonus: float = number(0.01, "weight of the entropy bonus", "A.1", 0)
@@ -189,12 +166,8 @@ class RolloutConfig(_Checked):
     environments: int = number(128, "environments simulated in parallel", "", 1, 16384)
     steps: int = number(96, "steps of each environment in one batch", "", 2)
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
-    captured_envs: int = number(
-        0, "environments that record pictures for clips, in tasks whose clips can't be drawn later", "", 0, 16384
-    )
-    exploration_steps: int = number(
-        0, "steps of exploration for new behaviour before the first question", "", 0, 10**12
-    )
+    captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
+    exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
 
@@ -262,10 +235,7 @@ class Config(_Checked):
             f"A pool of {query.pool} segments has too few pairs for the first labels: give a larger query.pool.",
         )
         batch = self.rollout.environments * self.rollout.steps
-        yield (
-            batch > _MAX_BATCH,
-            f"A batch of {batch:,} steps would not fit into memory: give at most {_MAX_BATCH:,}.",
-        )
+        yield batch > _MAX_BATCH, f"A batch of {batch:,} steps would not fit into memory: give at most {_MAX_BATCH:,}."
         yield (
             reward.members * reward.hidden**2 > _MAX_WEIGHTS,
             f"{reward.members} predictors of {reward.hidden} hidden units would not fit into memory: give smaller ones"
