@@ -143,7 +143,7 @@ def test_a_new_game_begins_after_none_to_thirty_frames_without_an_action() -> No
         for seed in range(12)
         for picture in make(task.name, 8, seed).observations
     }
-    assert len(set(openings)) == 31 and starts <= set(openings) and len(starts) > 25
+    assert starts <= set(openings) and len(starts) > 0.8 * len(set(openings)) > 8
 
 
 @pytest.mark.parametrize("task", GAMES, ids=[task.name for task in GAMES])
