@@ -1,19 +1,16 @@
-"""The engine of Somersault: everything but the window. Imports no Qt."""
+"""The engine of Somersault. Imports no Qt.
 
+Data flows envs -> rollout -> preferences -> reward -> rollout -> policy; `session` connects the stages, `jobs` runs them.
+"""
+
+import ctypes
 import os
 import sys
 
-
-def _drawing_library() -> str:
-    """What MuJoCo draws with: by itself it picks GLFW, which needs a display, and without EGL it can't be imported."""
-    import ctypes
-
+if sys.platform == "linux" and "MUJOCO_GL" not in os.environ:
+    # Set before anything imports mujoco. Its default, GLFW, needs a display, and without EGL its import fails.
     try:
         ctypes.CDLL("libEGL.so.1")
+        os.environ["MUJOCO_GL"] = "egl"
     except OSError:
-        return "disable"
-    return "egl"
-
-
-if sys.platform == "linux" and "MUJOCO_GL" not in os.environ:
-    os.environ["MUJOCO_GL"] = _drawing_library()  # before anything imports mujoco
+        os.environ["MUJOCO_GL"] = "disable"

@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 from core.config import OracleConfig
-from core.presets import ABLATIONS, PRESETS
+from core.presets import ABLATIONS, ALGORITHM_PRESETS
 from core.version import COMMAND_LINE, VERSION
 
 
@@ -108,7 +108,9 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
 def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("task", nargs="?", help="a task, or gym:ENV_ID")
     teach.add_argument("--teacher", choices=("oracle", "none"), help="who answers; none: train on the true reward")
-    teach.add_argument("--algorithm", choices=tuple(PRESETS), help="policy optimizer (default: that of the task)")
+    teach.add_argument(
+        "--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: that of the task)"
+    )
     teach.add_argument("--labels", type=int, help="answers in the whole session (default: those of the task)")
     teach.add_argument("--steps", type=int, help="environment steps in the whole session (default: those of the task)")
     teach.add_argument("--seed", type=int, help="random seed (default 0)")

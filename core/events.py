@@ -1,7 +1,7 @@
-"""What jobs yield and receive: small frozen facts in the past tense.
+"""Events that jobs yield and receive: small frozen records of facts, named in the past tense.
 
-A job is an object with `run()`, a generator that yields these, and `receive(event)`, which takes them. It knows no
-thread, process, widget, or file of another stage. core.session.session says which job hears of which event.
+A job knows no thread, process, widget, or file of another stage. core.session.routing says which job receives which
+event.
 """
 
 from __future__ import annotations
@@ -26,20 +26,27 @@ class Event:
 
 @dataclass(frozen=True)
 class JobState:
-    """Everything a job needs to go on as if it had never stopped."""
+    """State from which a job resumes exactly."""
 
     arrays: Arrays
     values: dict[str, Any]
     """JSON values: counters and the states of random generators."""
 
     def under(self, prefix: str) -> Arrays:
-        """The arrays whose names begin so, without it."""
+        """Return the arrays whose names start with `prefix`, by their names without it."""
         return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+
+
+def require_count(value: Any) -> int:
+    """Return a JSON value that must be an integer from 0 to 2^62 - 1. Raises ValueError if it is not."""
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError(f"{value!r:.40} is no whole number")
+    return value
 
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What a child needs to build its job.
+    """Description from which a child process builds its job.
 
     name: one of core.session.routing.JOBS, 'clips', 'previews', 'film' or 'play'; config: Config.to_dict()
     """
@@ -50,22 +57,27 @@ class JobSpec:
 
 
 class Job(Protocol):
-    """A generator of events with an inbox. One that has nothing to save inherits get_state and set_state."""
+    """One stage of training, or a service such as drawing clips. A job without a state inherits get_state and set_state."""
 
-    def run(self) -> Iterator[Event | None]: ...
-    def receive(self, event: Event) -> None: ...
+    def run(self) -> Iterator[Event | None]:
+        """Yield events; None marks a point at which the job may be paused or given events."""
+        ...
+
+    def receive(self, event: Event) -> None:
+        """Take an event, between two steps of `run`."""
+        ...
 
     def get_state(self) -> JobState:
         return JobState({}, {})
 
     def set_state(self, state: JobState) -> None:
-        """Continues from what `get_state` returned."""
+        """Continue from what `get_state` returned."""
         return
 
 
 @dataclass(frozen=True)
 class Waited(Event):
-    """A job has nothing to do until something arrives. `reason` is shown to the person."""
+    """A job can't continue until an event arrives. `reason` is shown to the user."""
 
     job: str
     reason: str
@@ -73,13 +85,13 @@ class Waited(Event):
 
 @dataclass(frozen=True)
 class RolloutBatchReady(Event):
-    """T steps of N environments, for the policy. There is no field for the true reward: none must reach it.
+    """T steps of N environments, for the policy. No field holds the true reward: the policy must never see it.
 
     observations (T, N, o), actions (T, N, a), log_probs (T, N): under the policy that acted
-    rewards (T, N): what the policy is to maximise
+    rewards (T, N): the reward to maximize
     ends (T, N) bool: the fixed-length episode ended with this step
-    end_observations (count of ends, o): what followed each end before the reset, in order of time, then environment
-    last_observations (N, o): what followed the last step
+    end_observations (number of ends, o): the observation after each end, before the reset; by time, then environment
+    last_observations (N, o): the observation after the last step
     """
 
     policy_version: int
@@ -95,29 +107,33 @@ class RolloutBatchReady(Event):
 
 @dataclass(frozen=True)
 class RolloutReported(Event):
-    """Measures of the last batch and the last finished episodes; nan where there is none yet."""
+    """Measures of the latest batch and the latest finished episodes; nan if there are none."""
 
     env_steps: int
     seconds: float
-    """Wall time that collecting the batch took."""
+    """Wall-clock time for collecting the batch."""
     batch_steps: int
     episodes: int
     true_return: float
     predicted_return: float
     measure: dict[str, float]
     correlation: float
-    """Pearson's, between predicted and true reward of the batch."""
+    """Pearson correlation of predicted and true reward in the batch."""
     divergences: int
-    """How often in the session a simulation failed and was started anew."""
+    """Simulations that failed and were restarted, in the whole session."""
 
 
 @dataclass(frozen=True)
 class QueryOffered(Event):
+    """A query is ready for a labeller."""
+
     query: Query
 
 
 @dataclass(frozen=True)
 class PreferenceAdded(Event):
+    """A labeller answered a query."""
+
     preference: Preference
 
 
@@ -130,24 +146,24 @@ class PreferenceWithdrawn(Event):
 
 @dataclass(frozen=True)
 class PreferenceChanged(Event):
-    """The labeller chose otherwise later. `preference` has its number of before and the new choice."""
+    """The labeller changed an earlier answer. `preference` has its old ID and the new choice."""
 
     preference: Preference
 
 
 @dataclass(frozen=True)
 class JudgementRequested(Event):
-    """Say what the newest reward snapshot thinks of every answer that it may be fitted to. `token` comes back."""
+    """The reward job should predict all answers that it fits to, with its latest snapshot. The reply has `token`."""
 
     token: int
 
 
 @dataclass(frozen=True)
 class AnswersJudged(Event):
-    """generation 0 and no answers: there is no snapshot yet.
+    """Predictions of the latest snapshot for the preferences that the reward is fitted to.
 
-    ids (n,) of the preferences that the reward is fitted to now; left (n,): P[left is preferred] by the snapshot of
-    that generation, the mean over its members, without the labeller's errors.
+    generation: of the snapshot; 0, without preferences, if there is none yet
+    ids (n,), left (n,): each preference and the mean over members of P[left preferred], without the error rate
     """
 
     token: int
@@ -158,9 +174,9 @@ class AnswersJudged(Event):
 
 @dataclass(frozen=True)
 class AnswersReplayed(Event):
-    """Sent once to reward and rollout at the start, after the PreferenceAdded of every answer in the store.
+    """All stored preferences have been replayed to the reward and rollout jobs. Sent once, at the start.
 
-    waiting: queries that the labeller has before him still, from a rollout that was started again since
+    waiting: queries still in front of the labeller, offered by a rollout that has been restarted since
     """
 
     waiting: tuple[Query, ...] = ()
@@ -168,7 +184,7 @@ class AnswersReplayed(Event):
 
 @dataclass(frozen=True)
 class RewardPublished(Event):
-    """A reward snapshot. generation counts up from 1."""
+    """A new reward snapshot. `generation` counts up from 1."""
 
     generation: int
     weights: Arrays
@@ -176,7 +192,7 @@ class RewardPublished(Event):
 
 @dataclass(frozen=True)
 class RewardFitted(Event):
-    """One round of fitting. Losses are per member, nan where a member holds nothing out."""
+    """One round of fitting finished. Losses are per member, nan for a member without held-out answers."""
 
     generation: int
     preferences: int
@@ -186,23 +202,25 @@ class RewardFitted(Event):
     accuracy: float
     """Share of held-out preferences (without ties) that the members rank as the labeller did."""
     seconds: float
-    """What it took, without other jobs' turns; of a round that was resumed, since then."""
+    """Time spent on the round, without other jobs' turns; after a resume, since then."""
 
 
 @dataclass(frozen=True)
 class PolicyPublished(Event):
-    """A policy snapshot. version counts the updates made."""
+    """A new policy snapshot. `version` is the number of updates made."""
 
     version: int
     weights: Arrays
     env_steps: int | None = None
-    """Of the session, when the last batch that it has learned from ended; None where that is not known any more."""
+    """Environment steps of the session at the end of the last batch learned from; None if unknown."""
     waiting: int = 0
-    """Batches that it still has to learn from."""
+    """Batches not learned from yet."""
 
 
 @dataclass(frozen=True)
 class PolicyUpdated(Event):
+    """Figures of one policy update."""
+
     version: int
     env_steps: int
     kl: float
@@ -214,7 +232,7 @@ class PolicyUpdated(Event):
 
 @dataclass(frozen=True)
 class ClipsRequested(Event):
-    """Draw these segments. `token` comes back with the frames."""
+    """Segments should be drawn, `size` pixels square. The reply has `token`."""
 
     token: int
     segments: tuple[Segment, ...]
@@ -224,26 +242,30 @@ class ClipsRequested(Event):
 
 @dataclass(frozen=True)
 class ClipsRendered(Event):
+    """The clips of a ClipsRequested, in the order of its segments."""
+
     token: int
     clips: tuple[Frames, ...]
 
 
 @dataclass(frozen=True)
 class PreviewRequested(Event):
-    """Draw a moment of this task, for whoever looks through the catalogue."""
+    """A preview of a task should be drawn for the catalogue."""
 
     task: str
 
 
 @dataclass(frozen=True)
 class PreviewDrawn(Event):
+    """The preview of a task."""
+
     task: str
     frames: Frames
 
 
 @dataclass(frozen=True)
 class PreviewRefused(Event):
-    """The task can't be drawn. `sentence` says why."""
+    """The task can't be drawn; `sentence` says why."""
 
     task: str
     sentence: str
@@ -251,10 +273,11 @@ class PreviewRefused(Event):
 
 @dataclass(frozen=True)
 class DemonstrationRecorded(Event):
-    """An episode of the present policy, for the live view.
+    """An episode of the current policy, for the live view.
 
-    segment: all of it but its last step; predicted (k,): the normalized predicted reward of each step, (0,) before the
-    first reward; measure: the task's own figures of the whole episode
+    segment: the episode without its last step
+    predicted (k,): normalized predicted reward of each step; (0,) before the first snapshot
+    measure: the task's own figures for the whole episode
     """
 
     segment: Segment
@@ -265,7 +288,7 @@ class DemonstrationRecorded(Event):
 
 @dataclass(frozen=True)
 class ReplayRequested(Event):
-    """Let a policy with these weights act for an episode without noise, and draw that. `token` comes back."""
+    """A policy with these weights should act for an episode without noise, and be drawn. The reply has `token`."""
 
     token: int
     weights: Arrays
@@ -275,7 +298,7 @@ class ReplayRequested(Event):
 
 @dataclass(frozen=True)
 class ReplayRendered(Event):
-    """As DemonstrationRecorded, drawn."""
+    """The episode of a ReplayRequested; fields as in DemonstrationRecorded."""
 
     token: int
     clip: Frames
@@ -285,7 +308,7 @@ class ReplayRendered(Event):
 
 @dataclass(frozen=True)
 class ReplayRefused(Event):
-    """That policy can't be shown; `reason` is one sentence."""
+    """The requested policy can't be shown; `reason` is one sentence."""
 
     token: int
     reason: str
@@ -293,10 +316,10 @@ class ReplayRefused(Event):
 
 @dataclass(frozen=True)
 class FilmRequested(Event):
-    """Make a film of the policies kept in this session's folder.
+    """A film of the policies kept in a session's folder should be made.
 
-    before_after: the untrained and the present policy side by side, rather than how it learned
-    height: of the picture in pixels, a multiple of 18; the width is 16/9 of it
+    before_after: show the untrained and the current policy side by side, instead of the course of learning
+    height: in pixels, a multiple of 18; the width is 16/9 of it
     """
 
     folder: str
@@ -314,7 +337,7 @@ class FilmProgressed(Event):
 
 @dataclass(frozen=True)
 class FilmMade(Event):
-    """The film is at `target`. `note`: a sentence about what had to be left out, or ''."""
+    """The film is at `target`. `note`: a sentence about anything left out, or ''."""
 
     target: str
     note: str
@@ -322,13 +345,15 @@ class FilmMade(Event):
 
 @dataclass(frozen=True)
 class StateRequested(Event):
-    """Every job answers with its StateSaved at its next boundary. `number` names the checkpoint."""
+    """Each job should reply with StateSaved at its next boundary. `number` is that of the checkpoint."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class StateSaved(Event):
+    """A job's state, for the checkpoint `number`."""
+
     job: str
     number: int
     state: JobState = field(repr=False)
@@ -336,27 +361,27 @@ class StateSaved(Event):
 
 @dataclass(frozen=True)
 class Paused(Event):
-    """Sent to a child's loop, not to its job: hold still (or go on) at the next boundary."""
+    """A child's loop, not its job, should pause (or continue) at the next boundary."""
 
     on: bool
 
 
 @dataclass(frozen=True)
 class Failed(Event):
-    """A job raised. `text` is for the log; `summary` one sentence for the person."""
+    """A job raised an exception. `text` is for the log; `summary` is one sentence for the user."""
 
     job: str
     summary: str
     text: str
     lack: Lack = Lack.NOTHING
-    """Of what there was not enough, if that was why: the job can be started again with less."""
+    """Resource that ran out, if that was the cause: the job may be restarted so that it needs less."""
     error: Exception | None = field(default=None, repr=False, compare=False)
     """The exception, in a form that another process can raise."""
 
 
 @dataclass(frozen=True)
 class Logged(Event):
-    """A child logged something; level as in the logging module."""
+    """A child logged a message; `level` as in the logging module."""
 
     job: str
     level: int
@@ -365,7 +390,7 @@ class Logged(Event):
 
 @dataclass(frozen=True)
 class ControlsHeld(Event):
-    """What the person who plays a game holds down, until the next of these."""
+    """Controls that the player of a game holds down, until the next such event."""
 
     left: bool = False
     right: bool = False
@@ -376,9 +401,9 @@ class ControlsHeld(Event):
 
 @dataclass(frozen=True)
 class GameShown(Event):
-    """A moment of the game that the person plays. pixels: (210, 160, 3) uint8, RGB, with the score."""
+    """Present screen of the game being played. pixels: (210, 160, 3) uint8, RGB, including the score."""
 
     pixels: npt.NDArray[np.uint8]
     score: int
     lives: int
-    """0 in games without."""
+    """0 in games without lives."""

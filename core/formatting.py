@@ -1,17 +1,17 @@
-"""Numbers as a person says them."""
+"""Numbers in texts for users."""
 
 from __future__ import annotations
 
 import math
 
 
-def pluralize(number: int, what: str) -> str:
-    """'1 answer', '1,200 answers'."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def pluralize(number: int, noun: str) -> str:
+    """Format a count with its noun: '1 answer', '1,200 answers'."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def format_duration(seconds: float) -> str:
-    """A time: in seconds up to a minute and a half, in hours from two."""
+    """Format a duration: in seconds below 90, in minutes below two hours, then in hours."""
     if seconds < 90:
         return pluralize(round(seconds), "second")
     if seconds < 2 * 3600:
@@ -20,7 +20,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """A measure: 5.3, 0.42, 1,204; a dash where there is none."""
+    """Format a measure: '5.3', '0.42', '1,204'; a dash if it is not finite."""
     if not math.isfinite(value):
         return "–"
     if abs(value) >= 100:

@@ -1,4 +1,4 @@
-"""Bounded series of figures: one writer, and readers that take snapshots. numpy only."""
+"""Bounded time series of training figures: one writer, many readers that take snapshots. Imports numpy only."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from core.types import Float64
 
 CAPACITY = 4096
-"""Points that one series keeps."""
+"""Points kept in one series."""
 _LARGEST = 1e100
-"""Differences and squares of larger figures would overflow where they are drawn."""
+"""Bound on loaded values: plotting squares and subtracts them."""
 SHOWN = 1000
-"""Points that one curve may have: more would stall a plot (6.4 ms an update at 10,000, 3.7 at 1,000)."""
+"""Points drawn of one curve. More would stall a plot (6.4 ms an update at 10,000, 3.7 at 1,000)."""
 
 
 class Series:
-    """Points (x, y) of a whole run in bounded memory: when it is full every second point is dropped.
+    """Points (x, y) of a whole run in bounded memory: a full series drops every second point.
 
-    x never goes back, except by `rewind`; of several points with the same x the newest that is a number stays.
+    x increases, except after `rewind`. Of several points with the same x, the latest y that is a number is kept.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -32,33 +32,43 @@ class Series:
         self._stride, self._skipped = 1, 0
         self._lock = threading.Lock()
 
-    def append(self, x: float, y: float) -> None:
-        """Called by the one writer. A point before the newest is no news and is dropped."""
-        with self._lock:
-            newest = self._points[self._count - 1, 0] if self._count else -math.inf
-            if x == newest and not math.isnan(y):
-                self._points[self._count - 1, 1] = y
-            elif x > newest:
-                self._add(x, y)
+    @staticmethod
+    def from_points(points: Float64, stride: int, capacity: int = CAPACITY) -> Series:
+        """Restore a series from its `points()`, (n, 2), and `stride`. Raises ValueError if they can't be of one."""
+        pairs = points.ndim == 2 and points.shape[1] == 2 and len(points) <= capacity and stride >= 1
+        if not pairs or np.isnan(points[:, 0]).any() or (np.diff(points[:, 0]) <= 0).any():
+            raise ValueError("its points are not those of a series")
+        if (np.abs(points) > _LARGEST).any():
+            raise ValueError("its points are too large to be drawn")
+        series = Series(capacity)
+        series._points[: len(points)] = points
+        series._count, series._stride = len(points), stride
+        return series
 
-    def _add(self, x: float, y: float) -> None:
+    def append(self, x: float, y: float) -> None:
+        """Add a point; one whose x lies before the latest is dropped. For the writer only."""
+        with self._lock:
+            latest = self._points[self._count - 1, 0] if self._count else -math.inf
+            if x == latest and not math.isnan(y):
+                self._points[self._count - 1, 1] = y
+            elif x > latest:
+                self._append_new(x, y)
+
+    def _append_new(self, x: float, y: float) -> None:
         self._skipped += 1
         if self._skipped < self._stride:
             return
         self._skipped = 0
         if self._count == len(self._points):
-            self._thin()
+            thinned = self._points[::2].copy()
+            self._count = len(thinned)
+            self._points[: self._count] = thinned
+            self._stride *= 2
         self._points[self._count] = x, y
         self._count += 1
 
-    def _thin(self) -> None:
-        kept = self._points[: self._count : 2].copy()
-        self._count = len(kept)
-        self._points[: self._count] = kept
-        self._stride *= 2
-
     def rewind(self, x: float) -> None:
-        """Forgets what came after x: training has gone back to there."""
+        """Drop all points after x, to which training has been set back."""
         with self._lock:
             self._count = int(np.searchsorted(self._points[: self._count, 0], x, side="right"))
 
@@ -66,50 +76,38 @@ class Series:
         return self._count
 
     def snapshot(self, limit: int = SHOWN) -> tuple[Float64, Float64]:
-        """Copies of x and y, evenly thinned to at most `limit` points; the newest is always among them."""
+        """Copy x and y, each (n,), evenly thinned to at most `limit` points including the latest."""
         points = self.points()
         if len(points) > limit:
             points = points[np.linspace(0, len(points) - 1, limit).round().astype(np.int64)]
         return points[:, 0], points[:, 1]
 
     def points(self) -> Float64:
-        """(n, 2): a copy of all that is kept."""
+        """Copy all points, (n, 2)."""
         with self._lock:
             return self._points[: self._count].copy()
 
     @property
     def stride(self) -> int:
-        """Of how many points that are appended one is kept by now."""
+        """Number of appended points for each one kept at present."""
         return self._stride
-
-    @staticmethod
-    def of(points: Float64, stride: int, capacity: int = CAPACITY) -> Series:
-        """The series that had these points (n, 2) and this stride; ValueError where there never was such a one."""
-        pairs = points.ndim == 2 and points.shape[1] == 2 and len(points) <= capacity and stride >= 1
-        if not pairs or np.isnan(points[:, 0]).any() or (np.diff(points[:, 0]) <= 0).any():
-            raise ValueError("its points are not those of a series")
-        if (np.abs(points) > _LARGEST).any():
-            raise ValueError("its points are too large to be drawn")
-        made = Series(capacity)
-        made._points[: len(points)] = points
-        made._count, made._stride = len(points), stride
-        return made
 
 
 class Metrics:
-    """Series by name, made when first written to."""
+    """Series by name, created when first written to."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self._series: dict[str, Series] = {}
 
     def append(self, name: str, x: float, y: float) -> None:
+        """Add a point to the series `name`. For the writer only."""
         if name not in self._series:
-            self._series = {**self._series, name: Series(self._capacity)}  # replaced whole: readers never see half
+            self._series = {**self._series, name: Series(self._capacity)}  # a new dict: readers may be iterating
         self._series[name].append(x, y)
 
     def rewind(self, x: float) -> None:
-        """Forgets what came after x in every series."""
+        """Drop all points after x from every series."""
         for series in self._series.values():
             series.rewind(x)
 
@@ -117,14 +115,13 @@ class Metrics:
         return tuple(self._series)
 
     def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
-        """Empty arrays for a name that nothing was written to yet."""
+        """Copy x and y of one series, each (n,), as `Series.snapshot` does; (0,) for an unknown name."""
         series = self._series.get(name)
         return series.snapshot(limit) if series else (np.empty(0), np.empty(0))
 
     def series(self) -> Mapping[str, Series]:
-        """All of them, to be kept."""
         return self._series
 
-    def take(self, series: Mapping[str, Series]) -> None:
-        """Goes on with these, in place of those that there are."""
+    def set_series(self, series: Mapping[str, Series]) -> None:
+        """Replace all series."""
         self._series = dict(series)

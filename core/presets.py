@@ -1,4 +1,7 @@
-"""Settings that suit each policy optimizer. Light: the window chooses by them too."""
+"""Named sets of config changes: what suits each policy optimizer, and the ablations of the paper.
+
+Changes are given as to `core.config.replaced`. Imports little, since the window uses them too.
+"""
 
 from __future__ import annotations
 
@@ -6,69 +9,74 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "ppo": {},  # the defaults of the config are for PPO
+Changes = Mapping[str, Any]
+
+ALGORITHM_PRESETS: dict[str, dict[str, Any]] = {
+    "ppo": {},  # the defaults of the config
     "trpo": {
-        "policy.discount": 0.995,  # A.1, like the next
+        "policy.discount": 0.995,  # A.1, as is the next
         "policy.gae_lambda": 0.97,
-        # One step of the policy a batch: small batches, or a session is over after few steps.
+        # It moves the policy once per batch, so batches are small.
         "rollout.environments": 64,
         "rollout.steps": 32,
         "policy.minibatch": 256,
         "policy.epochs": 5,
     },
     "a2c": {
-        "policy.discount": 0.99,  # A.2, like all that follows
-        "policy.gae_lambda": 1.0,  # returns of n steps
+        "policy.discount": 0.99,  # A.2, as are all of these but reward.interval
+        "policy.gae_lambda": 1.0,  # n-step returns
         "rollout.environments": 16,
         "rollout.steps": 5,
         "policy.learning_rate": 7e-4,
-        "reward.interval": 2000,  # a round after each batch of 80 steps would be most of the work
+        "reward.interval": 2000,  # fitting after each batch of 80 steps would take most of the time
         "policy.vision": "nature",
-        "policy.decay": 0.625,  # to zero after 80 million steps, of which the paper's runs took 50
+        "policy.decay": 0.625,  # to zero after 80 million steps; the paper's runs took 50 million
     },
 }
-_OF_ALGORITHMS = {"policy.lag", "policy.excess_penalty"} | {name for preset in PRESETS.values() for name in preset}
-"""Settings that belong to the algorithm: of a policy that has moved on PPO alone learns as well, and it alone has the
-penalty."""
+_ALGORITHM_SETTINGS = {
+    "policy.lag",  # only PPO learns as well from batches of an older policy
+    "policy.excess_penalty",  # only PPO has it
+    *(name for preset in ALGORITHM_PRESETS.values() for name in preset),
+}
+"""Settings chosen for one optimizer, which another one does not inherit from a task."""
 
 
-def presets(task: Mapping[str, Any], paper_presets: Mapping[str, Any], algorithm: object = None) -> dict[str, Any]:
-    """Config changes, as for config.replaced, for a task with these presets and these numbers of the paper's.
+def merge_presets(task: Changes, paper: Changes, algorithm: object = None) -> dict[str, Any]:
+    """Combine a task's presets with those of an optimizer.
 
-    algorithm None: the task's own, PPO where it names none. With another, what the task says of _OF_ALGORITHMS is
-    left out, since it was found for its own, and the paper's numbers go before the rest. Whether there is such an
-    algorithm is the config's to say.
+    task: the presets of a task, found with its own algorithm (PPO unless it names another)
+    paper: the paper's numbers for the task, used if `algorithm` is another one; the task's values for settings of the
+        algorithm are then dropped
+    algorithm: an optimizer, or None for the task's own; validated by the config
     """
     own = task.get("policy.algorithm", "ppo")
     chosen = own if algorithm is None else str(algorithm)
-    if chosen == own:
-        return {**PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
-    fitting = {name: value for name, value in task.items() if name not in _OF_ALGORITHMS}
-    return {**PRESETS.get(chosen, {}), **fitting, **paper_presets, "policy.algorithm": chosen}
+    if chosen != own:
+        task = {name: value for name, value in task.items() if name not in _ALGORITHM_SETTINGS} | dict(paper)
+    return {**ALGORITHM_PRESETS.get(chosen, {}), **task, "policy.algorithm": chosen}
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """One modification of the method. changes: as for config.replaced."""
+    """One modification of the method (paper 3.3)."""
 
     help: str
-    changes: Mapping[str, Any]
+    changes: Changes
 
 
 ABLATIONS: dict[str, Ablation] = {
     "random-queries": Ablation("ask about pairs chosen at random", {"query.selection": "random"}),
-    # One predictor disagrees with nothing, so its queries are random too (3.3), and no disagreement is rewarded.
     "no-ensemble": Ablation(
         "fit a single predictor, and ask about pairs chosen at random",
+        # A single predictor has no disagreement to select queries by (3.3), nor to reward.
         {"reward.members": 1, "reward.bonus": 0.0, "query.selection": "random"},
     ),
     "no-online-queries": Ablation(
-        "ask all at the beginning, of the untrained policy",
+        "ask all questions at the beginning, about the untrained policy",
         {"query.first_share": 1.0, "query.first_labels": 0, "rollout.exploration_steps": 0},
     ),
     "no-regularization": Ablation("fit without weight decay; dropout stays (3.3)", {"reward.l2": 0.0}),
     "no-segments": Ablation("compare single steps", {"query.segment_steps": 1}),
     "target": Ablation("fit to the true returns of segments instead of to comparisons", {"reward.target": "returns"}),
 }
-"""By the name of the flag."""
+"""By the name of their command line flag."""

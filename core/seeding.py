@@ -1,4 +1,4 @@
-"""One root seed, named generators: no two stages or workers ever share a stream."""
+"""Named random streams from one root seed: no two stages or workers share a stream."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ import numpy as np
 
 
 def seed_for(root: int, name: str) -> int:
-    """A 63-bit seed for the stream `name`; the same name and root always give the same seed."""
+    """Return the 63-bit seed of the stream `name`, a function of `root` and `name` alone."""
     sequence = np.random.SeedSequence([root, zlib.crc32(name.encode())])
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def generator(root: int, name: str) -> np.random.Generator:
+    """Create the generator of the stream `name`."""
     return np.random.default_rng(seed_for(root, name))
 
 
-def saved(rng: np.random.Generator) -> dict[str, Any]:
-    """The generator's state as JSON values."""
+def get_rng_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the state of `rng` as JSON values."""
     return dict(rng.bit_generator.state)
 
 
-def restored(rng: np.random.Generator, state: dict[str, Any]) -> None:
+def set_rng_state(rng: np.random.Generator, state: dict[str, Any]) -> None:
+    """Set the state of `rng` to one returned by `get_rng_state`."""
     rng.bit_generator.state = state

@@ -1,7 +1,4 @@
-"""What the stages exchange: plain frozen records, with their shapes.
-
-Nothing here imports more than numpy, so that the window may read them too.
-"""
+"""Records that the stages exchange. Imports numpy only, so that the window can use them too."""
 
 from __future__ import annotations
 
@@ -15,11 +12,20 @@ import numpy.typing as npt
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
 Observations = npt.NDArray[Any]
-"""(..., o) float32 numbers; or uint8 pixels, each stack of pictures a flat row, where a task has any (Task.pictures)"""
+"""(..., o): float32 numbers, or uint8 pixels with each stack of pictures as a flat row (Task.pictures)."""
+
+
+class Teacher(StrEnum):
+    """Source of the answers in a session. HUMAN and ORACLE are also the labellers of recorded preferences."""
+
+    HUMAN = "human"
+    ORACLE = "oracle"
+    NONE = "none"
+    """No answers: the policy learns from the true reward."""
 
 
 class Choice(StrEnum):
-    """A labeller's answer to a query (paper 2.2.2)."""
+    """Answer of a labeller to a query (paper 2.2.2)."""
 
     LEFT = "left"
     RIGHT = "right"
@@ -28,7 +34,7 @@ class Choice(StrEnum):
 
     @property
     def mu(self) -> tuple[float, float] | None:
-        """The distribution over (left, right) that the reward is fitted to; None is never trained on."""
+        """Target distribution over (left, right) for the reward fit; None for CANT_TELL, which is not fitted."""
         return _MU[self]
 
 
@@ -42,13 +48,13 @@ _MU: dict[Choice, tuple[float, float] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """k steps of one environment, cut from a rollout.
+    """k consecutive steps of one environment.
 
-    observations: (k, observation size), as the networks see them: float32 numbers, or uint8 pixels (Observations)
-    actions: (k, action size) float32, as they were carried out, clipped
-    states: (k, state size), before each step, what a clip is drawn from: the simulator's state as float64, or a picture
-        as uint8 bytes (core.io.image_codec); (k, 0) where neither was kept
-    true_rewards: (k,) float32 or None. For the oracle and the metrics alone; no fit may read it.
+    observations: (k, o), as the networks see them: float32 numbers, or uint8 pixels (see Observations)
+    actions: (k, a) float32, clipped as the environment carried them out
+    states: (k, S), the state before each step, from which clips are drawn: float64 simulator states, or uint8 rows of
+        an encoded picture (core.io.image_codec); (k, 0) if neither was kept
+    true_rewards: (k,) float32, or None. Only the oracle and the metrics may read it; the fit must not.
     """
 
     id: int
@@ -57,16 +63,17 @@ class Segment:
     states: npt.NDArray[Any]
     true_rewards: Float32 | None
     env_steps: int
-    """How many environment steps the session had taken when it was cut."""
+    """Environment steps taken in the session when the segment was completed."""
 
     @property
     def length(self) -> int:
+        """k"""
         return len(self.actions)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolReturns:
-    """True returns of the segments that a query was chosen from. For the oracle alone; no fit may read them."""
+    """True returns in the pool that a query was chosen from. Only the oracle may read them; the fit must not."""
 
     worst: float
     mean: float
@@ -80,41 +87,43 @@ class Query:
     left: Segment
     right: Segment
     disagreement: float
-    """Variance of the members' predicted preference (2.2.4); nan where it was not computed."""
+    """Variance of the members' predicted preference (paper 2.2.4); nan if it was not computed."""
     pool_returns: PoolReturns | None = None
-    """Filled where the oracle's thresholds need it."""
+    """Set if the oracle's thresholds need it."""
     repeats: int | None = None
-    """The store's number of the answer to the same pair, where it is put to a person again (core.preferences.review)."""
+    """ID of the stored preference whose pair this query asks about again (core.preferences.review), else None."""
     predicted: tuple[float, ...] = ()
-    """Each member's P[left preferred] when the pair was chosen (2.2.3, without the labeller's errors); () before the
-    first snapshot, and where no person answers. Not recorded with the answer, and never to be shown before it.
+    """Each member's P[left preferred] when the pair was chosen (paper 2.2.3, without the labeller's error rate).
+
+    Empty before the first reward snapshot and without a human labeller. Never recorded, and never shown before the
+    answer.
     """
     pair: str = ""
-    """What tells its two segments from all others (core.io.segment_codec.pair_of), where they themselves are left out."""
+    """Identifier of the two segments (core.io.segment_codec.pair_of) where they themselves are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a labeller says to a query."""
+    """Reply of a labeller to a query."""
 
     choice: Choice
     returns: tuple[float, float] | None = None
-    """True returns of left and right: told by the oracle for the target ablation (3.3), and never otherwise."""
+    """True returns of left and right, given by the oracle for the target ablation (paper 3.3) only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """A query with its choice, as recorded. `id` is the store's."""
+    """A query with its choice, as recorded. `id` is assigned by the store."""
 
     id: int
     query: Query
     choice: Choice
     labeller: str
-    """'human' or 'oracle'."""
+    """Teacher.HUMAN or Teacher.ORACLE."""
     answered_at: float
     """Seconds since the epoch."""
     returns: tuple[float, float] | None = None
-    """As in Answer: the only true reward that a fit may ever read."""
+    """As in Answer: the only true reward that the fit may read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +132,3 @@ class Frames:
 
     pixels: npt.NDArray[np.uint8]
     fps: float
-
-
-class Teacher(StrEnum):
-    """Labeller of a session: a person, the oracle, or none (training on the true reward)."""
-
-    HUMAN = "human"
-    ORACLE = "oracle"
-    NONE = "none"

@@ -83,7 +83,7 @@ def _setting(field: dataclasses.Field[Any], name: str, owner: Any) -> Setting:
         about["help"],
         about.get("paper", ""),
         getattr(owner, field.name),
-        field.type == "int",
+        about.get("integer", False),
         tuple(about.get("options", ())),
         about.get("low", -math.inf),
         about.get("high", math.inf),

@@ -16,7 +16,7 @@ from app.command_line import DEFAULT_TASK, given
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import first_labels
-from core.presets import presets
+from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.session.size_limits import FILMED_POOL, require_explorable
@@ -109,7 +109,7 @@ def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
     """Return the default config of a task in the window; some defaults follow the labels and the algorithm chosen."""
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    chosen = presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
+    chosen = merge_presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
     config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_MAX_FIRST_LABELS, first_labels(config.labels, config.query))
     # A robot's planned steps are over in minutes: without decay the policy can still follow an hour of answers.

@@ -1,4 +1,4 @@
-"""What every kind of environment is to the rest of the program: N copies of one task, stepped together."""
+"""Interface of vectorized environments: N copies of one task, stepped together."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from core.types import Float32, Observations
 
 @dataclass(frozen=True)
 class Step:
-    """What one step of the batch gave.
+    """Result of one step of N environments.
 
-    observations (N, o): what the networks see next; after an end, of the fresh episode
-    true_rewards (N,) float32, nan where the task has none
+    observations (N, o): input of the networks; after the end of an episode, that of the next one
+    true_rewards (N,) float32: nan if the task has none
     ended (N,) bool: the episode reached its length
-    end_observations (count of ends, o): what was seen at those ends, before the reset
-    finished: (true return, measure) of each episode that ended, as the metrics count episodes
-    finished_rows (len(finished),): in which environments
-    diverged (N,) bool: the simulation failed in this step and was started anew, so what it shows and pays is made up
+    end_observations (number of ends, o): the observations at those ends, before the reset
+    finished: true return and measure of each episode that ended, as the metrics count episodes
+    finished_rows (len(finished),) int64: the environments of those episodes
+    diverged (N,) bool: the simulation failed and was restarted, so that observation and reward are not of this step
     """
 
     observations: Observations
@@ -36,72 +36,72 @@ class Step:
 
 @dataclass(frozen=True)
 class CaptureSchedule:
-    """Which environments keep pictures of their steps, where there is no simulator's state to draw clips from later.
+    """Times at which environments record pictures, if clips can't be drawn later from a simulator state.
 
-    Drawing takes longer than stepping, so it is the first `environments` alone, and of every `one_in` stretches of
-    `steps` steps just one, each environment's in turn.
+    Drawing takes longer than stepping. Therefore only the first `environments` are recorded, each during one in
+    `one_in` periods of `steps` steps, in turn.
     """
 
     environments: int
     steps: int
     one_in: int = 1
     offset: int = 0
-    """Turns that the first environment is ahead: where others, filmed elsewhere, have the ones before."""
+    """Turns by which the first environment is ahead, if others recorded elsewhere have the turns before."""
 
     def rows(self, time: int, count: int) -> npt.NDArray[np.bool_]:
-        """(count,) which have their picture taken before step number `time`."""
+        """Return which of `count` environments are recorded before step number `time`, (count,)."""
         row = np.arange(count)
         turn: npt.NDArray[np.bool_] = (time // self.steps + self.offset + row) % self.one_in == 0
         return turn & (row < self.environments)
 
 
 class VectorEnv(Protocol):
-    """N environments. Learners see episodes of a fixed length, or none that ends: any other would tell of the task (A).
-    The metrics may count other episodes, such as the games that an emulator played.
+    """N environments with episodes of a fixed length, or endless ones: other ends would give the task away (A).
 
-    An action is a row of floats: for continuous actions from -1 to 1 (beyond that clipped), the environment's own
-    bounds; for discrete ones, one-hot, of which the environment takes the largest.
+    The metrics may count other episodes, such as the games played.
+
+    An action is a row of floats. Continuous actions go from -1 to 1 (values beyond are clipped), which are the
+    environment's own bounds; discrete ones are one-hot, and the environment takes the largest.
     """
 
     count: int
+    """N"""
     discrete: bool
     depth: int
-    """Parts of an observation, the newest last, of which all but that were the last ones of the observation before: as
-    many as pictures in a stack, else 1."""
+    """Number of frames stacked in an observation, the newest last; 1 if observations are not stacked."""
 
     @property
     def states(self) -> npt.NDArray[Any]:
-        """(N, S) what a clip is drawn from (core.types.Segment.states). Replaced by each step, never changed in
-        place."""
+        """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces it and changes none."""
         ...
 
     @property
     def clip_available(self) -> npt.NDArray[np.bool_]:
-        """(N,) whose present step may be in a segment: where it can't be drawn later, only those filmed now."""
+        """(N,): a clip can show the present step. Always true unless the environment has to record pictures."""
         ...
 
     @property
     def divergences(self) -> int:
-        """How often a simulation failed and was started anew."""
+        """Number of simulations that failed and were restarted."""
         ...
 
     @property
     def observations(self) -> Observations:
-        """(N, o) what the networks see now: float32, or uint8 for a task with pictures (core.tasks.base.Task.pictures).
+        """(N, o), input of the networks: float32 numbers, or uint8 pixels (see core.tasks.base.Task.pictures).
 
-        Its dtype is that of every observation of the environment. Replaced by each step, never changed in place.
+        A step replaces the array and changes none.
         """
         ...
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Of an observation, an action and a row of states."""
+        """Widths of an observation, an action and a row of `states`."""
         ...
 
     def step(self, actions: Float32) -> Step: ...
     def close(self) -> None: ...
     def get_state(self) -> dict[str, Any]:
-        """Arrays from which set_state goes on, exactly where the simulator allows it."""
+        """Return arrays from which `set_state` resumes, exactly if the simulator allows it."""
         ...
 
     def set_state(self, arrays: Mapping[str, Any]) -> None: ...

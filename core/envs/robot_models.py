@@ -1,4 +1,4 @@
-"""The robots' models: Gymnasium's, with sensors where a task needs them, and easier to look at."""
+"""MuJoCo models of the robots: Gymnasium's, with the sensors that a task needs and a calmer appearance."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 from core.tasks.base import Camera, RobotTask
 
 log = logging.getLogger(__name__)
-mujoco.set_mju_user_warning(log.info)  # else MuJoCo writes a file MUJOCO_LOG.TXT into whatever folder is current
+mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 CAMERA = "clip"
-"""The camera that clips are drawn from."""
+"""Name of the camera that clips are drawn from."""
 _INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "rk4": mujoco.mjtIntegrator.mjINT_RK4,
@@ -28,7 +28,7 @@ _CONTACT_FIELDS = (
     mujoco.mjtConDataField.mjCONDATA_POS,
 )
 _NET_FORCE = 3
-"""How a contact sensor sums up: all contacts as one force at their common centre."""
+"""Reduction of a contact sensor: all contacts as one force at their common centre."""
 _FLOOR_METRES = 400.0
 _FLOOR = ((0.36, 0.42, 0.48), (0.62, 0.68, 0.72))
 _FLOOR_TINT = (0.8, 0.9, 0.8, 1.0)
@@ -36,30 +36,34 @@ _SKY = ((0.75, 0.82, 0.88), (0.45, 0.55, 0.66))
 
 
 def load_model(task: RobotTask) -> mujoco.MjModel:
-    """The task's robot, with a frame sensor at each end of the capsules that may touch the floor."""
+    """Compile the task's robot, with sensors for its contact points and, if needed, its contact forces."""
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
-    text, total_mass = _without_total_mass((assets / task.model).read_text())
+    text = (assets / task.model).read_text()
+    total_mass = _TOTAL_MASS.search(text)
+    text = _TOTAL_MASS.sub("", text)  # MuJoCo warns that it will drop this attribute
     spec = mujoco.MjSpec.from_string(text)
     spec.option.timestep = task.timestep
     spec.option.integrator = _INTEGRATORS[task.integrator]
     for number, (geom_name, end) in enumerate(task.contact_points):
-        _add_touch_point(spec, f"touch_{number}", geom_name, end)
-    if contacts_sensed(task):
+        _add_contact_point(spec, f"touch_{number}", geom_name, end)
+    if has_contact_sensors(task):
         _add_contact_sensors(spec)
     if total_mass:
-        _settle_mass(spec, total_mass)
+        scale = float(total_mass[1]) / spec.compile().body_mass.sum()
+        for geom in spec.geoms:
+            geom.density *= scale
     _add_camera(spec, task.camera)
     _restyle(spec, task)
     return spec.compile()
 
 
-def contacts_sensed(task: RobotTask) -> bool:
-    """Whether sensors can tell the forces of contacts: they don't see the stages after Runge-Kutta's first."""
-    return task.extras == ("cfrc_ext",) and task.integrator != "rk4"
+def has_contact_sensors(task: RobotTask) -> bool:
+    """Whether contact forces come from sensors, which see only the first stage of the Runge-Kutta integrator."""
+    return task.extra_fields == ("cfrc_ext",) and task.integrator != "rk4"
 
 
 def _add_contact_sensors(spec: mujoco.MjSpec) -> None:
-    """Force, torque and place of what touches each body but the world, and the robot's centre of mass last."""
+    """Add sensors of the contact force, torque and position (9 numbers) of each body, then the centre of mass (3)."""
     _, *bodies = spec.bodies
     for number, body in enumerate(bodies):
         body.name = body.name or f"body_{number}"
@@ -78,20 +82,8 @@ def _add_contact_sensors(spec: mujoco.MjSpec) -> None:
     )
 
 
-def _without_total_mass(text: str) -> tuple[str, float]:
-    """The model without its settotalmass, which MuJoCo is about to drop and complains of, and the mass in kg or 0."""
-    found = _TOTAL_MASS.search(text)
-    return (_TOTAL_MASS.sub("", text), float(found[1])) if found else (text, 0.0)
-
-
-def _settle_mass(spec: mujoco.MjSpec, total: float) -> None:
-    """Gives the robot this mass in kg by scaling every density."""
-    scale = total / spec.compile().body_mass.sum()
-    for geom in spec.geoms:
-        geom.density *= scale
-
-
-def _add_touch_point(spec: mujoco.MjSpec, name: str, geom_name: str, end: float) -> None:
+def _add_contact_point(spec: mujoco.MjSpec, name: str, geom_name: str, end: float) -> None:
+    """Add a position sensor at one end (+1 or -1) of a capsule."""
     geom = spec.geom(geom_name)
     centre, half_axis = _capsule(geom)
     site = geom.parent.add_site(name=name, pos=centre + end * half_axis)
@@ -101,33 +93,33 @@ def _add_touch_point(spec: mujoco.MjSpec, name: str, geom_name: str, end: float)
 
 
 def _capsule(geom: mujoco.MjsGeom) -> tuple[np.ndarray, np.ndarray]:
-    """Centre, and the way from there to its +1 end, in the body's frame; models write capsules in three ways."""
+    """Return centre (3,) and vector from there to the +1 end (3,) in the body's frame; models use three notations."""
     ends = np.array(geom.fromto)
     if np.isfinite(ends).all():
         return (ends[:3] + ends[3:]) / 2, (ends[:3] - ends[3:]) / 2
     quaternion, axis = np.array(geom.quat), np.zeros(3)
     if geom.alt.type == mujoco.mjtOrientation.mjORIENTATION_AXISANGLE:
-        *turned_about, angle = geom.alt.axisangle
-        mujoco.mju_axisAngle2Quat(quaternion, np.array(turned_about), angle)
+        *rotation_axis, angle = geom.alt.axisangle
+        mujoco.mju_axisAngle2Quat(quaternion, np.array(rotation_axis), angle)
     mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), quaternion)
     return np.array(geom.pos), geom.size[1] * axis
 
 
 def _add_camera(spec: mujoco.MjSpec, camera: Camera) -> None:
-    place, follows = spec.worldbody, mujoco.mjtCamLight.mjCAMLIGHT_FIXED
+    body, mode = spec.worldbody, mujoco.mjtCamLight.mjCAMLIGHT_FIXED
     if camera.follows:
-        place, follows = spec.body(camera.follows), mujoco.mjtCamLight.mjCAMLIGHT_TRACKCOM
+        body, mode = spec.body(camera.follows), mujoco.mjtCamLight.mjCAMLIGHT_TRACKCOM
     back = np.subtract(camera.position, camera.target)
     back = back / np.linalg.norm(back)
     right = np.cross((0.0, 0.0, 1.0), back)
     right /= np.linalg.norm(right)
-    turned = np.zeros(4)
-    mujoco.mju_mat2Quat(turned, np.stack([right, np.cross(back, right), back], axis=1).ravel())
-    place.add_camera(name=CAMERA, mode=follows, pos=camera.position, quat=turned, fovy=camera.field)
+    rotation = np.zeros(4)
+    mujoco.mju_mat2Quat(rotation, np.stack([right, np.cross(back, right), back], axis=1).ravel())
+    body.add_camera(name=CAMERA, mode=mode, pos=camera.position, quat=rotation, fovy=camera.field)
 
 
 def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
-    """Brighter, and all on the same calm chequered floor, for whoever looks at clips for an hour."""
+    """Brighten the robot and give it the same calm chequered floor as the others, for an hour of watching clips."""
     spec.visual.headlight.ambient[:] = 0.35
     if not spec.lights:
         directional = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
@@ -137,8 +129,8 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
     for name, colour in task.colours.items():
         spec.geom(name).rgba = [*colour, 1.0]
     planes = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
-    floor = planes[0] if planes else _drawn_floor(spec, task.floor_height)
-    floor.size = [_FLOOR_METRES, _FLOOR_METRES, floor.size[2]]  # drawn so far; as an obstacle a plane has no end
+    floor = planes[0] if planes else _add_floor(spec, task.floor_height)
+    floor.size = [_FLOOR_METRES, _FLOOR_METRES, floor.size[2]]  # as drawn; as an obstacle a plane is infinite
     if not floor.material:
         _add_floor_material(spec)
         floor.material, floor.rgba = "MatPlane", _FLOOR_TINT
@@ -150,8 +142,8 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
             texture.rgb1, texture.rgb2 = _SKY
 
 
-def _drawn_floor(spec: mujoco.MjSpec, height: float) -> mujoco.MjsGeom:
-    """A floor that nothing touches."""
+def _add_floor(spec: mujoco.MjSpec, height: float) -> mujoco.MjsGeom:
+    """Add a floor at this height in m that is drawn but touches nothing."""
     plane = mujoco.mjtGeom.mjGEOM_PLANE
     return spec.worldbody.add_geom(
         name="floor", type=plane, pos=[0, 0, height], size=[1, 1, 1], contype=0, conaffinity=0
@@ -159,7 +151,7 @@ def _drawn_floor(spec: mujoco.MjSpec, height: float) -> mujoco.MjsGeom:
 
 
 def _add_floor_material(spec: mujoco.MjSpec) -> None:
-    """As the other models have it, and their sky."""
+    """Add the floor's material and the sky that the other models have."""
     checker, flat = mujoco.mjtBuiltin.mjBUILTIN_CHECKER, mujoco.mjtTexture.mjTEXTURE_2D
     spec.add_texture(name="texplane", type=flat, builtin=checker, width=100, height=100)
     material = spec.add_material(name="MatPlane", reflectance=0.5, shininess=1, specular=1)

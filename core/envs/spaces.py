@@ -1,4 +1,4 @@
-"""TODO-DOC."""
+"""Sizes of a task's observations and actions, read from its environment."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from core.tasks import get_task
 
 @dataclass(frozen=True)
 class Spaces:
-    """Widths of an observation's and an action's row, and whether the action is a one-hot choice.
+    """Widths of an observation row and an action row. Discrete actions are one-hot.
 
-    pictures: the task's (core.tasks.base.Task.pictures)
+    pictures: shape of a stack of pictures, or None (see core.tasks.base.Task.pictures)
     """
 
     observations: int
@@ -25,16 +25,17 @@ class Spaces:
 
 
 def spaces(config: Config) -> Spaces:
+    """Make the task's environment to read its spaces. Raises UserError if it can't be made or taught."""
     task = get_task(config.task)
     env = make_envs(task, 1, generator(config.seed, "shapes"), threads=1)
     env.close()
     observations, actions, _ = env.sizes
     if task.pictures and not env.discrete:
-        raise UserError(f"{task.name} shows pictures and has no actions to choose from: that can't be taught.")
+        raise UserError(f"{task.name} shows pictures but has no discrete actions: it can't be taught.")
     return Spaces(observations, actions, env.discrete, task.pictures)
 
 
 def sizes(config: Config) -> tuple[int, int]:
-    """Of the task's observations and actions."""
+    """Return the widths of the task's observations and actions. Raises UserError as `spaces` does."""
     found = spaces(config)
     return found.observations, found.actions

@@ -20,7 +20,7 @@ from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
 from core.headless import export_import, film
 from core.io.session_log import session_log, warnings_to_stderr
-from core.presets import ABLATIONS, presets
+from core.presets import ABLATIONS, merge_presets
 from core.session.session import Session, read_config
 from core.system import resources
 from core.tasks import CATALOGUE, get_task
@@ -137,7 +137,7 @@ def new_session(args: argparse.Namespace) -> Session:
         )
     settings = _parse_settings(args.set)
     changes = {
-        **presets(task.presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
+        **merge_presets(task.presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
         **{name: value for name, value in given.items() if value is not None},
         **reward_settings,
         **settings,

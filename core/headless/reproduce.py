@@ -25,7 +25,7 @@ from core.headless.results import Result, average_curves, read_curve, read_resul
 from core.headless.run import HeadlessRun, Listener
 from core.io.files import reason, remedy, write_atomically
 from core.io.session_log import session_log
-from core.presets import presets
+from core.presets import merge_presets
 from core.rollout.episodes import random_return
 from core.session.session import CONFIG, LOCK, Session, acquire_lock
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
@@ -61,7 +61,7 @@ class Run:
     def config(self, steps: int | None, settings: dict[str, Any]) -> Config:
         task = get_task(self.task)
         teacher = {"teacher": "oracle" if self.labels else "none", "labels": self.labels or Config().labels}
-        chosen = presets(task.presets, task.paper_presets, settings.get("policy.algorithm"))
+        chosen = merge_presets(task.presets, task.paper_presets, settings.get("policy.algorithm"))
         given = {"seed": self.seed, **({"steps": steps} if steps else {})}
         return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
 

@@ -1,4 +1,4 @@
-"""Files: written so that a crash leaves the old one or the new one, and read without believing what they claim."""
+"""Files: atomic and durable writes, reads of bounded size, and sentences for what fails."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from core.errors import UserError
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes, syncs and renames: after a crash or a power cut the file is the old one or the new one, never half.
+    """Write, sync and rename: after a crash or power loss the file has its old or its new content, nothing else.
 
-    UserError where it can't be written, also where its folder is gone; the old one is untouched then.
+    Raises UserError if it can't be written, for example because its folder is gone. The old file is untouched then.
     """
     part = path.with_name(path.name + ".part")
     try:
@@ -29,37 +28,39 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.replace(part, path)
         sync_folder(path.parent)
     except OSError as error:
-        clear_away(part)  # half a file would only take room that is wanted
-        raise UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.") from error
+        clear_away(part)
+        raise unwritable(path, error) from error
+
+
+def no_link(path: str, flags: int) -> int:
+    """Opener for files in a session's folder: raises OSError if `path` is a link.
+
+    The folder may come from another person and link to any file of this one. Has no effect on Windows, where creating
+    a link takes a privilege.
+    """
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def clear_away(path: Path) -> None:
-    """Deletes what could not be finished. Where that fails too, it is the first failure that is told."""
+    """Delete an unfinished file if it exists. Errors are ignored, since an earlier one is being reported."""
     with contextlib.suppress(OSError):
         path.unlink(missing_ok=True)
 
 
 def require_new(path: Path, advice: str = "name a new one") -> None:
-    """UserError where there is something. Unlike Path.exists it raises nothing else: writing tells what is wrong."""
-    if os.path.exists(path):
-        raise UserError(f"{path} is there already: {advice}.")
+    """Raise UserError if `path` exists. Other problems are left to the attempt to write it."""
+    if os.path.exists(path):  # Path.exists raises some of them
+        raise UserError(f"{path} exists already: {advice}.")
 
 
 def require_empty(folder: Path) -> None:
-    """UserError unless a session can be made here: where there is nothing yet, or an empty folder."""
+    """Raise UserError unless `folder` is empty or does not exist, so that a session can be created there."""
     try:
         taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
     except OSError as error:
         raise UserError(f"{folder} can't be made ({reason(error)}): {remedy(error)}.") from error
     if taken:
         raise UserError(f"{folder} is not an empty folder: name a new one for the session.")
-
-
-def no_link(path: str, flags: int) -> int:
-    """An opener for files in a session's folder. OSError where the path is a link: whoever made the folder may have
-    pointed it at another file of the person's. Windows, where making one takes a right of its own, can't tell.
-    """
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
@@ -112,9 +113,9 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def make_inside(folder: Path) -> None:
-    """Makes a folder in one that is there, and on disk, where there is none yet. UserError where it can't be made.
+    """Create and sync a folder if it does not exist. Raises UserError if it can't be created.
 
-    The one that it is in is never made: a session that was moved away while it was open would go on as a ghost.
+    Its parent is never created: a session moved away while open must not reappear as an empty folder.
     """
     if folder.is_dir():
         return
@@ -122,59 +123,59 @@ def make_inside(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)
     except OSError as error:
-        raise UserError(f"{folder} can't be written ({reason(error)}): {remedy(error)}.") from error
+        raise unwritable(folder, error) from error
 
 
 def require_session(folder: Path) -> None:
-    """UserError where the session's folder was moved away or deleted while it is open."""
+    """Raise UserError if an open session's folder was moved away or deleted."""
     if not (folder / "config.json").is_file():
         raise _gone(folder)
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of the file with this name; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def require_same(path: Path, opened: tuple[int, int] | None) -> None:
+    """Raise UserError if an open file no longer has this name, so that anything written to it would be lost.
+
+    opened: its `identity` when it was opened
+    """
+    present = identity(path)
+    if present is None:
+        raise _gone(path)
+    if present != opened:
+        raise UserError(f"{path} was replaced by another copy: close the session and open it again.")
 
 
 def _gone(path: Path) -> UserError:
     return UserError(f"{path} is gone: bring the session's folder back, then try again.")
 
 
-def identity(path: Path) -> tuple[int, int] | None:
-    """Which file it is that has this name now; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def require_same(path: Path, was: tuple[int, int] | None) -> None:
-    """UserError where the session's file that is open is not found by this name any more: all that is written is lost.
-
-    was: its identity when it was opened
-    """
-    found = identity(path)
-    if found is None:
-        raise _gone(path)
-    if found != was:
-        raise UserError(f"{path} was replaced by another copy: close the session and open it again.")
-
-
 def add_to_zip(archive: zipfile.ZipFile, name: str, text: str | bytes | bytearray) -> None:
-    """Without a time: zip knows no year before 1980, but clocks do."""
+    """Add a text file without a modification time: the format has no years before 1980, but a wrong clock may."""
     member = zipfile.ZipInfo(name)
     member.external_attr = 0o600 << 16
     archive.writestr(member, text, zipfile.ZIP_DEFLATED)
 
 
 def sync_tree(folder: Path) -> None:
-    """Puts all that is in it on disk, before it gets the name under which it is found. OSError where it can't be."""
+    """Sync a folder and everything in it to disk. Raises OSError."""
     for path in (*folder.rglob("*"), folder):
         if path.is_dir():
             sync_folder(path)
         else:
-            with open(path, "r+b" if os.name == "nt" else "rb") as file:  # Windows syncs only what it may write
+            with open(path, "r+b" if os.name == "nt" else "rb") as file:  # Windows syncs only writable files
                 os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """A rename is on disk only when its folder is. Windows can't sync one, and needs not: NTFS journals renames."""
+    """Sync a folder to disk, and with it the renames in it. Not possible or needed on Windows (NTFS journals them)."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -184,12 +185,28 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def read_small(path: Path, limit: int) -> bytes:
+    """Read a regular file. Raises ValueError if it has more than `limit` bytes, without reading or allocating more."""
+    with open(path, "rb", opener=open_regular) as file:
+        size = os.fstat(file.fileno()).st_size
+        content = file.read(min(size, limit) + 1)
+    if max(size, len(content)) > limit:
+        raise ValueError(f"it has more than {limit} bytes")
+    return content
+
+
+def unwritable(path: Path, error: OSError) -> UserError:
+    """Build the error that reports a failed write."""
+    return UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.")
+
+
 def reason(error: OSError) -> str:
+    """Describe an error in the operating system's words."""
     return error.strerror or type(error).__name__
 
 
 def remedy(error: OSError) -> str:
-    """What a person can do about it."""
+    """Suggest what the user can do about a failed write."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return "make room on the disk, then try again"
@@ -203,20 +220,3 @@ def remedy(error: OSError) -> str:
             return "look for a link in its folder that leads elsewhere, then try again"
         case _:
             return "check the disk and its folder"
-
-
-def read_small(path: Path, limit: int) -> bytes:
-    """Content of a regular file. Raises ValueError, before reading, if it has more than `limit` bytes; OSError."""
-    with open(path, "rb", opener=open_regular) as file:
-        size = os.fstat(file.fileno()).st_size
-        content = file.read(min(size, limit) + 1)  # no more room than that is asked for
-    if max(size, len(content)) > limit:
-        raise ValueError(f"it has more than {limit} bytes")
-    return content
-
-
-def whole(value: Any) -> int:
-    """A value from a file that must be a count or a number of something; ValueError where it is not."""
-    if type(value) is not int or not 0 <= value < 1 << 62:
-        raise ValueError(f"{value!r:.40} is no whole number")
-    return value

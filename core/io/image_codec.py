@@ -1,7 +1,7 @@
-"""Pictures of environments whose state can't be drawn later: small, and each in the same few bytes.
+"""Encoded images of fixed size, for environments whose states can't be drawn later.
 
-A picture is a row of bytes: a PNG where that fits, as with the flat colours of games, or else a JPEG. Rows are filled
-up with zeros, which no decoder minds, so that they stack like numbers and a pool of them has a known size.
+An image is a row of bytes: a PNG if it fits, as with the flat colours of games, otherwise a JPEG. Rows are padded with
+zeros, which decoders ignore, so that they stack into arrays and a pool of them has a known size.
 """
 
 from __future__ import annotations
@@ -11,54 +11,54 @@ import numpy as np
 import numpy.typing as npt
 
 Pixels = npt.NDArray[np.uint8]
-ROW = 6144
-"""Bytes of a picture; a segment of 30 steps is 184 kB."""
-_SIDE = 210
-"""Larger pictures are made smaller, to this many pixels on their longer side."""
+ROW_BYTES = 6144
+"""Bytes of an encoded image; a segment of 30 steps has 184 kB."""
+_LONGEST_SIDE = 210
+"""Larger images are scaled down to this many pixels."""
 _QUALITIES = (85, 60, 35, 15, 5)
 
 
-def encoded(pixels: Pixels) -> Pixels:
-    """(height, width, 3) RGB -> (ROW,) bytes."""
-    image = cv2.cvtColor(_small(pixels), cv2.COLOR_RGB2BGR)
+def encode_image(pixels: Pixels) -> Pixels:
+    """Encode an image, (height, width, 3) uint8 RGB -> (ROW_BYTES,) uint8."""
+    image = cv2.cvtColor(_shrink(pixels), cv2.COLOR_RGB2BGR)
     settings = [(".png", [cv2.IMWRITE_PNG_COMPRESSION, 5])]
     settings += [(".jpg", [cv2.IMWRITE_JPEG_QUALITY, quality]) for quality in _QUALITIES]
-    row = np.zeros(ROW, np.uint8)
+    row = np.zeros(ROW_BYTES, np.uint8)
     for kind, options in settings:
         _, data = cv2.imencode(kind, image, options)
-        if data.size <= ROW:
+        if data.size <= ROW_BYTES:
             row[: data.size] = data
             return row
-    return encoded(_resized(pixels, (max(1, pixels.shape[1] // 2), max(1, pixels.shape[0] // 2))))
+    return encode_image(_resize(pixels, (max(1, pixels.shape[1] // 2), max(1, pixels.shape[0] // 2))))
 
 
-def decoded(row: Pixels) -> Pixels | None:
-    """(ROW,) bytes -> (height, width, 3) RGB; None where there is none."""
+def decode_image(row: Pixels) -> Pixels | None:
+    """Decode an image, (ROW_BYTES,) uint8 -> (height, width, 3) uint8 RGB; None if the row has none."""
     if not row.any():
         return None
     image = cv2.imdecode(row, cv2.IMREAD_COLOR)
     return None if image is None else np.ascontiguousarray(image[..., ::-1], np.uint8)
 
 
-def fitted(pixels: Pixels, size: int) -> Pixels:
-    """The picture as large as it fits into a square of that size, on black."""
+def fit_to_square(pixels: Pixels, size: int) -> Pixels:
+    """Scale an image, (height, width, 3) uint8, to fit into (size, size, 3), centred on black."""
     height, width = pixels.shape[:2]
     scale = size / max(height, width)
     inner = max(1, round(width * scale)), max(1, round(height * scale))
-    result = np.zeros((size, size, 3), np.uint8)
+    square = np.zeros((size, size, 3), np.uint8)
     top, left = (size - inner[1]) // 2, (size - inner[0]) // 2
-    result[top : top + inner[1], left : left + inner[0]] = _resized(pixels, inner)
-    return result
+    square[top : top + inner[1], left : left + inner[0]] = _resize(pixels, inner)
+    return square
 
 
-def _small(pixels: Pixels) -> Pixels:
+def _shrink(pixels: Pixels) -> Pixels:
     height, width = pixels.shape[:2]
-    scale = _SIDE / max(height, width)
+    scale = _LONGEST_SIDE / max(height, width)
     if scale >= 1:
         return np.ascontiguousarray(pixels)
-    return _resized(pixels, (max(1, round(width * scale)), max(1, round(height * scale))))
+    return _resize(pixels, (max(1, round(width * scale)), max(1, round(height * scale))))
 
 
-def _resized(pixels: Pixels, size: tuple[int, int]) -> Pixels:
-    """To (width, height)."""
+def _resize(pixels: Pixels, size: tuple[int, int]) -> Pixels:
+    """size: (width, height)"""
     return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)

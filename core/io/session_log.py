@@ -1,4 +1,4 @@
-"""A log for each session: a file in its folder, kept small by rotation."""
+"""Log file of a session, rotated to stay small."""
 
 from __future__ import annotations
 
@@ -14,39 +14,41 @@ from pathlib import Path
 from core.io import files
 
 NAME = "log.txt"
-_BYTES, _OLDER = 1_000_000, 2
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _OURS = ("core", "app")
 log = logging.getLogger(__name__)
 
 
 class _SessionLog(RotatingFileHandler):
-    """A disk that takes no more log must stop nothing: that is told of once, on stderr."""
+    """Log handler that reports its first failure on stderr: a full disk must not stop the session."""
 
-    _told = False
+    _failed = False
 
     def _open(self) -> TextIOWrapper:
         return open(self.baseFilename, "a", encoding=self.encoding, opener=files.no_link)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        self._tell(sys.exc_info()[1])
+        self._report(sys.exc_info()[1])
 
     def close(self) -> None:
         try:
             super().close()
-        except OSError as error:  # what could not be written is tried again when it is closed
-            self._tell(error)
+        except OSError as error:  # closing writes what is left in the buffer
+            self._report(error)
 
-    def _tell(self, error: BaseException | None) -> None:
-        if not self._told:
-            self._told = True
-            print(f"The session's log can't be written ({error}); the session itself goes on.", file=sys.stderr)
+    def _report(self, error: BaseException | None) -> None:
+        if not self._failed:
+            self._failed = True
+            print(f"The session's log can't be written ({error}); the session itself continues.", file=sys.stderr)
 
 
 @contextmanager
-def session_log(folder: Path) -> Iterator[None]:
-    """What this process logs goes into the session's folder too, from INFO on."""
-    handler = _SessionLog(folder / NAME, maxBytes=_BYTES, backupCount=_OLDER, encoding="utf-8", delay=True)
+def session_log(folder: Path, max_bytes: int = 1_000_000) -> Iterator[None]:
+    """Log this process's messages, from INFO on, into the session's folder too.
+
+    max_bytes: size at which a new file is begun; two older ones are kept
+    """
+    handler = _SessionLog(folder / NAME, maxBytes=max_bytes, backupCount=2, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter(_FORMAT))
     levels = {name: logging.getLogger(name).level for name in _OURS}
     for name in _OURS:
@@ -64,7 +66,7 @@ def session_log(folder: Path) -> Iterator[None]:
 
 
 def warnings_to_stderr(layout: str) -> None:
-    """For the person at the terminal, who wants less than the session's log has."""
+    """Print warnings and errors on stderr, in this format, and nothing of lower level."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setLevel(logging.WARNING)
     logging.basicConfig(level=logging.WARNING, format=layout, handlers=[handler])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from core.events import require_count
 from core.io import files
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
@@ -52,8 +53,8 @@ def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndar
     header = json.loads(content[8:start])
     metadata, size, arrays = header.pop("__metadata__"), 0, {}
     for name, entry in header.items():
-        dtype, shape = _TYPES[entry["dtype"]], tuple(map(files.whole, entry["shape"]))
-        begin, end = map(files.whole, entry["data_offsets"])
+        dtype, shape = _TYPES[entry["dtype"]], tuple(map(require_count, entry["shape"]))
+        begin, end = map(require_count, entry["data_offsets"])
         if end - begin != math.prod(shape) * dtype.itemsize or start + end > len(content):
             raise ValueError("an array's shape does not fit its size")
         array = np.frombuffer(content, dtype, math.prod(shape), start + begin).reshape(shape)

@@ -1,4 +1,4 @@
-"""Frames to a video file, or to a film strip."""
+"""Video files and film strips from frames."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
-os.environ.setdefault("SVT_LOG", "0")  # the encoder announces itself in 20 lines otherwise, and scolds who gives up
+os.environ.setdefault("SVT_LOG", "0")  # silences the encoder's 20 lines of greeting
 
 import av
 import cv2
@@ -21,26 +21,26 @@ from core.io import files
 from core.types import Frames
 
 _CODEC = "libsvtav1"
-"""AV1: free of licences that would bind the program, and read by every present browser and player."""
+"""AV1 needs no licence that would bind the program, and all current browsers and players read it."""
 
 
 def check_path(path: Path) -> None:
-    """UserError if write_video would refuse the name."""
+    """Raise UserError if `path` has no name for a video."""
     if path.suffix != ".mp4":
         raise UserError(f"{path} does not end in .mp4: name an .mp4 file for the video.")
 
 
 @contextmanager
 def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Callable[[npt.NDArray[np.uint8]], None]]:
-    """Gives what takes the pictures one by one, (height, width, 3) RGB; both sides even.
+    """Create a video; yields a function that appends a frame, (height, width, 3) uint8 RGB. Both sides must be even.
 
-    The file appears under its name when all of it is written; whatever happens before that leaves none. UserError where
-    it can't be written.
+    The file gets its name when it is complete; if anything fails before that, nothing is left. Raises UserError if it
+    can't be written.
     """
     check_path(path)
     part = path.with_name(f"{path.name}.part")
     try:
-        part.touch()  # the encoder would find out only when it has its first pictures together
+        part.touch()  # the encoder writes only after many frames, so find out now
         with av.open(str(part), "w", format="mp4") as container:
             stream = container.add_stream(_CODEC, rate=Fraction(fps).limit_denominator(1000))
             assert isinstance(stream, av.VideoStream)
@@ -60,7 +60,7 @@ def video_file(path: Path, width: int, height: int, fps: float) -> Iterator[Call
 
 
 def write_video(path: Path, frames: Frames) -> None:
-    """Writes frames as an .mp4; UserError if the file can't be written."""
+    """Write frames as an .mp4. Raises UserError if the file can't be written."""
     height, width = frames.pixels.shape[1:3]
     with video_file(path, width, height, frames.fps) as add:
         for image in frames.pixels:
@@ -68,7 +68,7 @@ def write_video(path: Path, frames: Frames) -> None:
 
 
 def write_strip(path: Path, frames: Frames, count: int) -> None:
-    """Writes `count` frames, evenly spaced, side by side as one .png; UserError if the file can't be written."""
+    """Write `count` evenly spaced frames side by side as a .png. Raises UserError if the file can't be written."""
     if path.suffix != ".png":
         raise UserError(f"{path} does not end in .png: name a .png file for the film strip.")
     chosen = frames.pixels[np.linspace(0, len(frames.pixels) - 1, count).round().astype(int)]

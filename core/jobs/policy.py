@@ -12,15 +12,14 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
-from core.io.files import whole
+from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited, require_count
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
 from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
 from core.policy.ppo import PPO
 from core.policy.trpo import TRPO
 from core.rollout.actor import build_policy
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 
 OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
@@ -75,7 +74,11 @@ class PolicyJob:
         return PolicyPublished(self._version, weights, self._env_steps, len(self._batches))
 
     def get_state(self) -> JobState:
-        values: dict[str, Any] = {"version": self._version, "env_steps": self._env_steps, "rng": saved(self._rng)}
+        values: dict[str, Any] = {
+            "version": self._version,
+            "env_steps": self._env_steps,
+            "rng": get_rng_state(self._rng),
+        }
         batches = self._batches if self._saves_batches else ()
         values["batches"] = [[batch.policy_version, batch.env_steps] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
@@ -84,11 +87,11 @@ class PolicyJob:
     def set_state(self, state: JobState) -> None:
         """Restores `get_state`. Raises KeyError or ValueError where it does not fit the task."""
         self._optimizer.set_state(state.arrays)
-        self._version, self._env_steps = (whole(state.values[name]) for name in ("version", "env_steps"))
-        restored(self._rng, state.values["rng"])
+        self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
+        set_rng_state(self._rng, state.values["rng"])
         for i, (version, env_steps) in enumerate(state.values["batches"]):
             arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
-            batch = RolloutBatchReady(whole(version), whole(env_steps), **arrays)
+            batch = RolloutBatchReady(require_count(version), require_count(env_steps), **arrays)
             self._require_shapes(batch)
             if np.isfinite(batch.rewards).all():  # otherwise it would stop the session again at each start
                 self._batches.append(batch)

@@ -24,14 +24,14 @@ from core.events import (
     RewardFitted,
     RewardPublished,
     Waited,
+    require_count,
 )
-from core.io.files import whole
 from core.nn.device import device_for
 from core.nn.state import load_state_arrays, state_arrays
 from core.preferences.schedule import first_labels
 from core.reward.ensemble import build_ensemble
 from core.reward.trainer import EpochReport, RewardTrainer
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.restore_errors import checkpoint_errors
 
 SNAPSHOT = "snapshot_"
@@ -200,7 +200,7 @@ class RewardJob:
             "answers_passed": self._answers_passed,
             "version": self._version,
             "fitted_version": self._fitted_version,
-            "rng": saved(self._rng),
+            "rng": get_rng_state(self._rng),
         }
         arrays = self.trainer.get_state()
         if self._in_round and self._snapshot:  # which the ensemble differs from
@@ -210,7 +210,7 @@ class RewardJob:
     def set_state(self, state: JobState) -> None:
         """Restores `get_state` once the answers, which come from the store, have been replayed."""
         self._pending_state = state
-        self._generation = whole(state.values["generation"])
+        self._generation = require_count(state.values["generation"])
 
     def _restore_pending(self) -> None:
         state, self._pending_state = self._pending_state, None
@@ -219,15 +219,17 @@ class RewardJob:
         values = state.values
         with checkpoint_errors("reward"):
             self.trainer.set_state(state.arrays)
-            self._epochs_left = whole(values["epochs_left"])
+            self._epochs_left = require_count(values["epochs_left"])
             self._in_round = self._epochs_left > 0
             interrupted = values["in_round"] and not self._in_round  # saved between the last epoch and publication
             self._round_due = values["round_due"] or interrupted or not self.trainer.matches(state.arrays)
             self._answers_passed = values["answers_passed"]
             if self._generation:
                 self._snapshot = published_weights(state)
-            restored(self._rng, values["rng"])
-            self._version, self._fitted_version = (whole(values[name]) for name in ("version", "fitted_version"))
+            set_rng_state(self._rng, values["rng"])
+            self._version, self._fitted_version = (
+                require_count(values[name]) for name in ("version", "fitted_version")
+            )
 
 
 def published_weights(state: JobState) -> Arrays | None:

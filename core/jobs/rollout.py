@@ -24,8 +24,8 @@ from core.events import (
     RolloutBatchReady,
     RolloutReported,
     Waited,
+    require_count,
 )
-from core.io.files import whole
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
@@ -39,7 +39,7 @@ from core.rollout.collector import RolloutBatch
 from core.rollout.episodes import DemonstrationEpisode, demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
 from core.rollout.segments import SegmentPool
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
 from core.tasks import get_task
 from core.types import Float32, Segment
@@ -265,8 +265,8 @@ class RolloutJob:
             "env_steps": self._env_steps,
             "episode_count": self._episode_count,
             "sent": self._batches_sent,
-            "query_rng": saved(self._query_rng),
-            "demonstration_rng": saved(self._demonstration_rng),
+            "query_rng": get_rng_state(self._query_rng),
+            "demonstration_rng": get_rng_state(self._demonstration_rng),
             "episodes": list(self._episodes),
             "selector": self.offers.get_state(),
         }
@@ -281,11 +281,11 @@ class RolloutJob:
             self._load_reward(reward)
             self._recent_predictions.raw = state.arrays.get("recent", self._recent_predictions.raw)
         values = state.values
-        self._env_steps = whole(values["env_steps"])
-        self._episode_count = whole(values["episode_count"])
-        self._batches_sent = whole(values["sent"])
-        restored(self._query_rng, values["query_rng"])
-        restored(self._demonstration_rng, values["demonstration_rng"])
+        self._env_steps = require_count(values["env_steps"])
+        self._episode_count = require_count(values["episode_count"])
+        self._batches_sent = require_count(values["sent"])
+        set_rng_state(self._query_rng, values["query_rng"])
+        set_rng_state(self._demonstration_rng, values["demonstration_rng"])
         self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
         self.offers.set_state(values["selector"])
 

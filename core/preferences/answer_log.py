@@ -12,7 +12,7 @@ import zlib
 from dataclasses import replace
 from typing import Any
 
-from core.io.files import whole
+from core.events import require_count
 from core.io.segment_codec import SegmentShape
 from core.preferences.records import ChoiceRevision, PreferenceSummary
 from core.types import Choice
@@ -69,7 +69,7 @@ class AnswerState:
         if body["do"] == "add":
             self._add(body["answer"])
             return
-        key = whole(body["id"])
+        key = require_count(body["id"])
         row = self._summaries[key]
         match body["do"]:
             case "undo" if not row.withdrawn:
@@ -101,8 +101,8 @@ def _summary(record: dict[str, Any]) -> PreferenceSummary:
     """Summary of an answer as first given, after a check of each of its values. Raises one of DAMAGE."""
     if record.keys() != _FIELDS or not isinstance(record["swapped"], bool):
         raise ValueError("it has not the fields of an answer")
-    key, repeats = whole(record["id"]), record["repeats"]
-    whole(record["query"])
+    key, repeats = require_count(record["id"]), record["repeats"]
+    require_count(record["query"])
     if record["disagreement"] is not None:
         _number(record["disagreement"])
     for pair in (record["returns"], record["pool_returns"]):
@@ -112,9 +112,9 @@ def _summary(record: dict[str, Any]) -> PreferenceSummary:
         if (record[side] is None) != (repeats is not None):
             raise ValueError("it has no segments, or those of another answer too")
         if repeats is None:
-            whole(record[side]["env_steps"])
+            require_count(record[side]["env_steps"])
             segment_shape(record[side])
-    first = key if repeats is None else whole(repeats)
+    first = key if repeats is None else require_count(repeats)
     sides = (2 * first, 2 * first - 1) if record["swapped"] else (2 * first - 1, 2 * first)
     choice, labeller, at = Choice(record["choice"]), _text(record["labeller"]), _number(record["answered_at"])
     return PreferenceSummary(key, choice, labeller, at, repeats=repeats, sides=sides)
@@ -122,7 +122,9 @@ def _summary(record: dict[str, Any]) -> PreferenceSummary:
 
 def segment_shape(side: dict[str, Any]) -> SegmentShape:
     """Size of a segment from the `left` or `right` of an answer's record. Raises one of DAMAGE."""
-    return SegmentShape(whole(side["steps"]), tuple(map(whole, side["observation"])), whole(side["action"]))
+    return SegmentShape(
+        require_count(side["steps"]), tuple(map(require_count, side["observation"])), require_count(side["action"])
+    )
 
 
 def _number(value: Any) -> float:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
+from core.events import require_count
 from core.io import files, tensor_file
-from core.io.files import whole
 from core.preferences.answer_log import DAMAGE, MAX_LOG, AnswerState, decode, encode
 from core.preferences.store import LOG, answer_file, file_numbers, read_segments
 
@@ -33,7 +33,7 @@ def rescue(folder: Path) -> tuple[Iterator[tuple[str, bytes | bytearray]], int, 
         with contextlib.suppress(*DAMAGE):
             body = decode(line)
             if body["do"] == "add":
-                newest = whole(body["answer"]["id"])
+                newest = require_count(body["answer"]["id"])
             timeline.append((newest, body))
     logged = {key for key, body in timeline if body["do"] == "add"}
     for key in numbers - logged:

@@ -12,13 +12,12 @@ from numpy.lib.stride_tricks import as_strided
 from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
-from core.events import Arrays, JobState
-from core.io.files import whole
+from core.events import Arrays, JobState, require_count
 from core.nn.state import load_state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import Actor, acting_device
 from core.rollout.segments import SegmentBuilder
-from core.seeding import generator, restored, saved
+from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
@@ -223,7 +222,7 @@ class Collector:
     def get_state(self) -> JobState:
         arrays = {f"env_{name}": value.copy() for name, value in self.env.get_state().items()}
         arrays |= {f"builder_{name}": value.copy() for name, value in self._builder.get_state().items()}
-        values: dict[str, Any] = {"env_rng": saved(self._env_rng), "act_rng": saved(self._act_rng)}
+        values: dict[str, Any] = {"env_rng": get_rng_state(self._env_rng), "act_rng": get_rng_state(self._act_rng)}
         return JobState(arrays, {**values, "next_id": self._builder.next_id})
 
     def set_state(self, state: JobState) -> int:
@@ -232,11 +231,9 @@ class Collector:
         if any(values.ndim and len(values) != self.env.count for values in (env | builder).values()):
             raise ValueError(f"the state is not one of {self.env.count} environments")
         self.env.set_state(env)
-        self._builder.next_id = whole(state.values["next_id"])
-        if self._builder.fits(builder):  # else the segments that were not finished are lost
-            self._builder.set_state(builder, self._builder.next_id)
-        restored(self._env_rng, state.values["env_rng"])
-        restored(self._act_rng, state.values["act_rng"])
+        self._builder.set_state(builder, require_count(state.values["next_id"]))
+        set_rng_state(self._env_rng, state.values["env_rng"])
+        set_rng_state(self._act_rng, state.values["act_rng"])
         return self.env.divergences
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A policy acting for an episode without noise, to be looked at."""
+"""Whole episodes of a policy: demonstrations, evaluation, and the untrained policy's return."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from core.types import Float32, Segment
 
 @dataclass(frozen=True)
 class DemonstrationEpisode:
-    """segment: all of it but its last step; measure: the task's own figures of the whole of it."""
+    """An episode to be shown.
+
+    segment: the episode without its last step; measure: the task's own figures for the whole episode
+    """
 
     segment: Segment
     measure: dict[str, float]
@@ -37,9 +40,9 @@ class DemonstrationEpisode:
 def demonstrate(
     task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0
 ) -> Iterator[DemonstrationEpisode | None]:
-    """Yields None now and then, and the episode last; none where its simulation failed.
+    """Act for one episode. Yields None now and then, and the episode last, unless its simulation failed.
 
-    rng: what its start is drawn from
+    rng: source of the episode's start; env_steps: stored with the segment
     """
     env = make_envs(task, 1, rng, threads=1, film=CaptureSchedule(1, task.episode_steps))
     try:
@@ -56,25 +59,24 @@ def demonstrate(
 
 
 def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: Segment) -> Float32:
-    """(k,) to mean 0 and std 1 over the segment; (0,) where no reward was fitted yet."""
+    """Predict the reward of each step, normalized over the segment to mean 0 and std 1: (k,), or (0,) without ensemble."""
     if ensemble is None:
         return np.zeros(0, np.float32)
     return normalize_reward(ensemble.predict(segment.observations, segment.actions), 1.0)
 
 
 def mean_measure(episodes: list[tuple[float, dict[str, float]]]) -> dict[str, float]:
-    """Means of every figure of the tasks' measure over the episodes."""
+    """Average every figure of the measure over episodes of (true return, measure)."""
     if not episodes:
         return {}
     return {name: float(np.mean([figures[name] for _, figures in episodes])) for name in episodes[0][1]}
 
 
 def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0) -> tuple[list[FinishedEpisode], Any]:
-    """Acts until every environment has ended `each` episodes and `keep` steps are taken, or for `limit` steps.
+    """Act until every environment has ended `each` episodes and `keep` steps are taken, or for `limit` steps.
 
-    Returns those episodes, the first of all environments before their second, and environment 0's states (steps, S) at
-    the first `keep` of the steps. Later episodes of environments that were done sooner don't count: short ones would
-    be counted too often.
+    Returns the episodes, all environments' first ones before their second ones, and environment 0's states (steps, S)
+    in the first `keep` steps. Further episodes don't count, since short ones would be counted too often.
     """
     episodes: list[list[FinishedEpisode]] = [[] for _ in range(env.count)]
     states = np.zeros((min(keep, limit), env.states.shape[1]), env.states.dtype)
@@ -91,21 +93,13 @@ def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0)
     return [episode for counted in rounds for episode in counted], states
 
 
-_RANDOM_EPISODES = 32
-
-_RANDOM_GAMES = 8
-"""Games of the emulators, which are long."""
-
-
 def random_return(config: Config) -> float:
-    """Mean true return of the untrained policy, acting with noise."""
+    """Mean true return of the untrained policy with its noise, over 32 episodes or 8 games."""
     set_num_threads(1)
     task = get_task(config.task)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
-    env = make_envs(
-        task, _RANDOM_GAMES if task.pictures else _RANDOM_EPISODES, rng, config.rollout.threads, staggered=False
-    )
+    env = make_envs(task, 8 if task.pictures else 32, rng, config.rollout.threads, staggered=False)
     finished, _ = run_episodes(env, actor, 1, task.longest_episode)
     env.close()
     return float(np.mean([total for total, _ in finished]))
@@ -114,10 +108,12 @@ def random_return(config: Config) -> float:
 def evaluate(
     session: Session, episodes: int, seed: int = 0, task: Task | None = None, filmed: bool = False
 ) -> dict[str, Any]:
-    """The saved policy, acting without noise: means over `episodes` episodes, and the states of one of them.
+    """Evaluate the saved policy (before the first checkpoint: the untrained one), acting without noise.
 
-    Before the first checkpoint it is the untrained policy. `task`: other physics to act in than the session's own.
-    `filmed`: the states are to be drawn, so pictures are taken where there is no simulator's state.
+    Returns true_return, true_return_std and measure over `episodes` episodes, and states (steps, S) of one of them.
+
+    task: other physics to act in than the session's own
+    filmed: record pictures as states if the task has no simulator state to draw
     """
     set_num_threads(1)
     config, task = session.config, task or get_task(session.config.task)

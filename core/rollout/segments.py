@@ -12,9 +12,11 @@ import numpy.typing as npt
 from core.io.segment_codec import compress_segment, frame_sequence
 from core.types import Float32, Observations, Segment
 
+_KEPT = ("filled", "observations", "actions", "states", "rewards")
+
 
 class SegmentSource(Protocol):
-    """What of a batch of environments (core.envs.base.Environment) decides how segments are kept."""
+    """The part of core.envs.base.VectorEnv that a SegmentBuilder needs."""
 
     count: int
 
@@ -26,9 +28,9 @@ class SegmentSource(Protocol):
 
 
 class SegmentBuilder:
-    """Cuts the steps of N environments into segments of k. Segments never cross an episode's end.
+    """Cuts the steps of N environments into segments of k steps. Segments never cross the end of an episode.
 
-    Of pictures it keeps each once: an observation is the one before moved on by one picture (core.envs.frame_stack).
+    Each picture is stored once, since an observation shares all but its last picture with the one before.
     """
 
     def __init__(
@@ -39,8 +41,12 @@ class SegmentBuilder:
         pictures: tuple[int, int, int] | None = None,
         turn: tuple[int, int] = (0, 1),
     ) -> None:
-        """stagger (N,): steps each environment skips at first; pictures: the task's (core.tasks.base.Task.pictures);
-        turn: (i, n) gives its segments the numbers that leave i when divided by n, as others have theirs."""
+        """Create a builder for segments of `length` steps.
+
+        stagger (N,): steps that each environment skips at first
+        pictures: shape of a stack of pictures (core.tasks.base.Task.pictures), or None
+        turn: (i, n) gives the segments IDs that leave i when divided by n, so that n builders share the numbers
+        """
         self._length = length
         self._filled = -stagger.astype(np.int64)
         n, k, sizes = env.count, length, env.sizes
@@ -65,16 +71,20 @@ class SegmentBuilder:
         clip_available: np.ndarray,
         env_steps: int,
     ) -> Iterator[Segment]:
-        """Takes one step of the environments; yields the segments that it completes, all of whose steps are clip_available.
+        """Add one step of all environments; yield the segments that it completes.
 
-        diverged (N,): whose simulation failed in this step: it is in no segment, nor is what was gathered before it
+        observations (N, o), actions (N, a), states (N, S): before the step; true_rewards (N,)
+        ended (N,) bool: the episode ended with this step
+        diverged (N,) bool: the simulation failed in this step, so the step and the segment in progress are dropped
+        clip_available (N,) bool: others' steps, and their segments in progress, are dropped
+        env_steps: the session's count, stored with the segments
         """
         filled = self._filled
         filled[~clip_available & (filled > 0)] = 0
         rows = np.flatnonzero(clip_available & (filled >= 0))
         at = filled[rows]
-        taken = slice(None) if len(rows) == len(ended) else rows  # as a rule of all: copied once, not twice
-        self._see(rows, at, observations[taken])
+        taken = slice(None) if len(rows) == len(ended) else rows  # a slice, as in most steps, saves a copy
+        self._store_observations(rows, at, observations[taken])
         self._actions[rows, at] = actions[taken]
         self._states[rows, at], self._rewards[rows, at] = states[taken], true_rewards[taken]
         filled += clip_available | (filled < 0)
@@ -85,13 +95,16 @@ class SegmentBuilder:
         filled[full] = 0
         filled[ended] = 0
 
-    def _see(self, rows: npt.NDArray[np.int64], at: npt.NDArray[np.int64], seen: Observations) -> None:
+    def _store_observations(
+        self, rows: npt.NDArray[np.int64], at: npt.NDArray[np.int64], observations: Observations
+    ) -> None:
+        """Store observations (n, o) of the environments `rows` (n,) as their steps `at` (n,)."""
         if self._pictures is None:
-            self._observations[rows, at] = seen
+            self._observations[rows, at] = observations
             return
         depth, height, width = self._pictures
         older = depth - 1
-        stacks = seen.reshape(-1, depth, height * width)
+        stacks = observations.reshape(-1, depth, height * width)
         self._observations[rows, older + at] = stacks[:, -1]
         begins = at == 0
         self._observations[rows[begins], :older] = stacks[begins, :-1]
@@ -99,31 +112,33 @@ class SegmentBuilder:
     def _cut(self, row: int, env_steps: int) -> Segment:
         self.next_id += self._stride
         rewards = None if np.isnan(self._rewards[row, 0]) else self._rewards[row].copy()
-        kept = (self._observations, self._actions, self._states)
-        seen, actions, states = (array[row].copy() for array in kept)
-        segment = Segment(self.next_id, seen, actions, states, rewards, env_steps)
+        observations, actions, states = (
+            array[row].copy() for array in (self._observations, self._actions, self._states)
+        )
+        segment = Segment(self.next_id, observations, actions, states, rewards, env_steps)
         if self._pictures is None:
             return segment
         depth, *sides = self._pictures
-        return compress_segment(segment, frame_sequence(seen.reshape(-1, *sides), depth))
+        return compress_segment(segment, frame_sequence(observations.reshape(-1, *sides), depth))
 
     def get_state(self) -> dict[str, np.ndarray]:
-        names = ("filled", "observations", "actions", "states", "rewards")
-        return {name: getattr(self, f"_{name}") for name in names}
-
-    def fits(self, arrays: Mapping[str, np.ndarray]) -> bool:
-        """Whether they are such a cutter's: an earlier version kept whole stacks, and without a window there are no
-        pictures to show."""
-        return all(arrays[name].shape == own.shape for name, own in self.get_state().items())
+        """Return the segments in progress."""
+        return {name: getattr(self, f"_{name}") for name in _KEPT}
 
     def set_state(self, arrays: Mapping[str, np.ndarray], next_id: int) -> None:
-        for name, values in arrays.items():
-            getattr(self, f"_{name}")[:] = values
+        """Resume from `get_state` and the ID of the last segment.
+
+        Segments in progress are dropped if they have pictures and this builder's would not, or the reverse: a session
+        may be continued with a window or without.
+        """
         self.next_id = next_id
+        if arrays["states"].shape == self._states.shape:
+            for name in _KEPT:
+                getattr(self, f"_{name}")[:] = arrays[name]
 
 
 class SegmentPool:
-    """The latest segments, at most `capacity`. Written by the rollout alone."""
+    """The latest segments, at most `capacity`. Written by the rollout job only."""
 
     def __init__(self, capacity: int) -> None:
         self._segments: deque[Segment] = deque(maxlen=capacity)

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from core.errors import UserError
+from core.events import require_count
 from core.io import tensor_file
-from core.io.files import whole, write_atomically
+from core.io.files import write_atomically
 from core.metrics import CAPACITY, Metrics, Series
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ def load(folder: Path, metrics: Metrics) -> None:
         if any(points.dtype != np.float64 for points in arrays.values()):
             raise ValueError("its points are not float64")
         strides = values["strides"]
-        metrics.take({name: Series.of(points, whole(strides[name])) for name, points in arrays.items()})
+        metrics.set_series({name: Series.from_points(points, require_count(strides[name])) for name, points in arrays.items()})
     except FileNotFoundError:
         return
     except tensor_file.DAMAGE as error:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from core.config import Config
 from core.errors import UserError
-from core.events import Arrays
+from core.events import Arrays, require_count
 from core.formatting import format_duration, pluralize
 from core.io import tensor_file
-from core.io.files import make_inside, whole, write_atomically
+from core.io.files import make_inside, write_atomically
 
 log = logging.getLogger(__name__)
 FOLDER = "policies"
@@ -146,7 +146,9 @@ class PolicySnapshots:
         if values["env_steps"] != steps:
             raise ValueError("its number does not match its name")
         measure = math.nan if values["measure"] is None else float(values["measure"])
-        return SnapshotInfo(whole(steps), whole(values["labels"]), float(values["seconds"]), measure), weights
+        return SnapshotInfo(
+            require_count(steps), require_count(values["labels"]), float(values["seconds"]), measure
+        ), weights
 
     def _delete(self, steps: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The catalogue: one entry a task, and any Gymnasium environment by its id."""
+"""Catalogue of tasks: one entry each, and any Gymnasium environment by its ID."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ CATALOGUE: dict[str, Task] = {
 }
 
 PAPER_ROBOTS = ("reacher", "pendulum", "double-pendulum", "swimmer", "half-cheetah", "hopper", "walker", "ant")
-"""The eight of figure 2."""
+"""The eight tasks of figure 2."""
 
 PAPER_GAMES = ("beam-rider", "breakout", "enduro", "pong", "qbert", "seaquest", "space-invaders")
-"""The seven of figure 3."""
+"""The seven tasks of figure 3."""
 
 
 def get_task(name: str) -> Task:
-    """The task of that name; UserError listing those there are."""
+    """Return the task of this name. Raises UserError, which lists all names, if there is none."""
     if name.startswith(PREFIX):
         return gym_task(name)
     try:

@@ -1,7 +1,7 @@
-"""Ant: four legs in three dimensions.
+"""The Ant: four legs in three dimensions.
 
-Gymnasium controls it at 20 Hz already: a clip of 30 steps is 1.5 s (A.1). The physics steps are its own too, but of the
-implicitfast integrator instead of the fourth-order Runge-Kutta: four times as fast, with the same forces to be seen.
+Gymnasium controls it at 20 Hz: a clip of 30 steps lasts 1.5 s (A.1). Physics steps are as long as Gymnasium's, but with
+the implicitfast integrator instead of the fourth-order Runge-Kutta: four times as fast, with the same contact forces.
 """
 
 from __future__ import annotations
@@ -11,26 +11,29 @@ import numpy as np
 from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps
 from core.types import Float64
 
-_MOVED = 27
+_MOTION = 27
 """Numbers of an observation before the contact forces."""
 _WORLD = 6
-"""Forces and torques on the first body, the world, that are left out."""
+"""Contact forces and torques on the world body, which comes first."""
 _FALLEN = 0.2
-"""Metres: below it Gymnasium calls the Ant fallen."""
+"""Height in m below which Gymnasium calls it fallen."""
 
 
-def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's: height, orientation, joints, all velocities, and the forces on each body, clipped to 1."""
-    return np.concatenate([positions[:, 2:], velocities, np.clip(extras[:, _WORLD:], -1, 1)], axis=1)
+def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """Gymnasium's observation: height, orientation, joints, velocities, and contact forces clipped to 1.
+
+    (N, 15), (N, 14), (N, 84) -> (N, 105)
+    """
+    return np.concatenate([positions[:, 2:], velocities, np.clip(extra_fields[:, _WORLD:], -1, 1)], axis=1)
 
 
 def ant_reward(physics: Physics) -> Float64:
-    """Speed to the right and z - 1.2 for the torso's height z instead of an end to the episode (A.1)."""
+    """(N,) speed to the right, and z - 1.2 for the torso's height z instead of an end to the episode (A.1)."""
     return forward(physics) + physics.positions[:, 2] - 1.2
 
 
 def upright(physics: Physics) -> Float64:
-    """The torso is off the ground and its upper side up."""
+    """(N,) 1 if the torso is off the ground with its upper side up, else 0."""
     x, y = physics.positions[:, 4], physics.positions[:, 5]
     return ((physics.positions[:, 2] > _FALLEN) & (1 - 2 * (x**2 + y**2) > 0)).astype(np.float64)
 
@@ -40,8 +43,8 @@ ANT = RobotTask(
     sizes=(105, 8),
     title="Ant",
     instruction=(
-        "Choose the clip in which the robot stands upright; if neither does, the one whose middle is higher. If both "
-        "stand, or neither, choose the one that moves to the right faster."
+        "Choose the clip in which the robot stands upright; if it stands in neither, the one in which its middle is "
+        "higher. If it stands in both, or in neither, choose the clip in which it moves faster to the right."
     ),
     model="ant.xml",
     timestep=0.01,
@@ -51,7 +54,7 @@ ANT = RobotTask(
     episode_steps=200,
     observe=observation,
     standard_observe=observation,
-    extras=("cfrc_ext",),
+    extra_fields=("cfrc_ext",),
     true_reward=ant_reward,
     measure=averages(forward_speed=forward, share_upright=upright),
     measure_name="forward_speed",
@@ -59,11 +62,8 @@ ANT = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((-1.3, -3.9, 2.2), (0.0, 0.0, 0.0), follows="torso"),
-    # Noise as strong as its motors throws it on its back, where there is little to learn; and smaller batches let the
-    # policy move more often. It has most weights to move, so a pass takes longest.
-    # The predictors don't see the contact forces, as little as a person does: of most bodies they are zero nearly
-    # always, and a rare one would count for a hundred deviations. A gait once begun seems seldom left, so that the
-    # reward has to be right early, hence the early answers and the larger steps of its fit (RESULTS.md).
+    # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back, contact forces mislead the
+    # predictors, and a gait once begun is seldom left, so answers come early and the fit takes larger steps.
     presets={
         **preset_for_steps(2_500_000),
         "policy.initial_std": 0.15,
@@ -71,7 +71,7 @@ ANT = RobotTask(
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
         "policy.epochs": 5,
-        "reward.observed": _MOVED,
+        "reward.observed": _MOTION,
         "reward.learning_rate": 3e-3,
         "reward.steps_per_label": 12,
         "query.half_life": 150_000,

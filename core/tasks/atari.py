@@ -1,15 +1,13 @@
-"""The seven Atari games of figure 3, and Enduro in even mode, the third of the behaviours in 3.2.
+"""The seven Atari games of figure 3, and Enduro in even mode, the third behaviour of section 3.2.
 
 A step is four frames of a console that shows 60 a second, so clips play at 15 fps and 25 steps last 1.7 s (A.2).
 
-The paper contradicts itself about lost lives: by A nothing tells the agent of a life or a game that has ended, by A.2 a
-lost life ends an episode. Here both hold, each for whom it is meant: policy and predictor see one episode without end,
-while for the oracle an episode ends with a life and with a game, and each such end costs it `penalty`, except in Pong
-(A). The paper doesn't say how much: here as much as the best step brings, and in Breakout less. As in A.2 rewards are
-clipped to -1 and 1, so the oracle counts what was scored, not how much it was worth; games are reported by their own
-score, unclipped.
-Learning from the true reward (`--teacher none`) is learning from just what the oracle judges by, penalty and all, so
-that the two can be compared.
+The paper contradicts itself about lost lives: by A nothing tells the agent that a life or a game has ended, by A.2 a
+lost life ends an episode. Here both hold: policy and predictor see one episode without end, while for the oracle an
+episode ends with each life and each game, which costs `penalty`, except in Pong (A). The paper doesn't say how much;
+here it is as much as the best step brings, in Breakout less. As in A.2 rewards are clipped to [-1, 1], so the oracle
+counts scoring steps rather than points; games are reported by their unclipped score. Training on the true reward
+(`--teacher none`) uses exactly what the oracle judges by, penalty included, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -27,25 +25,26 @@ from core.types import Float64
 FRAME_SKIP = 4
 FRAMES_A_SECOND = 60
 STACK, SIDE = 4, 84
-"""What the networks see: so many pictures of so many pixels square (A.2)."""
+"""Pictures in an observation, and their sides in pixels (A.2)."""
 PIXELS = STACK * SIDE * SIDE
 NO_OPS = 30
-"""At most so many frames of a new game pass before the first action (A.2)."""
+"""Most frames of a new game before the first action (A.2)."""
 GAME_STEPS = 18_000 // FRAME_SKIP
-"""A game ends after five minutes, as where Mnih et al. (2015) evaluate; without an end it could be played for ever."""
+"""Steps in five minutes, after which a game is ended, as in Mnih et al. (2015); some would never end otherwise."""
 _TRAFFIC = 24
-"""Enduro: the speed of all other cars, in the unit of the console's memory."""
+"""Enduro: speed of all other cars, in the unit of the console's memory."""
 _SPEED = 22
-"""Enduro: where in the console's memory the player's speed is, from 6 to 120 once it has moved."""
+"""Enduro: address of the player's speed in the console's memory, from 6 to 120 once the car has moved."""
 _SLOWEST = 6
 
 
 @dataclass(frozen=True)
 class GameInfo:
-    """One step of N games, as reward and measure see it.
+    """One step of N games: the input of true reward and measure.
 
-    points (N,) scored; lost (N,) bool: a life or the game was; memory (N, 128) the console's, (N, 0) where the task
-    does not need it
+    points (N,) int64: scored in the step
+    lost (N,) bool: a life or the game was lost
+    memory (N, 128) uint8: the console's; (N, 0) unless AtariTask.needs_memory
     """
 
     points: npt.NDArray[np.int64]
@@ -54,12 +53,12 @@ class GameInfo:
 
 
 Figure = Callable[[GameInfo], Float64]
-"""Of each game, (N,)."""
+"""Value of each game in one step, (N,)."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Rows and columns of the screen (210 x 160), from the first to before the last."""
+    """Rectangle of the screen (210 rows, 160 columns); bottom and right are exclusive."""
 
     top: int
     bottom: int
@@ -67,31 +66,32 @@ class Box:
     right: int
 
 
-def points(moment: GameInfo) -> Float64:
-    return moment.points.astype(np.float64)
+def points(info: GameInfo) -> Float64:
+    """(N,) points scored."""
+    return info.points.astype(np.float64)
 
 
-def clipped_points(moment: GameInfo) -> Float64:
-    """At most 1 a step, whatever was scored (A.2)."""
-    return np.clip(points(moment), -1, 1)
+def clipped_points(info: GameInfo) -> Float64:
+    """(N,) points scored, clipped to [-1, 1] (A.2)."""
+    return np.clip(points(info), -1, 1)
 
 
-def pace(moment: GameInfo) -> Float64:
-    """From 1 at the traffic's speed down to 0 at walking speed, or as much too fast.
+def pace(info: GameInfo) -> Float64:
+    """(N,) from 1 at the traffic's speed to 0 at walking speed, or as much above.
 
-    It judges by the speed alone. Counting cars would not do: at first, when no car has been passed yet, the game takes
-    no notice of those that pass the player, and so it would be enough to stand still.
+    Speed alone counts. Passing cars would not do: the game ignores cars that pass the player before the player has
+    passed any, so standing still would be enough.
     """
-    return np.clip(1 - _off_pace(moment) / (_TRAFFIC - _SLOWEST), 0, 1)
+    return np.clip(1 - _off_pace(info) / (_TRAFFIC - _SLOWEST), 0, 1)
 
 
-def level(moment: GameInfo) -> Float64:
-    """At this speed a car in sight moves by less than its length in a second."""
-    return (_off_pace(moment) <= 2).astype(np.float64)
+def level(info: GameInfo) -> Float64:
+    """(N,) 1 if a car in sight moves by less than its length in a second, else 0."""
+    return (_off_pace(info) <= 2).astype(np.float64)
 
 
-def _off_pace(moment: GameInfo) -> Float64:
-    return np.abs(moment.memory[:, _SPEED].astype(np.float64) - _TRAFFIC)
+def _off_pace(info: GameInfo) -> Float64:
+    return np.abs(info.memory[:, _SPEED].astype(np.float64) - _TRAFFIC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,27 +99,27 @@ class AtariTask(Task):
     """A game of the Arcade Learning Environment, with the wrappers of A.2."""
 
     game: str
-    """As ale-py calls it."""
+    """Name in ale-py."""
     controls: str
-    """What each key does for a person who plays it: the arrows, Space; the others do nothing."""
+    """Effect of the arrow keys and Space for a person who plays; keys not mentioned do nothing."""
     turned: bool = False
-    """Whether what the joystick calls right is up on the screen, and left is down."""
+    """The joystick's right is up on the screen, and its left is down."""
     blanked: tuple[Box, ...]
-    """What tells the score: black in all pictures, those for the networks and those for the person (A.2)."""
+    """Areas that tell the score: black in the pictures for the networks and for the labeller (A.2)."""
     penalty: float = 1.0
-    """What the end of a life or a game takes off the true reward."""
+    """Cost of the end of a life or a game in the true reward."""
     reward: Figure = clipped_points
-    """The true reward, without the penalty."""
+    """True reward without the penalty."""
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    """Of the measure, besides the score: name -> its value in one step, of which the game's mean is reported."""
+    """Figures of the measure in addition to the score; means over the game are reported."""
     counted: Figure = points
-    """What a game's true return is the sum of: what it is judged by, unclipped and without the penalty."""
+    """Summand of a game's reported true return: unclipped and without the penalty."""
     needs_memory: bool = False
-    """Whether reward or figures read the console's memory."""
+    """Reward or figures read the console's memory."""
 
     segment_steps: int = 25
     episode_steps: int = 300
-    """Of the live view, 20 s. Games themselves end when they end, and the learner knows of no end at all."""
+    """Of the live view, 20 s. The learner sees no end at all, and games end by themselves."""
     measure_name: str = "score_per_game"
     measure_title: str = "Score of a game"
     measure_tells_reward: bool = True
@@ -133,7 +133,7 @@ class AtariTask(Task):
             "query.first_labels": 500,
         }
     )
-    """A.2; on two cores they take hours (PRESETS says why)."""
+    """A.2; these take hours on two cores."""
 
     @property
     def step_seconds(self) -> float:
@@ -149,20 +149,21 @@ class AtariTask(Task):
 
 
 PRESETS: dict[str, Any] = {
+    # Decided in docs/experiments/games.md.
     "labels": 3300,
     "steps": 5_000_000,
-    "reward.std": 0.05,  # A.2, like the next
+    "reward.std": 0.05,  # A.2, as is the next
     "reward.max_labels": 3000,
-    # A.2 has 200 epochs and dropout .5, with which a fit takes three times as long to come as far; here it holds back
-    # whoever waits for the policy to move, so overfitting is left to the weight decay and its hold-outs.
+    # A.2 has 200 epochs and dropout .5, with which the first fit takes three times as long. Weight decay and hold-outs
+    # limit overfitting instead.
     "reward.dropout": 0.0,
     "reward.epochs_first": 30,
     "reward.epochs": 1,
-    "reward.steps_per_label": 20,  # A.2 has 10, on a machine of 16 cores and a GPU; so it is half of the work on 2 cores
+    "reward.steps_per_label": 20,  # A.2 has 10, on 16 cores and a GPU; on two cores this is half of the work
     "reward.minibatch": 8,
-    "query.first_share": 0.15,  # A.2's 500 of 3,300; a share, or with fewer labels none would follow the policy
+    "query.first_share": 0.15,  # A.2's 500 of 3,300, as a share so that later answers remain in shorter sessions
     "query.half_life": 1.25e6,  # 5 million frames
-    "query.pool": 1024,  # of 256 clips of chance, two to seven had a point won
+    "query.pool": 1024,  # of 256 clips of random play, only two to seven show a point won
     "rollout.environments": 32,  # with 16 the fixed cost of a step takes a fifth of the emulators' time
     "rollout.steps": 64,
     "policy.learning_rate": 7e-4,
@@ -175,7 +176,7 @@ _BAD_END = "If you see it die, that is very bad."
 BEAM_RIDER = AtariTask(
     name="beam-rider",
     title="Beam Rider",
-    instruction=f"Choose the clip in which it shoots more enemy ships and is not hit itself. {_BAD_END}",
+    instruction=f"Choose the clip in which the ship shoots more enemies and is not hit itself. {_BAD_END}",
     game="beam_rider",
     controls="← → move the ship      Space fires the laser      ↑ fires one of three torpedoes",
     sizes=(PIXELS, 9),
@@ -193,7 +194,7 @@ BREAKOUT = AtariTask(
     controls="← → move the paddle      Space serves the ball",
     sizes=(PIXELS, 4),
     blanked=(Box(4, 16, 32, 84),),
-    # An untrained life is worth a fifth of a brick. At a whole one for its end a policy learned never to serve.
+    # An untrained policy breaks a fifth of a brick per life. With a penalty of 1 it learned never to serve.
     penalty=0.1,
     presets=PRESETS,
 )
@@ -215,7 +216,7 @@ PONG = AtariTask(
         " it past the green paddle is bad."
     ),
     game="pong",
-    controls="↑ ↓ move the paddle, as → ← do      Space, held as it hits the ball, sends that back twice as fast",
+    controls="↑ ↓ (or → ←) move the paddle      Space, held as it hits the ball, doubles the ball's speed",
     turned=True,
     sizes=(PIXELS, 6),
     blanked=(Box(0, 24, 0, 160),),
@@ -224,13 +225,13 @@ PONG = AtariTask(
         **PRESETS,
         "labels": 3000,
         "steps": 3_000_000,
-        # Not as in A.2, nor as the other games: with these it was seen to win.
+        # Decided in docs/experiments/games.md, Pong: with these it wins, with those of A.2 or the other games not.
         "query.first_share": 0.2,
-        "query.horizon": 2_000_000,  # evenly until then: a point is seldom won before, and what that is worth not known
+        "query.horizon": 2_000_000,  # points are seldom won before, so that answers have to come evenly until then
         "query.half_life": 2e6,
         "reward.epochs_first": 25,
         "reward.max_labels": 2000,
-        "reward.last_layer_scale": 1.0,  # with a small one a lost point stands out, but the policy took longer to hit the ball
+        "reward.last_layer_scale": 1.0,  # with a small one the policy took longer to hit the ball
         "rollout.environments": 16,
         "rollout.steps": 128,
     },
@@ -242,7 +243,7 @@ QBERT = AtariTask(
         "Choose the clip in which more blocks change colour. Jumping off the side, or into an enemy, is very bad."
     ),
     game="qbert",
-    controls="It jumps: → down and right      ↓ down and left      ↑ up and right      ← up and left",
+    controls="Jumps: → down and right      ↓ down and left      ↑ up and right      ← up and left",
     sizes=(PIXELS, 6),
     blanked=(Box(5, 15, 32, 74),),
     presets=PRESETS,
@@ -255,7 +256,7 @@ SEAQUEST = AtariTask(
         " or running out of air, is very bad."
     ),
     game="seaquest",
-    controls="← → ↑ ↓ steer the submarine      Space shoots      It takes in air at the surface",
+    controls="← → ↑ ↓ steer the submarine      Space shoots      Surface for air",
     sizes=(PIXELS, 18),
     blanked=(Box(8, 18, 56, 106),),
     presets=PRESETS,
@@ -267,7 +268,7 @@ SPACE_INVADERS = AtariTask(
     game="space_invaders",
     controls="← → move the ship      Space shoots",
     sizes=(PIXELS, 6),
-    blanked=(Box(9, 21, 0, 160),),  # the mothership too, which flies where the score stands
+    blanked=(Box(9, 21, 0, 160),),  # and the mothership, which flies across the score
     presets=PRESETS,
 )
 ENDURO_EVEN = AtariTask(
@@ -275,7 +276,7 @@ ENDURO_EVEN = AtariTask(
     title="Enduro: even with the traffic",
     instruction=(
         "Choose the clip in which the white car stays level with the others: it should neither overtake them nor be"
-        " overtaken. With no cars around it does well too."
+        " overtaken. Driving with no cars around is good, too."
     ),
     game="enduro",
     controls=ENDURO.controls,

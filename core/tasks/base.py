@@ -1,4 +1,4 @@
-"""What a task is. Light: numpy only, so that the window can show the catalogue."""
+"""Definition of a task. Imports numpy only, so that the window can show the catalogue."""
 
 from __future__ import annotations
 
@@ -11,24 +11,17 @@ import numpy as np
 
 from core.types import Float32, Float64
 
-_LABELS = 700
-_HALF_LIFE = 0.2
-"""Share of a session's steps after which its labelling rate has halved."""
-_DECAY = 0.9
-"""Share of the policy's step size that is gone at a session's end."""
-_PACE = 15
-"""Environment steps for each answer that an epoch of the reward fit goes through: at 700 one comes with each batch, at
-1,400 with every second."""
-
 
 @dataclass(frozen=True)
 class Physics:
-    """One control step of N environments, as reward and measure see it.
+    """One control step of N robots: the input of true reward and measure.
 
-    positions (N, nq) and velocities (N, nv) after the step, `before` (N, nq) the positions before it
-    actions (N, a), clipped, and standard_observations (N, o): before the step
-    contact_heights (N, points): lowest height in m above the floor of each point in RobotTask.contact_points
-    seconds: how long the step took
+    positions (N, nq), velocities (N, nv): after the step, in m, rad, m/s and rad/s
+    before (N, nq): the positions before the step
+    actions (N, a): clipped to [-1, 1]
+    standard_observations (N, g): Gymnasium's, before the step
+    contact_heights (N, points): height in m above the floor of the lowest point of each of RobotTask.contact_points
+    seconds: duration of the step
     """
 
     positions: Float64
@@ -41,27 +34,27 @@ class Physics:
 
     @cached_property
     def forward_speed(self) -> Float64:
-        """(N,) m/s along the first position, averaged over the step."""
+        """(N,) mean speed along x during the step in m/s."""
         return (self.positions[:, 0] - self.before[:, 0]) / self.seconds
 
 
 class Measure(Protocol):
-    """A task's own measure, counted for N environments at once."""
+    """A task's own figures of an episode, counted for N environments at once."""
 
     def step(self, physics: Physics) -> None: ...
     def finish(self, index: int) -> dict[str, float]:
-        """The figures of the episode that environment `index` just ended; starts its next."""
+        """Return the figures of the episode that environment `index` has ended, and start its next one."""
         ...
 
-    def state(self) -> dict[str, Any]: ...
-    def restore(self, arrays: Mapping[str, Any]) -> None: ...
+    def get_state(self) -> dict[str, Any]: ...
+    def set_state(self, arrays: Mapping[str, Any]) -> None: ...
 
 
 class Averages:
-    """The usual measure: means over an episode's steps of figures that each step has."""
+    """Measure of means over the steps of an episode."""
 
     def __init__(self, figures: Mapping[str, Callable[[Physics], Float64]], environments: int) -> None:
-        """figures: name -> its value in one step, (N,)."""
+        """figures: by name, functions that return the values (N,) of one step"""
         self._figures = dict(figures)
         self._sums = np.zeros((environments, len(self._figures)))
         self._steps = np.zeros(environments)
@@ -76,28 +69,26 @@ class Averages:
         self._sums[index] = self._steps[index] = 0
         return dict(zip(self._figures, means.tolist(), strict=True))
 
-    def state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         return {"sums": self._sums, "steps": self._steps}
 
-    def restore(self, arrays: Mapping[str, Any]) -> None:
-        if arrays["sums"].shape[1] < len(self._figures):  # of a version that had fewer: counting starts here
-            return
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
         self._sums[:], self._steps[:] = arrays["sums"], arrays["steps"]
 
 
 def forward(physics: Physics) -> Float64:
-    """(N,) speed to the right in m/s; as a reward without torque cost (A.1)."""
+    """(N,) speed to the right in m/s: a figure, and a true reward without torque cost (A.1)."""
     return physics.forward_speed
 
 
 def averages(**figures: Callable[[Physics], Float64]) -> Callable[[int, float], Measure]:
-    """The measure that reports the episode's mean of each figure, under its name."""
+    """Build a measure that reports the mean of each figure under its name."""
     return lambda environments, _: Averages(figures, environments)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One entry of the catalogue, as far as every kind of environment has it."""
+    """Entry of the catalogue: what all kinds of environments have in common."""
 
     name: str
     title: str
@@ -105,29 +96,27 @@ class Task:
     """Shown to the labeller above the clips."""
     segment_steps: int
     episode_steps: int
-    """Every episode has this length, whatever happens in it (A.1)."""
+    """Fixed length of every episode (A.1)."""
     measure_name: str
-    """The figure of the measure that is plotted and reported first."""
+    """Figure of the measure that is plotted and reported first."""
     measure_title: str
     measure_tells_reward: bool = False
-    """That figure is the true return, so where one is hidden the other must be too."""
+    """That figure is the true return, so it must be hidden whenever the true return is."""
     measure_falls: bool = False
-    """Whether less of that figure is better."""
+    """Smaller values of that figure are better."""
     presets: Mapping[str, Any] = field(default_factory=dict)
-    """Config changes that suit the task, as for config.replaced."""
+    """Config changes that suit the task (see core.config.replaced)."""
     paper_presets: Mapping[str, Any] = field(default_factory=dict)
-    """Those that stand in their place where another optimizer than the task's own is chosen: the paper's numbers."""
+    """The paper's numbers, used with an optimizer other than the task's own (core.presets.merge_presets)."""
     pictures: tuple[int, int, int] | None = None
-    """(frames, height, width) where observations are pictures: each is then a flat row of so many uint8 pixels, the
-    oldest frame first, which the networks bring to the range 0 to 1. None where observations are float32 numbers."""
-
+    """(frames, height, width) if observations are pictures: flat rows of uint8 pixels, the oldest frame first, which
+    the networks scale to [0, 1]. None if observations are float32 numbers."""
     sizes: tuple[int, int] | None = None
-    """Numbers in an observation (pixels, where it is pictures) and in an action; None where only the environment knows.
-    """
+    """Widths of an observation and an action; None if only the environment knows."""
 
     @property
     def step_seconds(self) -> float:
-        """How long one environment step is seen in a clip."""
+        """Duration of one environment step in a clip."""
         raise NotImplementedError
 
     @property
@@ -136,7 +125,7 @@ class Task:
 
     @property
     def longest_episode(self) -> int:
-        """Steps after which every episode that the metrics count has ended."""
+        """Most steps of an episode as the metrics count them."""
         return self.episode_steps
 
     @property
@@ -146,40 +135,37 @@ class Task:
 
 @dataclass(frozen=True)
 class Camera:
-    """Where clips are drawn from: metres, from the world's origin, or from where the robot is if it follows it."""
+    """Camera of the clips. Coordinates in m, from the world's origin or from the body that it follows."""
 
     position: tuple[float, float, float]
     target: tuple[float, float, float]
-    """What is in the middle of the picture, from the same origin."""
+    """Point at the centre of the picture."""
     follows: str = ""
-    """The body whose centre of mass (with all it carries) is kept in place; '' for a camera that stands still."""
+    """Body whose centre of mass, with all that it carries, stays in place; '' for a fixed camera."""
     field: float = 36.0
     """Vertical field of view in degrees."""
 
 
 def preset_for_steps(steps: int) -> dict[str, Any]:
-    """Presets of a session of so many steps and figure 2's 700 answers, which come as early in it as in the paper's.
-
-    There the labelling rate has halved after two million steps (A.1) of many more. The same two million in a session of
-    one or two would spread its answers evenly, and the predictor would lag behind the policy. The policy's step size
-    falls, as a policy that goes on at full speed after the last answers finds out where the predictor is wrong. A
-    reward is no older than a few batches: a Half-Cheetah left with one for 126,000 steps learned half as much.
-    """
+    """Return the robots' common presets for a session of `steps` steps (decided in docs/experiments/robots.md)."""
     return {
-        "labels": _LABELS,
+        "labels": 700,  # figure 2
         "steps": steps,
-        "query.half_life": steps * _HALF_LIFE,
-        "reward.epochs": 1,  # rounds of more would be rarer, or cost more, and teach no better
-        "reward.steps_per_label": _PACE,
-        "policy.decay": _DECAY,
-        "policy.lag": 1,  # policy and rollouts work at once
-        "rollout.environments": 256,  # so many are two crews' work, and less of their time is Python's
+        # As early in the session as the paper's, whose labelling rate halves after 2 million steps of many more (A.1).
+        "query.half_life": steps * 0.2,
+        "reward.epochs": 1,
+        # At 700 labels a round comes with each batch, at 1,400 with every second one. An outdated reward is costly.
+        "reward.steps_per_label": 15,
+        # At full speed after the last answers, a policy finds the errors of the predictor.
+        "policy.decay": 0.9,
+        "policy.lag": 1,  # policy and rollout work at the same time
+        "rollout.environments": 256,
         "rollout.steps": 48,
     }
 
 
 Observe = Callable[[Float64, Float64, Float64], Float64]
-"""(positions (N, nq), velocities (N, nv), extras (N, e)) -> (N, o)"""
+"""(positions (N, nq), velocities (N, nv), extra_fields (N, e)) -> observations (N, o)"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,38 +173,40 @@ class RobotTask(Task):
     """A MuJoCo robot, altered as in Appendix A.1."""
 
     model: str
-    """File name of the MuJoCo model among Gymnasium's assets."""
+    """File name of the model among Gymnasium's assets."""
     timestep: float
-    """Seconds of one physics step."""
+    """Duration of one physics step in seconds."""
     integrator: str
+    """euler, rk4 or implicitfast"""
     frame_skip: int
     """Physics steps in one environment step."""
     observe: Observe
-    """What the networks see."""
+    """Input of the networks."""
     standard_observe: Observe
-    """Gymnasium's observation, in which a true reward may be written."""
+    """Gymnasium's observation, which a true reward may refer to."""
     true_reward: Callable[[Physics], Float64] | None
+    """Reward (N,) of one step; None if the task has none."""
     measure: Callable[[int, float], Measure]
-    """(environments, seconds in a step) -> a fresh measure."""
+    """(environments, seconds of a step) -> new measure"""
     paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
-    """A.1: the same for all but the Swimmer."""
-    extras: tuple[str, ...] = ()
-    """Fields of MuJoCo's data, as the last physics step left them, that an observation wants besides the state."""
+    """A.1, for all robots but the Swimmer."""
+    extra_fields: tuple[str, ...] = ()
+    """Fields of MuJoCo's data after the last physics step that observations need in addition to the state."""
     contact_points: tuple[tuple[str, float], ...] = ()
-    """(body geom, end): which ends of which capsules can touch the floor, +1 or -1 along the capsule."""
+    """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
     reset_noise: float = 5e-3
-    """Positions start within so much of the model's own, evenly spread."""
+    """Starting positions are uniform within this distance of the model's own."""
     normal_speeds: bool = False
-    """Starting velocities are normal with reset_noise as deviation, rather than evenly spread within it."""
+    """Starting velocities are normal with standard deviation `reset_noise`, instead of uniform within it."""
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
-    """Changes fresh positions and velocities in place, where a start is more than noise."""
+    """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
     camera: Camera
     floor_height: float = 0.0
-    """Where to draw a floor for a model that has none, in m; nothing touches it."""
+    """Height in m at which a floor is drawn for a model that has none."""
     floor_pattern: float = 2 / 3
-    """Metres after which the floor's pattern repeats."""
+    """Period of the floor's pattern in m."""
     colours: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
-    """Geom -> red, green and blue, where the model's own can't be told apart."""
+    """Red, green and blue of geoms by name, in place of the model's own."""
 
     @property
     def step_seconds(self) -> float:

@@ -1,7 +1,7 @@
 """Any other Gymnasium environment, as the task gym:ENV_ID.
 
-Nothing is looked up here, as Gymnasium is too heavy for the window: what the environment is like, and whether there is
-one, is found out by whoever makes it.
+Gymnasium is too heavy for the window, so nothing is looked up here: an unknown ID is reported when the environment is
+made.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from core.tasks.base import Task
 
 PREFIX = "gym:"
-_STEPS_A_SECOND = 20
-"""At which clips are played, whatever the environment's own clock: 30 steps are then the paper's 1.5 s."""
+_STEPS_PER_SECOND = 20
+"""Playback rate of clips, whatever the environment's own clock: 30 steps then last the paper's 1.5 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +21,11 @@ class GymTask(Task):
 
     env_id: str
     rest_steps: int
-    """How long an attempt that the environment has ended is held still before the next one starts."""
+    """Steps for which an attempt that the environment has ended is held still before the next one."""
 
     @property
     def step_seconds(self) -> float:
-        return 1 / _STEPS_A_SECOND
+        return 1 / _STEPS_PER_SECOND
 
     @property
     def has_true_reward(self) -> bool:
@@ -33,12 +33,12 @@ class GymTask(Task):
 
 
 def gym_task(name: str) -> GymTask:
-    """The task gym:ENV_ID."""
+    """Build the task gym:ENV_ID."""
     env_id = name.removeprefix(PREFIX)
     return GymTask(
         name=name,
         title=env_id,
-        instruction="Choose the clip in which it does better at what you want to teach it.",
+        instruction="Choose the clip that comes closer to the behaviour you want to teach.",
         env_id=env_id,
         segment_steps=30,
         episode_steps=300,

@@ -1,8 +1,8 @@
 """The Half-Cheetah running on one leg: the paper's second novel behaviour of a robot (3.2).
 
-Besides what Gymnasium shows of the Half-Cheetah its networks see whether its hind foot is near the floor, and whether
-the rest of it is, as soles and skin that feel would tell. In joint angles alone a height of five centimetres is a
-fine matter, which a predictor doesn't find in 200 answers.
+In addition to Gymnasium's observation the networks see how near the floor the hind foot is, and how near the rest of
+the robot, like a sense of touch. From joint angles alone a predictor can't tell heights of a few centimetres after 200
+answers.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from core.tasks.half_cheetah import observation as standard_observation
 from core.types import Float64
 
 _OFF_THE_FLOOR = 0.01
-"""Metres: a point higher than this doesn't touch."""
+"""Height in m below which a point touches the floor."""
 _WELL_OFF = 0.1
-"""Metres: a point higher than this is as well lifted as the reward asks for."""
+"""Height in m from which the reward for lifting the rest grows no further."""
 _NEAR = 0.05
-"""Metres: a foot higher than this is not paid for."""
+"""Height in m of the hind foot from which there is no reward."""
 _FAST_ENOUGH = 2.0
-"""m/s: more isn't paid for. A bound at full speed is seven tenths flight."""
+"""Speed in m/s from which the reward grows no further. At full speed the robot flies seven tenths of the time."""
 _ENDS = (1.0, -1.0)
 _HIND_FOOT = tuple(("bfoot", end) for end in _ENDS)
 _HIND = (*_HIND_FOOT, *(("bshin", end) for end in _ENDS))
 _REST = tuple((geom, end) for geom in ("ffoot", "fshin", "torso", "head") for end in _ENDS)
-"""What is to stay off the floor on the hind leg: the front leg, and the body, or it would slide on its back."""
+"""Parts that must stay off the floor: the front leg, and the body, lest the robot slide on its back."""
 
 
 @dataclass(frozen=True)
 class _Link:
-    """A body of the model: it hangs on `parent` at (x, z) in m, and turns with one of the positions."""
+    """Body of the model: its joint is at (x, z) in m on `parent`, and its angle is one of the positions."""
 
     parent: str
-    turned_by: int
+    angle_index: int
     x: float
     z: float
 
 
 @dataclass(frozen=True)
 class _Capsule:
-    """On a body, its centre at (x, z) and its axis leant so many radians; `half` from the centre to an end, in m."""
+    """Geom on a body: centre at (x, z) in m, axis inclined by `lean` rad, `half` from the centre to an end in m."""
 
     body: str
     x: float
@@ -57,7 +57,7 @@ class _Capsule:
 
 _RADIUS = 0.046
 _HEIGHT = 0.7
-"""Of the torso in the model's own pose, from which the positions count, in m."""
+"""Height of the torso in m at position 0."""
 _LINKS = {
     "bthigh": _Link("torso", 3, -0.5, 0.0),
     "bshin": _Link("bthigh", 4, 0.16, -0.25),
@@ -77,11 +77,11 @@ _CAPSULES = {
 
 
 def heights(positions: Float64) -> Float64:
-    """(N, points) of the touch points above the floor in m, from positions (N, 9), as MuJoCo would place them."""
+    """Heights of the contact points above the floor, positions (N, 9) -> (N, 12) in m, by the model's kinematics."""
     angles, levels = {"torso": positions[:, 2]}, {"torso": _HEIGHT + positions[:, 1]}
     for name, link in _LINKS.items():
         levels[name] = levels[link.parent] + _rise(angles[link.parent], link.x, link.z)
-        angles[name] = angles[link.parent] + positions[:, link.turned_by]
+        angles[name] = angles[link.parent] + positions[:, link.angle_index]
     points = []
     for name, sign in (*_HIND, *_REST):
         capsule = _CAPSULES[name]
@@ -90,33 +90,36 @@ def heights(positions: Float64) -> Float64:
 
 
 def _rise(angle: Float64, x: float, z: float) -> Float64:
-    """(N,) how far a point at (x, z) of a body turned by `angle` (N,) about y is above the body's origin, in m."""
+    """(N,) height in m above a body's origin of its point (x, z), with the body turned about y by `angle` (N,) rad."""
     return z * np.cos(angle) - x * np.sin(angle)
 
 
-def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's, and how far hind foot and rest are lifted: from 0 on the floor to 1 at ten centimetres."""
+def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """Gymnasium's observation, and heights of hind foot and rest, from 0 on the floor to 1 at ten centimetres.
+
+    (N, 9), (N, 9), (N, 0) -> (N, 19)
+    """
     points = heights(positions)
     lifted = np.clip(np.stack([_foot(points), _clearance(points)], axis=1) / _WELL_OFF, 0, 1)
-    return np.concatenate([standard_observation(positions, velocities, extras), lifted], axis=1)
+    return np.concatenate([standard_observation(positions, velocities, extra_fields), lifted], axis=1)
 
 
 def _foot(points: Float64) -> Float64:
-    """(N,) height of the hind foot's lower end in m."""
+    """Height of the hind foot's lower end, (N, 12) -> (N,) in m."""
     return points[:, : len(_HIND_FOOT)].min(axis=1)
 
 
 def _clearance(points: Float64) -> Float64:
-    """(N,) m between the floor and the lowest point of all but the hind leg."""
+    """Height of the lowest point of all but the hind leg, (N, 12) -> (N,) in m."""
     return points[:, len(_HIND) :].min(axis=1)
 
 
 def one_leg_reward(physics: Physics) -> Float64:
-    """(1 + speed, up to 2 m/s) times how far the rest is lifted, 1 at ten centimetres, times how near the foot is.
+    """(N,) product of 1 + speed (up to 2 m/s), height of the rest (1 at 10 cm) and nearness of the hind foot.
 
     The last is 1 on the floor and 0 from five centimetres. Running with the front foot down is worth nothing, and
-    neither is flight; standing on the hind leg is worth something, running on it most. It is of this project's own
-    making: the paper had people alone judge this behaviour.
+    neither is flight; standing on the hind leg is worth something, running on it most. The paper has no such reward:
+    its labellers of this behaviour were people.
     """
     speed = np.minimum(physics.forward_speed, _FAST_ENOUGH)
     lifted = np.clip(_clearance(physics.contact_heights) / _WELL_OFF, 0, 1)
@@ -124,18 +127,18 @@ def one_leg_reward(physics: Physics) -> Float64:
 
 
 def on_one_leg(physics: Physics) -> Float64:
-    """(N,) 1 where the hind foot touches the floor and all but the hind leg is off it; 0 in flight, too."""
+    """(N,) 1 if the hind foot touches the floor and all but the hind leg is off it, else 0."""
     touches = _foot(physics.contact_heights) <= _OFF_THE_FLOOR
     return (touches & (_clearance(physics.contact_heights) > _OFF_THE_FLOOR)).astype(np.float64)
 
 
 def in_flight(physics: Physics) -> Float64:
-    """(N,) 1 where nothing touches the floor: what this and the share on one leg leave of the time, other parts do."""
+    """(N,) 1 if nothing touches the floor, else 0."""
     return (physics.contact_heights.min(axis=1) > _OFF_THE_FLOOR).astype(np.float64)
 
 
 def running_on_one_leg(physics: Physics) -> Float64:
-    """(N,) 1 where it is on one leg and moves forward."""
+    """(N,) 1 if it is on one leg and moves forward, else 0."""
     return on_one_leg(physics) * (physics.forward_speed > 0)
 
 
@@ -145,7 +148,7 @@ HALF_CHEETAH_ONE_LEG = replace(
     sizes=(19, 6),
     title="Half-Cheetah: on one leg",
     instruction=(
-        "Choose the clip in which the robot moves to the right faster on its hind leg alone: its front foot (and its "
+        "Choose the clip in which the robot moves faster to the right on its hind leg alone: its front foot (and its "
         "body) should stay off the ground. Standing on one leg is better than running on two."
     ),
     observe=observation,
@@ -159,5 +162,6 @@ HALF_CHEETAH_ONE_LEG = replace(
     measure_name="share_on_one_leg",
     measure_title="Share of time on one leg",
     contact_points=(*_HIND, *_REST),
+    # Decided in docs/experiments/robots.md, Half-Cheetah on one leg.
     presets={**HALF_CHEETAH.presets, "labels": 200},
 )

@@ -1,9 +1,9 @@
-"""Hopper, backflips: the behaviour of section 3.2 that nobody could write a reward for.
+"""The Hopper doing backflips: the behaviour of section 3.2 that is hard to write a reward for.
 
-The oracle is the reward that OpenAI wrote by hand in two hours for their announcement of the paper, so as to compare.
-Control runs at 40 Hz, so that a clip of 40 steps is one second of real time (the paper: 1 to 2 seconds, 15 to 60
-steps). Gymnasium's Hopper runs at 125 Hz with the fourth-order Runge-Kutta integrator; here it is implicitfast at
-5 ms, eight times as fast. tests/benchmarks/physics.py lets what was learned act in Gymnasium's own physics.
+The oracle is the reward that OpenAI wrote by hand in two hours for the announcement of the paper, for comparison.
+Control runs at 40 Hz, so that a clip of 40 steps lasts one second (the paper: 1 to 2 s, 15 to 60 steps). Gymnasium's
+Hopper runs at 125 Hz with the fourth-order Runge-Kutta integrator; here it is implicitfast at 5 ms, eight times as
+fast. tests/benchmarks/physics.py tries what was learned in Gymnasium's own physics.
 """
 
 from __future__ import annotations
@@ -17,43 +17,51 @@ from core.tasks.base import Camera, Physics, RobotTask
 from core.types import Float64
 
 _ANGLE = 2
-"""Index of the torso's angle among the positions; backward is negative."""
+"""Index of the torso's angle in the positions; backward is negative."""
 _LANDING_SECONDS = 0.5
 _LANDING_ANGLE = 0.5
 _CONTACT_HEIGHT = 0.01
 
 
-def standard_observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's Hopper and Walker: height, torso angle, joints, then velocities clipped to 10; x is left out."""
+def standard_observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """Gymnasium's observation of Hopper and Walker: height, torso angle, joints, and velocities clipped to 10.
+
+    (N, nq), (N, nv), (N, 0) -> (N, nq - 1 + nv)
+    """
     return np.concatenate([positions[:, 1:], np.clip(velocities, -10, 10)], axis=1)
 
 
-def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """As standard, but the angle as sine and cosine: after a full turn the robot is where it was."""
+def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """The standard observation, but with sine and cosine of the angle: a full turn leads back to the same values.
+
+    (N, 6), (N, 6), (N, 0) -> (N, 12)
+    """
     angle = positions[:, _ANGLE : _ANGLE + 1]
     parts = [positions[:, 1:2], np.sin(angle), np.cos(angle), positions[:, 3:], np.clip(velocities, -10, 10)]
     return np.concatenate(parts, axis=1)
 
 
 def backflip_reward(physics: Physics) -> Float64:
-    """OpenAI's hand-written backflip reward, on the standard observation and action."""
+    """(N,) OpenAI's handwritten backflip reward, of the standard observation and the action."""
     o, a = physics.standard_observations, physics.actions
     push = a[:, 0] * o[:, 8] + a[:, 1] * o[:, 9] + a[:, 2] * o[:, 10]
     return -o[:, 7] * (1 + 0.3 * o[:, 0] + 0.1 * push + 0.05 * -o[:, 5])
 
 
 class BackflipCounter:
-    """Counts full turns backward, and those landed upright.
+    """Measure that counts full turns backward, and those landed upright.
 
-    A backflip counts when the torso has turned a full turn backward since the last one counted (or the start). It is
-    landed upright if within half a second the foot touches the floor with the torso within 0.5 rad of upright.
+    A backflip is a full turn of the torso backward since the last one (or the start). It is landed upright if, within
+    half a second, the foot touches the floor with the torso within 0.5 rad of upright.
     """
 
     def __init__(self, environments: int, step_seconds: float) -> None:
         self._next = np.full(environments, -2 * np.pi)
+        """Angle at which each robot completes its next flip."""
         self._flips = np.zeros(environments)
         self._landed = np.zeros(environments)
         self._window = np.zeros(environments, np.int64)
+        """Steps left in which the last flip may be landed."""
         self._window_steps = round(_LANDING_SECONDS / step_seconds)
 
     def step(self, physics: Physics) -> None:
@@ -73,18 +81,18 @@ class BackflipCounter:
             self._window[self._window > 0] -= 1
 
     def finish(self, index: int) -> dict[str, float]:
-        result = {
+        figures = {
             "backflips_per_episode": float(self._flips[index]),
             "upright_landings_per_episode": float(self._landed[index]),
         }
         self._next[index] = -2 * np.pi
         self._flips[index] = self._landed[index] = self._window[index] = 0
-        return result
+        return figures
 
-    def state(self) -> dict[str, Any]:
+    def get_state(self) -> dict[str, Any]:
         return {"next": self._next, "flips": self._flips, "landed": self._landed, "window": self._window}
 
-    def restore(self, arrays: Mapping[str, Any]) -> None:
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
         self._next[:], self._flips[:] = arrays["next"], arrays["flips"]
         self._landed[:], self._window[:] = arrays["landed"], arrays["window"]
 
@@ -95,7 +103,7 @@ HOPPER_BACKFLIP = RobotTask(
     title="Hopper: backflips",
     instruction=(
         "Choose the clip in which the robot does more of a backflip: rotating backward (to the left, counter-"
-        "clockwise) and off the ground is good, landing on its foot is better. Judge only what you see in the clip."
+        "clockwise) and off the ground is good; landing on its foot is better. Judge only what you see in the clip."
     ),
     model="hopper.xml",
     timestep=0.005,
@@ -111,18 +119,15 @@ HOPPER_BACKFLIP = RobotTask(
     measure_title="Backflips an episode (8 s)",
     contact_points=(("foot_geom", 1.0), ("foot_geom", -1.0)),
     camera=Camera((0.0, -3.0, -0.25), (0.0, 0.0, -0.25), follows="torso"),
+    # Decided in docs/experiments/backflip.md.
     presets={
         "steps": 2_000_000,
-        # Without it nothing like a flip may be there to be asked about: with 30 answers two of five seeds learned one.
-        "rollout.exploration_steps": 300_000,
-        # A reward from 30 answers about an untrained policy is a poor one, and a policy that settles on it shows
-        # nothing new to ask about. Rewarding what the members disagree about moves it on.
-        "reward.bonus": 8.0,
+        "rollout.exploration_steps": 300_000,  # else there may be nothing like a flip to ask about
+        "reward.bonus": 8.0,  # moves a policy on that has settled on the poor reward of the first answers
         "reward.members": 5,
         "query.first_share": 0.3,
         "query.half_life": 1e5,
-        # With so few answers the validation loss is far above the band whatever is done, and an adaptive decay grows
-        # until it erases the predictor: it stays fixed.
+        # Fixed: with so few answers the validation loss stays high, and an adaptive decay erases the predictor.
         "reward.l2": 1e-3,
         "reward.l2_rate": 1.0,
         "reward.epochs": 3,

@@ -1,10 +1,10 @@
-"""Poles on a cart that slides along a rail of two metres: one that falls to its side, and two, one upon the other.
+"""Poles on a cart that slides along a rail of two metres: a single pole, and two on top of each other.
 
-Gymnasium's models at 20 Hz with clips of 30 steps, 1.5 s of real time. The authors' 15 steps at 10 Hz would be as long,
-but a pole falls in a quarter of a second: at 10 Hz nothing can balance it, let alone two.
+Gymnasium's models at 20 Hz with clips of 30 steps, 1.5 s. The authors' 15 steps at 10 Hz last as long, but a pole falls
+within a quarter of a second, too fast to balance it at 10 Hz, let alone two.
 
-An episode of the single pole is short, as the authors' was: it can't be swung up again, and of clips of poles that
-lie still nothing is learned. With episodes of 5 s, two thirds of all clips were such, and so were the pairs asked.
+Episodes of the single pole are short, as the authors' were: it can't be swung up again, and clips of poles that lie
+still teach nothing. With episodes of 5 s two thirds of all clips were such.
 """
 
 from __future__ import annotations
@@ -17,48 +17,53 @@ from core.types import Float64
 _POLE = 0.6
 """Length of each pole of the double pendulum in m."""
 _UPRIGHT = 0.2
-"""Radians from the vertical, beyond which Gymnasium calls the pendulum fallen."""
+"""Angle from the vertical in rad beyond which Gymnasium calls the pendulum fallen."""
 _TIP_UP = 1.0
-"""Metres: above it Gymnasium calls the double pendulum balanced."""
+"""Height in m above which Gymnasium calls the double pendulum balanced."""
 
 
-def pendulum_observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's: place of the cart, angle of the pole, and their velocities."""
+def pendulum_observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """Gymnasium's observation: cart position, pole angle, and their velocities; (N, 2), (N, 2), (N, 0) -> (N, 4)."""
     return np.concatenate([positions, velocities], axis=1)
 
 
 def pendulum_reward(physics: Physics) -> Float64:
-    """1 - angle^2: it goes on after a fall, which costs what the agent must learn to avoid (A.1)."""
+    """(N,) 1 - angle^2. Episodes continue after a fall, so falling costs reward (A.1)."""
     return 1 - physics.positions[:, 1] ** 2
 
 
 def pendulum_upright(physics: Physics) -> Float64:
+    """(N,) 1 if the pole has not fallen, else 0."""
     return (np.abs(physics.positions[:, 1]) < _UPRIGHT).astype(np.float64)
 
 
-def double_observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's: place of the cart, sines and cosines of both angles, velocities, and what the rail's end pushes."""
-    angles, push = positions[:, 1:], np.clip(extras[:, :1], -10, 10)
+def double_observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """Gymnasium's observation: cart position, sines and cosines of both angles, velocities, and force of the rail's end.
+
+    (N, 3), (N, 3), (N, 3) -> (N, 9)
+    """
+    angles, force = positions[:, 1:], np.clip(extra_fields[:, :1], -10, 10)
     return np.concatenate(
-        [positions[:, :1], np.sin(angles), np.cos(angles), np.clip(velocities, -10, 10), push], axis=1
+        [positions[:, :1], np.sin(angles), np.cos(angles), np.clip(velocities, -10, 10), force], axis=1
     )
 
 
 def tip(positions: Float64) -> tuple[Float64, Float64]:
-    """(N,) x and height in m of the upper pole's end."""
+    """Return x (N,) and height (N,) in m of the upper pole's end, from positions (N, 3)."""
     lower, upper = positions[:, 1], positions[:, 1] + positions[:, 2]
     x = positions[:, 0] + _POLE * (np.sin(lower) + np.sin(upper))
     return x, _POLE * (np.cos(lower) + np.cos(upper))
 
 
 def double_reward(physics: Physics) -> Float64:
-    """Gymnasium's reward of a pendulum still up, and 10 (z - 1) for the height of its tip instead of an end (A.1)."""
+    """(N,) Gymnasium's reward of a balanced pendulum, and 10 (z - 1) for its tip's height z instead of an end (A.1)."""
     x, z = tip(physics.positions)
     lower, upper = physics.velocities[:, 1], physics.velocities[:, 2]
     return 10 - 0.01 * x**2 - (z - 2) ** 2 - 1e-3 * lower**2 - 5e-3 * upper**2 + 10 * (z - 1)
 
 
 def double_upright(physics: Physics) -> Float64:
+    """(N,) 1 if the tip is up, else 0."""
     return (tip(physics.positions)[1] > _TIP_UP).astype(np.float64)
 
 
@@ -85,8 +90,7 @@ PENDULUM = RobotTask(
     reset_noise=0.01,
     camera=Camera((0.0, -3.4, 0.7), (0.0, 0.0, 0.15)),
     floor_height=-0.5,
-    # With noise of .3 it balances sooner, but of three sessions with 1,400 answers one didn't keep to it.
-    presets=preset_for_steps(600_000),
+    presets=preset_for_steps(600_000),  # decided in docs/experiments/robots.md, Pendulum
 )
 
 DOUBLE_PENDULUM = RobotTask(
@@ -95,7 +99,8 @@ DOUBLE_PENDULUM = RobotTask(
     title="Double pendulum",
     instruction=(
         "Choose the clip in which both poles point up, more or less, with the cart near the middle of its rail; if "
-        "they fall, it should swing them up again. High for a while and low for a while is worse than middling."
+        "they fall, it should swing them up again. High for a while and low for a while is worse than a middle height "
+        "all the time."
     ),
     model="inverted_double_pendulum.xml",
     timestep=0.01,
@@ -105,7 +110,7 @@ DOUBLE_PENDULUM = RobotTask(
     episode_steps=60,
     observe=double_observation,
     standard_observe=double_observation,
-    extras=("qfrc_constraint",),
+    extra_fields=("qfrc_constraint",),
     true_reward=double_reward,
     measure=averages(share_upright=double_upright, tip_height=lambda physics: tip(physics.positions)[1]),
     measure_name="share_upright",
@@ -113,8 +118,7 @@ DOUBLE_PENDULUM = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
-    # A policy that has learned to swing its poles through never leaves that, under the true reward neither. With noise
-    # of .5 three of five were caught so, with .3 none; and more in episodes of five seconds, of which fewer steps are
-    # a fall from the top.
+    # Decided in docs/experiments/robots.md, Double pendulum: with more noise, or in longer episodes, some policies
+    # learn to swing the poles round and keep to it.
     presets={**preset_for_steps(1_500_000), "policy.initial_std": 0.3},
 )

@@ -1,7 +1,7 @@
-"""Reacher: an arm with two joints in a plane, and a target that is elsewhere in each episode.
+"""The Reacher: an arm with two joints in a plane, and a target that moves with each episode.
 
-Control is at 10 Hz, so that a clip of 15 steps is 1.5 s of real time (A.1). The integrator is Gymnasium's, with twice
-its physics step, which an arm that touches nothing doesn't notice.
+Control is at 10 Hz, so that a clip of 15 steps lasts 1.5 s (A.1). The integrator is Gymnasium's, with physics steps
+twice as long, which makes no difference to an arm that touches nothing.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from core.tasks.base import Camera, Physics, RobotTask, averages, preset_for_ste
 from core.types import Float64
 
 _INNER, _OUTER = 0.1, 0.11
-"""Metres from joint to joint, and from there to the fingertip."""
+"""Distances in m between the joints, and from the outer joint to the fingertip."""
 _TARGET_RADIUS = 0.2
 _START_JOINTS, _START_SPEEDS = 0.1, 5e-3
-"""Starting joint angles are spread over a wider range than speeds."""
+"""Ranges of the starting joint angles and of everything else."""
 _FRAME, _ARM = (0.45, 0.48, 0.55), (0.15, 0.4, 0.75)
 _COLOURS = {
     **dict.fromkeys(("sideN", "sideE", "sideS", "sideW", "root"), _FRAME),
@@ -24,38 +24,39 @@ _COLOURS = {
     "target": (0.95, 0.1, 0.1),
 }
 _FINGERTIP, _TARGET = 9, 12
-"""Where the positions of both begin among those of the bodies: world, two links, fingertip, target."""
+"""Indices of their coordinates in the positions of all bodies: world, two links, fingertip, target."""
 
 
 def fingertip_to_target(positions: Float64) -> Float64:
-    """(N, 2) vector in m, from the target to the fingertip."""
+    """Vector from the target to the fingertip, positions (N, 4) -> (N, 2) in m."""
     first, both = positions[:, 0], positions[:, 0] + positions[:, 1]
     x = _INNER * np.cos(first) + _OUTER * np.cos(both)
     y = _INNER * np.sin(first) + _OUTER * np.sin(both)
     return np.stack([x, y], axis=1) - positions[:, 2:4]
 
 
-def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's: cosines and sines of both joints, the target, joint speeds, and the way to the target.
+def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """Gymnasium's observation: cosines and sines of the joints, target, joint speeds, and vector to the target.
 
-    The way is that of Gymnasium too: from where the last stage of the last physics step had put the bodies.
+    (N, 4), (N, 4), (N, 15) -> (N, 10). As in Gymnasium, the vector is that of the integrator's last stage.
     """
     joints = positions[:, :2]
-    way = extras[:, _FINGERTIP : _FINGERTIP + 2] - extras[:, _TARGET : _TARGET + 2]
+    way = extra_fields[:, _FINGERTIP : _FINGERTIP + 2] - extra_fields[:, _TARGET : _TARGET + 2]
     return np.concatenate([np.cos(joints), np.sin(joints), positions[:, 2:], velocities[:, :2], way], axis=1)
 
 
 def distance(physics: Physics) -> Float64:
+    """(N,) distance from the fingertip to the target in m."""
     return np.linalg.norm(fingertip_to_target(physics.positions), axis=1)
 
 
 def reacher_reward(physics: Physics) -> Float64:
-    """Minus the distance to the target in m; no torque cost (A.1)."""
+    """(N,) minus the distance to the target in m, without torque cost (A.1)."""
     return -distance(physics)
 
 
 def place_target(rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
-    """Evenly over the disc that the arm reaches; the target itself lies still."""
+    """Place the target, at rest, uniformly on the disc within reach, in place: positions (n, 4), velocities (n, 4)."""
     radius = _TARGET_RADIUS * np.sqrt(rng.uniform(size=len(positions)))
     angle = rng.uniform(-np.pi, np.pi, len(positions))
     positions[:, 2], positions[:, 3] = radius * np.cos(angle), radius * np.sin(angle)
@@ -79,7 +80,7 @@ REACHER = RobotTask(
     episode_steps=50,
     observe=observation,
     standard_observe=observation,
-    extras=("xpos",),
+    extra_fields=("xpos",),
     true_reward=reacher_reward,
     measure=averages(mean_distance=distance),
     measure_name="mean_distance",
@@ -90,9 +91,8 @@ REACHER = RobotTask(
     camera=Camera((0.0, -0.2, 0.92), (0.0, 0.0, 0.0)),
     floor_pattern=0.2,
     colours=_COLOURS,
-    # At 10 Hz a full push turns the arm by a radian within a step: noise of that size, or a bonus for keeping it, hides
-    # what a policy does. What is done is seen to be good or bad within a second, hence the short horizon.
-    # Its clips have few steps, so that fits are cheap, and within centimetres of the target the reward must be right.
+    # Decided in docs/experiments/robots.md, Reacher: a full push turns the arm by a radian in one step, so noise is
+    # small; results show within a second, so the horizon is short; fits are cheap and have to be precise.
     presets={
         **preset_for_steps(1_500_000),
         "reward.epochs": 6,

@@ -1,4 +1,4 @@
-"""Swimmer: three links in a thick fluid. Gymnasium's model at 40 Hz, so that a clip of 60 steps is 1.5 s (A.1)."""
+"""The Swimmer: three links in a thick fluid. Gymnasium's model at 40 Hz, so that a clip of 60 steps lasts 1.5 s (A.1)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from core.tasks.base import Camera, RobotTask, averages, forward, preset_for_ste
 from core.types import Float64
 
 
-def observation(positions: Float64, velocities: Float64, extras: Float64) -> Float64:
-    """Gymnasium's: the angle of the front link, both joints, and all velocities; where it swims is left out."""
+def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
+    """Gymnasium's observation: front link, joints, and all velocities; (N, 5), (N, 5), (N, 0) -> (N, 8)."""
     return np.concatenate([positions[:, 2:], velocities], axis=1)
 
 
@@ -17,7 +17,7 @@ SWIMMER = RobotTask(
     name="swimmer",
     sizes=(8, 2),
     title="Swimmer",
-    instruction="Choose the clip in which the middle of the robot's body moves to the right faster.",
+    instruction="Choose the clip in which the middle of the robot's body moves faster to the right.",
     model="swimmer.xml",
     timestep=0.0125,
     integrator="rk4",
@@ -32,18 +32,14 @@ SWIMMER = RobotTask(
     measure_title="Forward speed (m/s)",
     reset_noise=0.1,
     camera=Camera((0.0, -2.6, 4.6), (0.0, 0.0, 0.0), follows="torso"),
-    # The paper's entropy bonus for the Swimmer alone (A.1).
-    paper_presets={"policy.entropy_bonus": 0.001},
-    # With so little of it, noise of .5 and larger minibatches, three million steps taught less. A stroke pays off only
-    # after seconds. Without the penalty one that glides comes to push a joint at twice what its motor takes, where
-    # noise can't show it that a stroke is better.
+    paper_presets={"policy.entropy_bonus": 0.001},  # A.1, for the Swimmer alone
+    # Decided in docs/experiments/robots.md, Swimmer: a stroke pays off only after seconds, and without the penalty and
+    # with the paper's activation some seeds glide for good.
     presets={
         **preset_for_steps(2_000_000),
         "policy.minibatch": 512,
         "policy.excess_penalty": 0.2,
         "policy.discount": 0.995,
-        # With the paper's units four of five glided for good after 700 answers, with silu and larger steps one of three
-        # after 1,400 (RESULTS.md).
         "reward.activation": "silu",
         "reward.learning_rate": 3e-4,
         "reward.epochs": 2,

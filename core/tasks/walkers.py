@@ -1,6 +1,6 @@
 """Hopper and Walker: forward on one leg and on two.
 
-Gymnasium runs both at 125 Hz with the fourth-order Runge-Kutta integrator, where 1.5 s would be 188 steps. Here they
+Gymnasium runs both at 125 Hz with the fourth-order Runge-Kutta integrator, at which 1.5 s would be 188 steps. Here they
 run at the 40 and 30 Hz at which the authors played their clips, with implicitfast at some 5 ms: several times faster,
 as with the backflip.
 """
@@ -14,26 +14,28 @@ from core.tasks.hopper_backflip import standard_observation
 from core.types import Float64
 
 _HEIGHT = 1
-"""Index of the torso's height among the positions of both robots."""
+"""Index of the torso's height in the positions of both robots."""
 _HOPPER_FALLEN, _WALKER_FALLEN = 0.7, 0.8
-"""Metres: below it Gymnasium calls them fallen."""
+"""Heights in m below which Gymnasium calls them fallen."""
 
 
 def hopper_reward(physics: Physics) -> Float64:
-    """Speed, 1 for going on, and z - 1 for the torso's height z instead of an end to the episode (A.1)."""
+    """(N,) speed, 1 per step, and z - 1 for the torso's height z instead of an end to the episode (A.1)."""
     return forward(physics) + 1 + (physics.positions[:, _HEIGHT] - 1)
 
 
 def walker_reward(physics: Physics) -> Float64:
-    """Speed, 1 for going on, and z - 2 for the torso's height z instead of an end to the episode (A.1)."""
+    """(N,) speed, 1 per step, and z - 2 for the torso's height z instead of an end to the episode (A.1)."""
     return forward(physics) + 1 + (physics.positions[:, _HEIGHT] - 2)
 
 
 def hopper_upright(physics: Physics) -> Float64:
+    """(N,) 1 if it has not fallen, else 0."""
     return (physics.positions[:, _HEIGHT] > _HOPPER_FALLEN).astype(np.float64)
 
 
 def walker_upright(physics: Physics) -> Float64:
+    """(N,) 1 if it has not fallen, else 0."""
     return (physics.positions[:, _HEIGHT] > _WALKER_FALLEN).astype(np.float64)
 
 
@@ -43,7 +45,7 @@ HOPPER = RobotTask(
     title="Hopper",
     instruction=(
         "Choose the clip in which the robot's middle joint, the one nearest to its pointed end, gets further to the "
-        "right (to the left is worse than not at all). If that is about equal, the clip in which it is higher."
+        "right (moving left is worse than not moving). If that is about equal, choose the clip in which it is higher."
     ),
     model="hopper.xml",
     timestep=0.005,
@@ -58,7 +60,7 @@ HOPPER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
-    # Its physics are quick: with the passes and fits of the others most of the time would be theirs.
+    # Decided in docs/experiments/robots.md, Hopper: its physics are so quick that fits would take most of the time.
     presets={**preset_for_steps(2_000_000), "policy.epochs": 6, "reward.steps_per_label": 35},
 )
 
@@ -68,7 +70,7 @@ WALKER = RobotTask(
     title="Walker",
     instruction=(
         "Choose the clip in which the joint where the robot's three limbs meet gets further to the right. If that is "
-        "about equal, the clip in which that joint is higher."
+        "about equal, choose the clip in which that joint is higher."
     ),
     model="walker2d_v5.xml",
     timestep=1 / 180,
@@ -83,8 +85,7 @@ WALKER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.3, -0.1), (0.0, 0.0, -0.25), follows="torso"),
-    # With the usual steps of the reward's fit and no bonus for disagreement 350 answers taught 833 on average instead
-    # of 1,401, and of those with 700 more stayed slow (RESULTS.md).
+    # Decided in docs/experiments/robots.md, Walker: with the usual step size of the fit and no bonus it stays slow.
     presets={
         **preset_for_steps(2_000_000),
         "reward.epochs": 2,

@@ -1,4 +1,4 @@
-"""Numbers as a person says them."""
+"""Numbers in texts for users."""
 
 from __future__ import annotations
 
@@ -11,22 +11,14 @@ from core.formatting import format_duration, format_number, pluralize
     ("value", "text"),
     [(0.0, "0.0"), (0.418, "0.42"), (5.31, "5.3"), (-2.0, "-2.0"), (1204.4, "1,204"), (float("nan"), "–")],
 )
-def test_a_measure(value: float, text: str) -> None:
+def test_a_number(value: float, text: str) -> None:
     assert format_number(value) == text
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0 seconds"),
-        (1, "1 second"),
-        (89, "89 seconds"),
-        (90, "2 minutes"),
-        (3600, "60 minutes"),
-        (9000, "2.5 hours"),
-    ],
+    ("seconds", "text"), [(0, "0 seconds"), (1, "1 second"), (89, "89 seconds"), (90, "2 minutes"), (9000, "2.5 hours")]
 )
-def test_a_time(seconds: float, text: str) -> None:
+def test_a_duration(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
 
 

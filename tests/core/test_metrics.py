@@ -8,15 +8,6 @@ import pytest
 from core.metrics import Metrics, Series
 
 
-def test_a_snapshot_holds_what_was_written_in_order() -> None:
-    series = Series()
-    for i in range(5):
-        series.append(i, i * i)
-    x, y = series.snapshot()
-    assert x.tolist() == [0, 1, 2, 3, 4]
-    assert y.tolist() == [0, 1, 4, 9, 16]
-
-
 def test_memory_stays_bounded_and_the_whole_run_stays_visible() -> None:
     series = Series(capacity=64)
     for i in range(10_000):
@@ -45,23 +36,13 @@ def test_a_snapshot_does_not_change_when_more_is_written() -> None:
     assert x.tolist() == [1]
 
 
-def test_nan_is_kept_for_the_plot_to_leave_a_gap() -> None:
-    series = Series()
-    series.append(0, np.nan)
-    assert np.isnan(series.snapshot()[1][0])
-
-
-def test_a_name_never_written_to_is_empty() -> None:
-    x, y = Metrics().snapshot("loss")
-    assert len(x) == len(y) == 0
-
-
-def test_metrics_are_kept_by_name() -> None:
+def test_metrics_are_kept_by_name_and_an_unknown_one_is_empty() -> None:
     metrics = Metrics()
     metrics.append("a", 1, 2)
-    metrics.append("b", 3, 4)
+    metrics.append("b", 3, np.nan)  # a gap in the plot
     assert metrics.names() == ("a", "b")
-    assert metrics.snapshot("b")[1].tolist() == [4]
+    assert metrics.snapshot("a")[1].tolist() == [2] and np.isnan(metrics.snapshot("b")[1]).all()
+    assert [len(values) for values in metrics.snapshot("loss")] == [0, 0]
 
 
 def test_a_series_needs_room() -> None:
@@ -79,18 +60,11 @@ def test_a_reader_beside_the_writer_sees_whole_points() -> None:
     writer.join()
 
 
-def test_one_place_has_one_figure_the_newest_that_is_a_number() -> None:
+def test_the_latest_number_at_an_x_is_kept_and_earlier_x_are_dropped() -> None:
     series = Series()
-    for y in (3.0, 4.0, np.nan):
-        series.append(1, y)
-    assert series.points().tolist() == [[1, 4]]
-
-
-def test_what_comes_before_the_newest_is_dropped() -> None:
-    series = Series()
-    for x in (2, 1, 3):
-        series.append(x, 10 * x)
-    assert series.points().tolist() == [[2, 20], [3, 30]]
+    for x, y in ((1, 3.0), (1, 4.0), (1, np.nan), (3, 30.0), (2, 20.0)):
+        series.append(x, y)
+    assert series.points().tolist() == [[1, 4], [3, 30]]
 
 
 def test_all_series_go_back_together() -> None:

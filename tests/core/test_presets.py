@@ -14,7 +14,7 @@ from core.config import Config, replaced
 from core.headless.reproduce import Run
 from core.jobs.policy import OPTIMIZERS
 from core.preferences.schedule import first_labels
-from core.presets import PRESETS, presets
+from core.presets import ALGORITHM_PRESETS, merge_presets
 from core.session.session import read_config
 from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, get_task
 
@@ -22,19 +22,19 @@ TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments
 
 
 def made(*, task: dict[str, Any], paper_presets: dict[str, Any] | None = None, algorithm: str | None = None) -> Config:
-    return replaced(Config(), **presets(task, paper_presets or {}, algorithm))
+    return replaced(Config(), **merge_presets(task, paper_presets or {}, algorithm))
 
 
 def made_of(name: str, algorithm: str | None = None) -> Config:
     task = get_task(name)
-    return replaced(Config(task=name), **presets(task.presets, task.paper_presets, algorithm))
+    return replaced(Config(task=name), **merge_presets(task.presets, task.paper_presets, algorithm))
 
 
 def test_there_are_presets_for_every_optimizer() -> None:
-    assert PRESETS.keys() == OPTIMIZERS.keys()
+    assert ALGORITHM_PRESETS.keys() == OPTIMIZERS.keys()
 
 
-@pytest.mark.parametrize("algorithm", PRESETS)
+@pytest.mark.parametrize("algorithm", ALGORITHM_PRESETS)
 @pytest.mark.parametrize("task", CATALOGUE)
 def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str) -> None:
     assert made(task=dict(get_task(task).presets), algorithm=algorithm).policy.algorithm == algorithm
@@ -49,21 +49,11 @@ def test_the_papers_numbers() -> None:
 
 
 @pytest.mark.parametrize("robot", PAPER_ROBOTS)
-def test_the_robots_labelling_rate_halves_within_the_session(robot: str) -> None:
-    config = made_of(robot)
+def test_the_robots_labelling_rate_halves_early_and_the_policys_steps_end_small(robot: str) -> None:
+    config, other = made_of(robot), made_of(robot, "trpo")
     assert config.query.half_life == (150_000 if robot == "ant" else config.steps / 5)
-
-
-@pytest.mark.parametrize("robot", PAPER_ROBOTS)
-def test_the_robots_end_with_small_steps_and_fit_about_once_a_batch(robot: str) -> None:
-    config = made_of(robot)
     assert config.policy.learning_rate * (1 - config.policy.decay) <= 1e-4 + 1e-9
-    assert config.policy.lag == 1
-    other = made_of(robot, "trpo")
-    assert (other.policy.decay, other.policy.lag) == (0, 0)
-    keeping_up = dict.fromkeys(("walker", "half-cheetah", "swimmer"), 5_600)
-    between = {"reacher": 12_600, "hopper": 24_500, "ant": 8_400, **keeping_up}.get(robot, 10_500)
-    assert config.reward.steps_per_label * config.reward.epochs * config.labels == between
+    assert (config.policy.lag, other.policy.decay, other.policy.lag) == (1, 0, 0)
 
 
 @pytest.mark.parametrize("robot", [*PAPER_ROBOTS, "hopper-backflip"])
@@ -71,17 +61,13 @@ def test_trpo_has_the_papers_entropy_bonus_on_every_robot(robot: str) -> None:
     assert made_of(robot, "trpo").policy.entropy_bonus == (0.001 if robot == "swimmer" else 0.01)
 
 
-def test_without_a_choice_the_task_has_its_way() -> None:
+def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> None:
     config = made(task=TUNED)
-    assert config.policy.algorithm == "ppo"
-    assert (config.policy.minibatch, config.rollout.environments) == (512, 256)
-
-
-def test_what_was_tuned_for_another_algorithm_is_left_out_and_the_rest_kept() -> None:
+    assert (config.policy.algorithm, config.policy.minibatch, config.rollout.environments) == ("ppo", 512, 256)
     config = made(task=TUNED, algorithm="a2c")
-    assert (config.rollout.environments, config.policy.discount) == (16, 0.99)
-    assert config.policy.entropy_bonus == 1e-3
+    assert (config.rollout.environments, config.policy.discount, config.policy.entropy_bonus) == (16, 0.99, 1e-3)
     assert made(task=TUNED, algorithm="trpo").policy.minibatch == 256
+    assert made(task=TUNED, paper_presets={"reward.epochs": 9}, algorithm="trpo").reward.epochs == 9
 
 
 def test_a_task_may_name_its_algorithm_and_differ_from_its_presets() -> None:
@@ -108,9 +94,14 @@ def test_the_flag_chooses_and_the_settings_override(
     assert json.loads(capsys.readouterr().out)["algorithm"] == "a2c"
 
 
-def test_named_by_a_setting_it_brings_its_presets_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_algorithm_named_by_a_setting_has_its_presets_and_stays_on_resume(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = created(monkeypatch, "--algorithm", "ppo", "--set", "policy__algorithm=trpo", "--set", "rollout.steps=4")
     assert (config.policy.algorithm, config.policy.discount, config.rollout.steps) == ("trpo", 0.995, 4)
+    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s", "--algorithm", "ppo"])
+    assert main() == 2
+    assert "--resume DIR alone" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["dqn", "[1]", "null", "7"])
@@ -127,15 +118,6 @@ def test_an_algorithm_that_is_none_is_refused(
 def test_the_papers_figure_can_be_made_with_another_algorithm() -> None:
     config = Run("hopper-backflip", 700, 0).config(None, {"policy.algorithm": "trpo", "policy.gae_lambda": 0.9})
     assert (config.policy.algorithm, config.policy.discount, config.policy.gae_lambda) == ("trpo", 0.995, 0.9)
-
-
-def test_a_resumed_session_keeps_its_algorithm(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    created(monkeypatch, "--algorithm", "a2c")
-    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s", "--algorithm", "ppo"])
-    assert main() == 2
-    assert "--resume DIR alone" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("task", PAPER_GAMES)

@@ -206,7 +206,7 @@ def test_a_session_that_no_window_can_teach_is_told_of_on_the_start_page(begin: 
     assert start
     qtbot.waitUntil(lambda: start.sessions.list.current is not None)
     flow.press(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: "Only the oracle can tell true returns" in start.banner.text())
+    qtbot.waitUntil(lambda: "Only the oracle knows true returns" in start.banner.text())
     assert start.isVisible() and flow.program.open is None
     Session.open(sessions_folder() / "returns").close()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 
-from core.config import Config, replaced
+from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule
 from core.envs.gymnasium import GymVectorEnv
@@ -26,7 +26,7 @@ from core.events import (
     RolloutReported,
 )
 from core.headless.run import HeadlessRun
-from core.io.image_codec import ROW
+from core.io.image_codec import ROW_BYTES
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy
@@ -57,11 +57,16 @@ def batch() -> Iterator[Callable[..., GymVectorEnv]]:
     made: list[GymVectorEnv] = []
 
     def build(
-        name: str = "gym:Walk-v0", count: int = 2, seed: int = 0, film: CaptureSchedule | None = None, **given: Any
+        name: str = "gym:Walk-v0",
+        count: int = 2,
+        seed: int = 0,
+        film: CaptureSchedule | None = None,
+        rng: np.random.Generator | None = None,
+        **given: Any,
     ) -> GymVectorEnv:
         task = get_task(name)
         assert isinstance(task, GymTask)
-        rng = np.random.default_rng(seed)
+        rng = rng or np.random.default_rng(seed)
         env = make_envs(task, count, rng, film=film, **{"staggered": False, **given})
         assert isinstance(env, GymVectorEnv)
         made.append(env)
@@ -102,7 +107,6 @@ def test_what_is_not_flat_is_laid_out_in_one_row_and_goes_on_after_a_resume(batc
     registered(seen=Box(-10, 10, (2, 1), np.float64), done=table)
     env, again = batch(count=3), batch(count=3, seed=1)
     assert env.sizes == (2, 4, 0) and env.observations.shape == (3, 2)
-    assert env._own(np.array([[-1, -1, 0.5, 1]], np.float32)).tolist() == [[[-1, 0], [3, 2]]]
     rewards = env.step(np.array([[-1, 0, 0, 0], [0.5, 0, 0, 0], [7, 0, 0, 0]], np.float32)).true_rewards
     assert rewards.tolist() == [-1, 0.5, 1]
     again.set_state({key: np.array(array) for key, array in env.get_state().items()})
@@ -164,11 +168,30 @@ def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: Ma
     assert not any(step.finished for step in steps)
 
 
-def test_a_simulation_that_mujoco_starts_anew_in_silence_ends_its_episode(batch: MakeBatch) -> None:
+def test_a_simulation_that_mujoco_resets_silently_ends_its_episode(
+    batch: MakeBatch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
+
+    broken: list[HalfCheetahEnv] = []
+    do_simulation = HalfCheetahEnv.do_simulation
+
+    def breaking(self: HalfCheetahEnv, *given: Any) -> None:
+        if self in broken:
+            self.data.qvel[0] = np.nan
+            broken.clear()
+        do_simulation(self, *given)
+
+    made: list[HalfCheetahEnv] = []
+    initialize = HalfCheetahEnv.__init__
+    monkeypatch.setattr(HalfCheetahEnv, "do_simulation", breaking)
+    monkeypatch.setattr(
+        HalfCheetahEnv, "__init__", lambda self, **given: (made.append(self), initialize(self, **given))[1]
+    )
     env = batch("gym:HalfCheetah-v5", 3)
     forward(env, 2)
     before = env.observations
-    env._envs.envs[1].unwrapped.data.qvel[0] = np.nan  # type: ignore[attr-defined]
+    broken.append(made[-2])  # the second of three
     (step,) = forward(env, 1)
     assert step.ended.tolist() == step.diverged.tolist() == [False, True, False] and env.divergences == 1
     assert np.array_equal(step.end_observations, before[1:2]) and step.true_rewards[1] == 0
@@ -178,7 +201,7 @@ def test_a_simulation_that_mujoco_starts_anew_in_silence_ends_its_episode(batch:
 
 def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBatch) -> None:
     env = batch(count=3, film=STEADY)
-    assert env.sizes[2] == ROW and env.clip_available.tolist() == [True, False, False]
+    assert env.sizes[2] == ROW_BYTES and env.clip_available.tolist() == [True, False, False]
     states = []
     for _ in range(10):
         states.append(env.states[0])
@@ -232,18 +255,19 @@ def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
     return seen
 
 
-@pytest.mark.parametrize("steps", [0, 3, 4, 7, 18, 19, 37, 299, 300, 301])
+@pytest.mark.parametrize("steps", [0, 4, 18, 299, 300])
 @pytest.mark.parametrize("name", ["gym:Walk-v0", "gym:CartPole-v1"])
-def test_after_a_resume_it_goes_on_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
+def test_after_a_resume_it_continues_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
     if name == "gym:Walk-v0":
         registered(life=4)
     film = CaptureSchedule(2, 5, 3) if name == "gym:Walk-v0" else None
-    env, again = (batch(name, 3, film=film, staggered=True) for _ in range(2))
+    rngs = np.random.default_rng(0), np.random.default_rng(1)
+    env, again = (batch(name, 3, film=film, staggered=True, rng=rng) for rng in rngs)
     lived(env, steps, 1)
     again.set_state({key: np.array(array) for key, array in env.get_state().items()})
-    again._rng.bit_generator.state = env._rng.bit_generator.state
+    rngs[1].bit_generator.state = rngs[0].bit_generator.state
     assert np.array_equal(again.observations, env.observations) and np.array_equal(again.states, env.states)
-    for mine, its in zip(lived(again, 400, 2), lived(env, 400, 2), strict=True):
+    for mine, its in zip(lived(again, 320, 2), lived(env, 320, 2), strict=True):
         assert np.array_equal(mine, its)
 
 
@@ -278,7 +302,7 @@ def spoiled(state: dict[str, np.ndarray], name: str, value: Any) -> dict[str, np
 def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, name: str, value: Any) -> None:
     env = batch()
     forward(env, 7)
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError, match="do not fit"):
         batch().set_state(spoiled(env.get_state(), name, value))
 
 
@@ -318,20 +342,35 @@ def test_an_environment_without_pictures_is_told_of(batch: MakeBatch, monkeypatc
         batch(film=STEADY)
 
 
-def taught(folder: Path, config: Config) -> tuple[list[Any], Any]:
-    session = Session.create(folder, config)
+def taught(session: Session) -> tuple[list[Any], Any]:
+    """The events and the outcome of the whole session, or of what is left of it."""
     events: list[Any] = []
     run = HeadlessRun(session, events.append)
     outcome = run.run()
     run.close()
-    session.close()
     return events, outcome
 
 
+@pytest.fixture
+def create(tmp_path: Path) -> Iterator[Callable[[Config], Session]]:
+    made: list[Session] = []
+
+    def new(config: Config) -> Session:
+        made.append(Session.create(tmp_path / "s", config))
+        return made[-1]
+
+    yield new
+    for session in made:
+        session.close()
+
+
+Create = Callable[[Config], Session]
+
+
 @pytest.mark.parametrize("name", ["gym:CartPole-v1", "gym:Pendulum-v1"])
-def test_gymnasiums_own_are_taught_from_start_to_end(tmp_path: Path, name: str) -> None:
-    config = tiny(task=name, labels=8, steps=8 * 32 * 24)
-    events, outcome = taught(tmp_path / "s", config)
+def test_gymnasiums_own_are_taught_from_start_to_end(create: Create, name: str) -> None:
+    config = tiny(task=name, labels=8, steps=8 * 32 * 12)
+    events, outcome = taught(create(config))
     assert outcome.labels == 8 and outcome.env_steps == config.steps
     assert np.isfinite(outcome.true_return) and np.isfinite(random_return(config))
     queries = [event.query for event in events if isinstance(event, QueryOffered)]
@@ -339,10 +378,10 @@ def test_gymnasiums_own_are_taught_from_start_to_end(tmp_path: Path, name: str) 
     assert [event for event in events if isinstance(event, RolloutReported)][-1].episodes > 0
 
 
-def test_blow_ups_are_counted_to_the_end(tmp_path: Path) -> None:
+def test_divergences_are_counted_to_the_end(create: Create) -> None:
     registered(nan_at=3)  # each of its 8 environments, every 3 steps
     config = tiny(task="gym:Walk-v0", teacher="none", steps=8 * 32 * 2, rollout__demonstrate_every=1)
-    events, outcome = taught(tmp_path / "s", config)
+    events, outcome = taught(create(config))
     assert [event.divergences for event in events if isinstance(event, RolloutReported)] == [80, 168]
     assert outcome.divergences == 168
     assert not any(isinstance(event, DemonstrationRecorded) for event in events)
@@ -357,34 +396,22 @@ def test_a_policy_under_which_the_simulation_fails_is_not_replayed() -> None:
     assert told == ReplayRefused(7, "The simulation diverged with this policy: choose another one.")
 
 
-def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(tmp_path: Path) -> None:
-    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 40, rollout__captured_envs=2)
-    events, _ = taught(tmp_path / "s", config)
+def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(create: Create) -> None:
+    session = create(tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 24, rollout__captured_envs=2))
+    events, _ = taught(session)
     segments = [s for e in events if isinstance(e, QueryOffered) for s in (e.query.left, e.query.right)]
     assert len(segments) == 8 and all(segment.states[:, 0].all() for segment in segments)
-    session = Session.open(tmp_path / "s")
-    assert evaluate(session, 2, filmed=True)["states"].shape == (300, ROW)
-    longer = Session(session.folder, replaced(config, steps=8 * 32 * 44), session._lock)
-    run = HeadlessRun(longer, lambda event: None)
-    assert run.run().env_steps == 8 * 32 * 44
-    run.close()
-    session.close()
+    assert evaluate(session, 2, filmed=True)["states"].shape == (300, ROW_BYTES)
+    session.reconfigure(steps=8 * 32 * 26)
+    assert taught(session)[1].env_steps == 8 * 32 * 26
 
 
-def test_what_was_taught_without_pictures_goes_on_with_them(tmp_path: Path) -> None:
-    config = tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 8)
-    taught(tmp_path / "s", config)
-    session = Session.open(tmp_path / "s")
-    watched = Session(
-        session.folder, replaced(config, labels=6, steps=8 * 32 * 40, rollout__captured_envs=2), session._lock
-    )
-    events: list[Any] = []
-    run = HeadlessRun(watched, events.append)
-    run.run()
-    run.close()
-    session.close()
-    asked = [event.query for event in events if isinstance(event, QueryOffered)]
-    assert asked and all(query.left.states.shape == (30, ROW) for query in asked)
+def test_a_session_taught_without_pictures_continues_with_them(create: Create) -> None:
+    session = create(tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 8))
+    taught(session)
+    session.reconfigure(labels=6, steps=8 * 32 * 24, rollout__captured_envs=2)
+    asked = [event.query for event in taught(session)[0] if isinstance(event, QueryOffered)]
+    assert asked and all(query.left.states.shape == (30, ROW_BYTES) for query in asked)
 
 
 def test_a_long_row_of_numbers_is_no_picture(batch: MakeBatch) -> None:

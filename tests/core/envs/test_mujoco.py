@@ -1,4 +1,4 @@
-"""The batched physics, against Gymnasium and against MuJoCo itself."""
+"""Batched physics, against MuJoCo itself. (tests/core/tasks/test_robots.py compares with Gymnasium.)"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from core.envs.mujoco import MujocoVectorEnv, Step, threads_for
-from core.rollout.collector import Collector, RolloutBatch, collect
+from core.rollout.collector import collect
 from core.rollout.segments import SegmentBuilder
 from core.tasks import get_task
 from core.tasks.base import RobotTask
@@ -28,8 +28,10 @@ MakeBatch = Callable[..., MujocoVectorEnv]
 def batch() -> Iterator[MakeBatch]:
     made: list[MujocoVectorEnv] = []
 
-    def make(task: RobotTask = HOPPER, environments: int = 4, seed: int = 0, **given: Any) -> MujocoVectorEnv:
-        made.append(MujocoVectorEnv(task, environments, np.random.default_rng(seed), **{"threads": 1, **given}))
+    def make(
+        task: RobotTask = HOPPER, environments: int = 4, rng: np.random.Generator | None = None, **given: Any
+    ) -> MujocoVectorEnv:
+        made.append(MujocoVectorEnv(task, environments, rng or np.random.default_rng(0), **{"threads": 1, **given}))
         return made[-1]
 
     yield make
@@ -46,18 +48,16 @@ def copied(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
-    both, actions = batch(environments=2, staggered=False), random_actions(2, 30)
-    alone = batch(environments=1, staggered=False)
-    state = {name: array[1:] if array.ndim else array for name, array in copied(both.get_state()).items()}
-    alone.set_state(state)
-    for action in actions:
+    both, alone = (batch(environments=count, staggered=False) for count in (2, 1))
+    alone.set_state({name: array[1:] if array.ndim else array for name, array in copied(both.get_state()).items()})
+    for action in random_actions(2, 30):
         both.step(action)
         alone.step(action[1:])
     assert (both.states[1] == alone.states[0]).all()
 
 
 @pytest.mark.parametrize(("environments", "cores", "threads"), [(1, 2, 1), (16, 2, 1), (32, 2, 2), (128, 16, 8)])
-def test_a_thread_is_not_woken_for_a_small_share(
+def test_a_thread_gets_at_least_sixteen_environments(
     monkeypatch: pytest.MonkeyPatch, environments: int, cores: int, threads: int
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
@@ -73,7 +73,7 @@ def test_any_number_of_threads_gives_the_same(batch: MakeBatch) -> None:
 
 
 def test_actions_are_clipped_as_the_motors_do(batch: MakeBatch) -> None:
-    wild, mild = batch(seed=3), batch(seed=3)
+    wild, mild = batch(), batch()
     reward_wild = wild.step(np.full((4, 3), 50, np.float32)).true_rewards
     reward_mild = mild.step(np.ones((4, 3), np.float32)).true_rewards
     assert (wild.states == mild.states).all() and (reward_wild == reward_mild).all()
@@ -84,33 +84,21 @@ def ends_of(env: MujocoVectorEnv, steps: int) -> tuple[np.ndarray, list[Step]]:
     return np.stack([step.ended for step in taken]), taken
 
 
-def test_episodes_have_one_length_whatever_the_robot_does(batch: MakeBatch) -> None:
-    ends, _ = ends_of(batch(SHORT, staggered=False), 40)
-    assert [np.flatnonzero(column).tolist() for column in ends.T] == [[11, 23, 35]] * 4
-
-
-def test_ends_are_spread_over_time(batch: MakeBatch) -> None:
-    ends, taken = ends_of(batch(SHORT, environments=4), 24)
+def test_episodes_have_one_length_and_only_whole_ones_are_reported(batch: MakeBatch) -> None:
+    """Also with the sum of their rewards. Environments start at different ages, so that ends are spread over time."""
+    ends, taken = ends_of(batch(SHORT), 26)
     assert sorted(np.flatnonzero(column)[0] for column in ends.T) == [2, 5, 8, 11]
     assert all(np.diff(np.flatnonzero(column)).tolist() == [12] for column in ends.T)
-    assert [len(step.finished) for step in taken] == [int(t in (11, 14, 17, 20, 23)) for t in range(24)]
-
-
-def test_only_whole_episodes_are_reported_with_the_sum_of_their_rewards(batch: MakeBatch) -> None:
-    env = batch(SHORT, environments=3)
-    ends, taken = ends_of(env, 26)
+    assert [len(step.finished) for step in taken] == [int(t in (11, 14, 17, 20, 23)) for t in range(26)]
     rewards = np.stack([step.true_rewards for step in taken])
-    expected = []
-    for row, column in enumerate(ends.T):
-        edges = np.flatnonzero(column)
-        starts = [0] if edges[0] == 11 else []  # one environment starts at age 0
-        whole = [*starts, *(edges[:-1] + 1)]
-        expected += [float(rewards[start : start + 12, row].sum(dtype=np.float64)) for start in whole]
-    reported = [total for step in taken for total, _ in step.finished]
-    assert sorted(reported) == pytest.approx(sorted(expected), rel=1e-5)
+    for t, step in enumerate(taken):
+        for row, (total, _) in zip(step.finished_rows, step.finished, strict=True):
+            assert total == pytest.approx(float(rewards[t - 11 : t + 1, row].sum(dtype=np.float64)), rel=1e-5)
+    together, _ = ends_of(batch(SHORT, staggered=False), 40)
+    assert [np.flatnonzero(column).tolist() for column in together.T] == [[11, 23, 35]] * 4
 
 
-def test_what_was_seen_at_an_end_is_kept_and_what_follows_is_a_fresh_start(batch: MakeBatch) -> None:
+def test_an_end_has_its_observation_and_is_followed_by_a_fresh_start(batch: MakeBatch) -> None:
     env, twin = batch(SHORT, staggered=False), batch(dataclasses.replace(SHORT, episode_steps=99), staggered=False)
     for action in random_actions(4, 12):
         step, longer = env.step(action), twin.step(action)
@@ -127,7 +115,7 @@ def test_resets_differ_by_a_little_noise(batch: MakeBatch) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("broken", [np.nan, np.inf, 1e15])
-def test_a_blown_up_robot_is_reset_counted_and_reported_nowhere(batch: MakeBatch, threads: int, broken: float) -> None:
+def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, threads: int, broken: float) -> None:
     env = batch(SHORT, environments=3, staggered=False, threads=threads)
     actions = random_actions(3, 24)
     steps = [env.step(action) for action in actions[:5]]
@@ -143,25 +131,18 @@ def test_a_blown_up_robot_is_reset_counted_and_reported_nowhere(batch: MakeBatch
     assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
 
 
-def rolled_out(env: MujocoVectorEnv, steps: int, break_at: int) -> RolloutBatch:
-    """Random actions; at one step environment 1's state turns into no number."""
-    count = iter(range(steps))
+@pytest.mark.parametrize("break_at", [5, 7, 9])
+def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatch, break_at: int) -> None:
+    env, count = batch(environments=2, staggered=False), iter(range(20))
 
     def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if next(count) == break_at:
             env.states = env.states.copy()
             env.states[1] = np.nan
-        return np.zeros((env.count, 3), np.float32), np.zeros(env.count, np.float32)
+        return np.zeros((2, 3), np.float32), np.zeros(2, np.float32)
 
-    cutter = SegmentBuilder(env, 5, np.zeros(env.count, np.int64))
-    *_, collected = collect([Collector(env, act, cutter)], steps, 0)
+    *_, collected = collect(env, act, 20, SegmentBuilder(env, 5, np.zeros(2, np.int64)), 0)
     assert collected is not None
-    return collected
-
-
-@pytest.mark.parametrize("break_at", [5, 7, 9])
-def test_nothing_of_a_blow_up_reaches_a_segment_or_the_policy(batch: MakeBatch, break_at: int) -> None:
-    collected = rolled_out(batch(HOPPER, environments=2, staggered=False), 20, break_at)
     assert len(collected.segments) == 4 + 3  # one of environment 1 was dropped
     for one in collected.segments:
         assert one.true_rewards is not None
@@ -170,14 +151,14 @@ def test_nothing_of_a_blow_up_reaches_a_segment_or_the_policy(batch: MakeBatch, 
         assert np.isfinite(array).all()
 
 
-def test_a_restored_batch_goes_on_exactly(batch: MakeBatch) -> None:
-    first, second = batch(SHORT, seed=1), batch(SHORT, seed=2)
+def test_a_restored_batch_continues_exactly(batch: MakeBatch) -> None:
+    rngs = np.random.default_rng(1), np.random.default_rng(2)
+    first, second = (batch(SHORT, rng=rng) for rng in rngs)
     actions = random_actions(4, 40)
     for action in actions[:17]:
         first.step(action)
-    state, rng = copied(first.get_state()), first._rng.bit_generator.state
-    second.set_state(state)
-    second._rng.bit_generator.state = rng
+    second.set_state(copied(first.get_state()))
+    rngs[1].bit_generator.state = rngs[0].bit_generator.state
     assert (first.observations == second.observations).all()
     for action in actions[17:]:
         one, other = first.step(action), second.step(action)
@@ -186,43 +167,30 @@ def test_a_restored_batch_goes_on_exactly(batch: MakeBatch) -> None:
     assert (first.states == second.states).all()
 
 
-def lowest_points(model: mujoco.MjModel, state: np.ndarray) -> list[float]:
-    """Height of both ends of the foot above the floor, from the shape of its capsule."""
-    data = mujoco.MjData(model)
-    mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    mujoco.mj_forward(model, data)
-    foot = data.geom("foot_geom")
-    radius, half = model.geom("foot_geom").size[:2]
-    axis = foot.xmat.reshape(3, 3)[:, 2]
-    return [float(foot.xpos[2] + end * half * axis[2] - radius) for end in (1, -1)]
-
-
-def test_the_foot_is_where_the_kinematics_put_it(batch: MakeBatch) -> None:
-    env = batch(environments=2, staggered=False)
-    lowest = []
-    for action in random_actions(2, 60):
+def test_contact_heights_are_those_of_the_kinematics(batch: MakeBatch) -> None:
+    """As the last physics step began, so physics steps are as long as environment steps here."""
+    env = batch(dataclasses.replace(HOPPER, frame_skip=1), environments=2, staggered=False)
+    data, lowest = mujoco.MjData(env.model), []
+    for action in np.repeat(random_actions(2, 60), HOPPER.frame_skip, axis=0):
+        before = env.states.copy()
         env.step(action)
-        sensed_at = env.stepper._trail[:, -2]  # sensors tell of the start of the last physics step
-        expected = [lowest_points(env.model, state) for state in sensed_at]
-        assert env.contact_heights == pytest.approx(np.array(expected), abs=1e-9)
-        lowest.append(np.min(expected))
+        for state, heights in zip(before, env.contact_heights, strict=True):
+            mujoco.mj_setState(env.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+            mujoco.mj_forward(env.model, data)
+            foot, (radius, half) = data.geom("foot_geom"), env.model.geom("foot_geom").size[:2]
+            ends = [foot.xpos[2] + end * half * foot.xmat[8] - radius for end in (1, -1)]
+            assert heights == pytest.approx(ends, abs=1e-9)
+            lowest.append(min(ends))
     assert min(lowest) < 0.01 < 0.05 < max(lowest)  # it stood and it hopped
 
 
-def test_a_standing_robots_foot_touches_the_floor(batch: MakeBatch) -> None:
-    env = batch(staggered=False)
-    for _ in range(4):
-        env.step(np.zeros((4, 3), np.float32))
-    assert env.contact_heights.shape == (4, 2)
-    assert (np.abs(env.contact_heights.min(axis=1)) < 0.01).all()
-
-
-def test_observations_are_what_the_networks_take(batch: MakeBatch) -> None:
+def test_sizes_and_types_are_those_that_the_networks_take(batch: MakeBatch) -> None:
     env = batch()
     assert env.sizes == (12, 3, 13)
     assert env.observations.dtype == np.float32 and env.observations.shape == (4, 12)
     step = env.step(np.zeros((4, 3), np.float32))
     assert step.true_rewards.dtype == np.float32 and step.true_rewards.shape == (4,)
+    assert env.contact_heights.shape == (4, 2)
 
 
 def test_a_task_without_true_reward_gives_none(batch: MakeBatch) -> None:
@@ -233,8 +201,8 @@ def test_a_task_without_true_reward_gives_none(batch: MakeBatch) -> None:
 def test_the_true_reward_is_that_of_the_observation_before_and_the_clipped_action(batch: MakeBatch) -> None:
     env = batch(staggered=False)
     for action in random_actions(4, 10):
-        before = HOPPER.standard_observe(env.states[:, 1:7], env.states[:, 7:13], np.zeros((4, 0)))
+        o = HOPPER.standard_observe(env.states[:, 1:7], env.states[:, 7:13], np.zeros((4, 0)))
         rewards = env.step(action).true_rewards
-    o, a = before, np.clip(action, -1, 1)
+    a = np.clip(action, -1, 1)
     bracket = 1 + 0.3 * o[:, 0] + 0.1 * (a * o[:, 8:11]).sum(1) - 0.05 * o[:, 5]
     assert rewards == pytest.approx(-o[:, 7] * bracket, rel=1e-5)

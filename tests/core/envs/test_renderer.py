@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs import renderer as clips
+from core.envs import renderer as renderer_module
 from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.envs.robot_models import load_model
@@ -49,11 +49,6 @@ def test_a_clip_plays_in_real_time(renderer: MujocoRenderer, steps: int, fps: fl
     clip = renderer.render(moving(steps), 16, fps)
     assert clip.pixels.shape == (frames, 16, 16, 3)
     assert clip.pixels.dtype == np.uint8 and clip.fps == fps
-
-
-def test_any_size_in_any_order(renderer: MujocoRenderer) -> None:
-    for size in (32, 600, 48):
-        assert renderer.render(moving(1), size, 40.0).pixels.shape == (1, size, size, 3)
 
 
 def difference(one: np.ndarray, other: np.ndarray) -> float:
@@ -104,31 +99,31 @@ def test_a_rollouts_own_states_are_what_is_drawn(renderer: MujocoRenderer) -> No
     assert len({frame.tobytes() for frame in frames}) == 6
 
 
-def test_pictures_are_drawn_only_as_they_are_asked_for(
-    renderer: MujocoRenderer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    states, posed = moving(60), list[float]()
+def test_frames_are_drawn_only_as_they_are_asked_for(renderer: MujocoRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those of two films of one renderer in turn, as where before and after are shown side by side."""
+    states, drawn = moving(60), list[float]()
     whole = renderer.render(states, SIZE, 30.0).pixels
-    pose = renderer._pose
-    monkeypatch.setattr(renderer, "_pose", lambda states, time: (posed.append(time), pose(states, time)))
+    set_state = mujoco.mj_setState
+    monkeypatch.setattr(mujoco, "mj_setState", lambda *given: (drawn.append(0), set_state(*given)))
     one, other = renderer.pictures(states, SIZE, 30.0), renderer.pictures(states[::-1], SIZE, 30.0)
-    assert np.array_equal(next(one), whole[0]) and len(posed) == 1
-    next(other)  # two films of one renderer, as where before and after go in step
-    assert np.array_equal(next(one), whole[1]) and len(posed) == 3
+    assert np.array_equal(next(one), whole[0]) and len(drawn) == 1
+    next(other)
+    assert np.array_equal(next(one), whole[1]) and len(drawn) == 3
 
 
-def test_pictures_taken_before_are_unpacked_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    unpacked: list[int] = []
-    monkeypatch.setattr(clips, "decoded", lambda row: unpacked.append(int(row[0])))
-    with clips.renderer_for(get_task("pong")) as show:
-        shown = show.pictures(np.arange(300, dtype=np.uint16)[:, None], SIZE, 30.0)
+def test_recorded_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[int] = []
+    monkeypatch.setattr(renderer_module, "decode_image", lambda row: decoded.append(int(row[0])))
+    with renderer_module.renderer_for(get_task("pong")) as show:
+        frames = show.pictures(np.arange(300, dtype=np.uint16)[:, None], SIZE, 30.0)
         for _ in range(5):
-            assert next(shown).shape == (SIZE, SIZE, 3)
-        assert unpacked == [0, 1, 2]  # 15 steps a second, each shown twice
+            assert next(frames).shape == (SIZE, SIZE, 3)
+        assert decoded == [0, 1, 2]  # 15 steps a second, each shown twice
 
 
-def test_drawing_goes_on_after_closing(renderer: MujocoRenderer) -> None:
+def test_it_draws_at_other_sizes_and_after_closing_the_same(renderer: MujocoRenderer) -> None:
     first = renderer.render(moving(1), SIZE, 40.0).pixels
+    assert renderer.render(moving(1), 600, 40.0).pixels.shape == (1, 600, 600, 3)
     renderer.close()
     renderer.close()
     assert np.array_equal(renderer.render(moving(1), SIZE, 40.0).pixels, first)
@@ -144,15 +139,6 @@ def test_a_video_has_every_frame_in_order_at_its_speed(tmp_path: Path) -> None:
         assert float(stream.average_rate or 0) == pytest.approx(30)
     assert [image.shape for image in read] == [(96, 128, 3)] * 22
     assert [float(image.mean()) for image in read] == pytest.approx(shades.tolist(), abs=8)
-
-
-def test_a_clip_becomes_a_video(renderer: MujocoRenderer, tmp_path: Path) -> None:
-    clip = renderer.render(moving(8), SIZE, 40.0)
-    write_video(tmp_path / "clip.mp4", clip)
-    with av.open(str(tmp_path / "clip.mp4")) as container:
-        read = np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
-    assert read.shape == clip.pixels.shape
-    assert difference(read, clip.pixels) < 8 < difference(np.zeros_like(read), clip.pixels)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")

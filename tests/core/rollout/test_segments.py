@@ -14,20 +14,20 @@ SIZES = (2, 1, 3)
 
 
 class Batch:
-    """What a cutter asks of the environments whose steps it cuts."""
+    """The part of an environment that a builder needs."""
 
-    def __init__(self, count: int, kind: type = np.float64) -> None:
-        self.sizes = SIZES
+    def __init__(self, count: int, kind: type = np.float64, states: int = SIZES[2]) -> None:
+        self.sizes = (*SIZES[:2], states)
         self.count = count
-        self.states = np.zeros((count, SIZES[2]), kind)
+        self.states = np.zeros((count, states), kind)
 
 
-def new_cutter(environments: int = 2, length: int = 3, stagger: tuple[int, ...] = ()) -> SegmentBuilder:
+def new_builder(environments: int = 2, length: int = 3, stagger: tuple[int, ...] = ()) -> SegmentBuilder:
     return SegmentBuilder(Batch(environments), length, np.array(stagger or (0,) * environments))
 
 
 def feed(
-    cutter: SegmentBuilder,
+    builder: SegmentBuilder,
     steps: range,
     ends: dict[int, int] | None = None,
     clip_available: Callable[[int], tuple[bool, ...]] | None = None,
@@ -37,7 +37,7 @@ def feed(
 
     clip_available: step -> which environments may be asked about it; else all. `blows`: as `ends`, of failing simulations.
     """
-    n = cutter.get_state()["filled"].size
+    n = builder.get_state()["filled"].size
     found: list[Segment] = []
     for t in steps:
         marks = 100.0 * np.arange(n) + t
@@ -45,7 +45,7 @@ def feed(
         asked = np.array(clip_available(t) if clip_available else (True,) * n)
         ended, diverged = (np.arange(n) == (which or {}).get(t, -1) for which in (ends, blows))
         observations, actions = (row.astype(np.float32) for row in rows[:2])
-        found += cutter.add(observations, actions, rows[2], marks.astype(np.float32), ended, diverged, asked, 1000 + t)
+        found += builder.add(observations, actions, rows[2], marks.astype(np.float32), ended, diverged, asked, 1000 + t)
     return found
 
 
@@ -56,20 +56,15 @@ def marks(one: Segment) -> list[float]:
     return list(columns.pop())
 
 
-def test_segments_follow_each_other_without_gaps() -> None:
-    found = [marks(one) for one in feed(new_cutter(1), range(9))]
-    assert found == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-
-
 def test_shapes_types_and_the_step_at_which_it_was_cut() -> None:
-    (one,) = feed(new_cutter(1), range(3))
+    (one,) = feed(new_builder(1), range(3))
     assert [a.shape for a in (one.observations, one.actions, one.states)] == [(3, 2), (3, 1), (3, 3)]
     assert [a.dtype for a in (one.observations, one.actions, one.states)] == [np.float32, np.float32, np.float64]
     assert (one.length, one.env_steps) == (3, 1002)
 
 
 def test_no_segment_crosses_the_end_of_an_episode() -> None:
-    found = [marks(one) for one in feed(new_cutter(), range(10), ends={4: 1})]
+    found = [marks(one) for one in feed(new_builder(), range(10), ends={4: 1})]
     assert [m for m in found if m[0] >= 100] == [[100, 101, 102], [105, 106, 107]]
     assert [m for m in found if m[0] < 100] == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
@@ -77,19 +72,19 @@ def test_no_segment_crosses_the_end_of_an_episode() -> None:
 @pytest.mark.parametrize("at", [3, 4, 5])
 def test_no_segment_has_a_step_in_which_the_simulation_failed(at: int) -> None:
     """Not even as its last one, with which a segment may end as the episode does."""
-    found = [marks(one) for one in feed(new_cutter(), range(at + 4), blows={at: 1}, ends={at: 1})]
+    found = [marks(one) for one in feed(new_builder(), range(at + 4), blows={at: 1}, ends={at: 1})]
     assert [m for m in found if m[0] >= 100] == [[100, 101, 102], [101 + at, 102 + at, 103 + at]]
     assert [m for m in found if m[0] < 100][:2] == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_a_segment_may_end_with_the_episode() -> None:
-    found = [marks(one) for one in feed(new_cutter(1), range(6), ends={2: 0})]
-    assert found == [[0, 1, 2], [3, 4, 5]]
+def test_segments_follow_each_other_without_gaps_and_may_end_with_the_episode() -> None:
+    found = [marks(one) for one in feed(new_builder(1), range(9), ends={2: 0})]
+    assert found == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
 
 
 def test_environments_start_at_different_steps_so_that_segments_do_not_come_all_at_once() -> None:
-    cutter = new_cutter(3, 3, stagger=(0, 1, 2))
-    assert [[int(marks(s)[0]) for s in feed(cutter, range(t, t + 1))] for t in range(6)] == [
+    builder = new_builder(3, 3, stagger=(0, 1, 2))
+    assert [[int(marks(s)[0]) for s in feed(builder, range(t, t + 1))] for t in range(6)] == [
         [],
         [],
         [0],
@@ -100,32 +95,32 @@ def test_environments_start_at_different_steps_so_that_segments_do_not_come_all_
 
 
 def test_an_end_while_waiting_to_start_starts_it() -> None:
-    found = [marks(one) for one in feed(new_cutter(1, 3, stagger=(50,)), range(6), ends={1: 0})]
+    found = [marks(one) for one in feed(new_builder(1, 3, stagger=(50,)), range(6), ends={1: 0})]
     assert found == [[2, 3, 4]]
 
 
 def test_every_segment_has_its_own_number() -> None:
-    found = feed(new_cutter(4, 2), range(20))
+    found = feed(new_builder(4, 2), range(20))
     assert len({one.id for one in found}) == len(found) == 40
 
 
 def test_a_segment_does_not_change_when_more_is_cut() -> None:
-    cutter = new_cutter(1)
-    (one,) = feed(cutter, range(3))
-    feed(cutter, range(50, 56))
+    builder = new_builder(1)
+    (one,) = feed(builder, range(3))
+    feed(builder, range(50, 56))
     assert marks(one) == [0, 1, 2]
 
 
 def test_without_a_true_reward_a_segment_has_none() -> None:
-    cutter = new_cutter(1, 1)
+    builder = new_builder(1, 1)
     zeros = [np.zeros((1, size), np.float32) for size in SIZES]
     flags = np.array([False]), np.array([False]), np.array([True])
-    (one,) = cutter.add(zeros[0], zeros[1], zeros[2].astype(np.float64), np.array([np.nan]), *flags, 0)
+    (one,) = builder.add(zeros[0], zeros[1], zeros[2].astype(np.float64), np.array([np.nan]), *flags, 0)
     assert one.true_rewards is None
 
 
-def test_a_restored_cutter_goes_on_in_the_middle_of_a_segment() -> None:
-    first, second = new_cutter(), new_cutter(stagger=(2, 2))
+def test_a_restored_builder_goes_on_in_the_middle_of_a_segment() -> None:
+    first, second = new_builder(), new_builder(stagger=(2, 2))
     feed(first, range(5))
     second.set_state({name: array.copy() for name, array in first.get_state().items()}, first.next_id)
     found = feed(second, range(5, 6))
@@ -134,20 +129,14 @@ def test_a_restored_cutter_goes_on_in_the_middle_of_a_segment() -> None:
 
 
 def test_where_not_all_may_be_asked_about_only_those_are_cut_even_after_an_end() -> None:
-    found = feed(new_cutter(), range(20), ends={4: 0, 9: 1}, clip_available=lambda t: (False, True))
+    found = feed(new_builder(), range(20), ends={4: 0, 9: 1}, clip_available=lambda t: (False, True))
     assert found and all(marks(one)[0] >= 100 for one in found)
 
 
 def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:
-    cutter = new_cutter(1, 3, stagger=(1,))
-    found = feed(cutter, range(20), clip_available=lambda t: (t % 7 < 4,))
+    builder = new_builder(1, 3, stagger=(1,))
+    found = feed(builder, range(20), clip_available=lambda t: (t % 7 < 4,))
     assert [marks(one) for one in found] == [[1, 2, 3], [7, 8, 9], [14, 15, 16]]
-
-
-def test_pictures_stay_bytes() -> None:
-    cutter = SegmentBuilder(Batch(1, kind=np.uint8), 1, np.zeros(1, np.int64))
-    (one,) = feed(cutter, range(1))
-    assert one.states.dtype == np.uint8
 
 
 def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
@@ -157,22 +146,24 @@ def test_of_pictures_each_is_kept_once_and_the_observations_come_back() -> None:
     seen = np.stack([films[:, t : t + depth].reshape(2, -1) for t in range(steps)])
     batch = Batch(2, kind=np.uint8)
     batch.sizes = (depth * side**2, *SIZES[1:])
-    cutter = SegmentBuilder(batch, 5, np.zeros(2, np.int64), (depth, side, side))
+    builder = SegmentBuilder(batch, 5, np.zeros(2, np.int64), (depth, side, side))
     zeros, no = np.zeros((2, 1), np.float32), np.zeros(2, np.bool_)
     found = []
     for t in range(steps):
         asked = np.array([True, t != 4]) & (t != 10)
         told = zeros[:, 0], no, no, asked, 2 * t
-        found += cutter.add(seen[t], zeros, batch.states, *told)
+        found += builder.add(seen[t], zeros, batch.states, *told)
     begins = [(0, 0), (0, 5), (1, 5)]
     for one, (game, first) in zip(found, begins, strict=True):
         assert isinstance(one, CompressedSegment) and one.reel.pictures.shape == (5 + depth - 1, side, side)
         assert np.array_equal(one.observations, seen[first : first + 5, game])
 
 
-def test_arrays_of_another_kind_of_cutter_do_not_fit() -> None:
-    kept = new_cutter().get_state()
-    assert new_cutter().fits(kept) and not new_cutter(length=4).fits(kept)
+def test_a_builder_with_pictures_starts_anew_from_the_state_of_one_without() -> None:
+    plain, pictured = new_builder(), SegmentBuilder(Batch(2, states=7), 3, np.zeros(2, np.int64))
+    feed(plain, range(5))
+    pictured.set_state(plain.get_state(), plain.next_id)
+    assert pictured.next_id == 2 and not pictured.get_state()["filled"].any()
 
 
 @pytest.mark.parametrize(("added", "kept"), [(2, [0, 1]), (3, [0, 1, 2]), (7, [4, 5, 6])])

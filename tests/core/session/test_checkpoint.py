@@ -15,7 +15,7 @@ import pytest
 from core.errors import UserError
 from core.events import JobState
 from core.io.files import write_atomically
-from core.seeding import generator, saved
+from core.seeding import generator, get_rng_state
 from core.session.checkpoint import load_newest, save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -29,7 +29,12 @@ def states(number: int = 1) -> dict[str, JobState]:
         "alone": np.array(7, np.int64),
         "flags": np.array([True, False]),
     }
-    values = {"number": number, "rng": saved(generator(number, "x")), "gap": float("nan"), "list": [[1, 2], [3, 4]]}
+    values = {
+        "number": number,
+        "rng": get_rng_state(generator(number, "x")),
+        "gap": float("nan"),
+        "list": [[1, 2], [3, 4]],
+    }
     return {"policy": JobState(arrays, values), "reward": JobState({}, {"owed": False})}
 
 

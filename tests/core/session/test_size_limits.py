@@ -52,7 +52,7 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
 
 
 def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
-    assert COLOUR_BYTES == image_codec.ROW
+    assert COLOUR_BYTES == image_codec.ROW_BYTES
 
 
 def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:
