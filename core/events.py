@@ -37,13 +37,6 @@ class JobState:
         return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
 
 
-def require_count(value: Any) -> int:
-    """Return a JSON value that must be an integer from 0 to 2^62 - 1. Raises ValueError if it is not."""
-    if type(value) is not int or not 0 <= value < 1 << 62:
-        raise ValueError(f"{value!r:.40} is no whole number")
-    return value
-
-
 @dataclass(frozen=True)
 class JobSpec:
     """Description from which a child process builds its job.

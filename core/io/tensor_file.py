@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from core.events import require_count
 from core.io import files
+from core.types import require_count
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """Exceptions raised when a damaged file is read or its values are used."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited, require_count
+from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
 from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
@@ -21,6 +21,7 @@ from core.policy.trpo import TRPO
 from core.rollout.actor import build_policy
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
+from core.types import require_count
 
 OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
 """Optimizers by their names in config.policy.algorithm."""

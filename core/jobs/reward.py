@@ -24,7 +24,6 @@ from core.events import (
     RewardFitted,
     RewardPublished,
     Waited,
-    require_count,
 )
 from core.nn.device import device_for
 from core.nn.state import load_state_arrays, state_arrays
@@ -33,6 +32,7 @@ from core.reward.ensemble import build_ensemble
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.restore_errors import checkpoint_errors
+from core.types import require_count
 
 SNAPSHOT = "snapshot_"
 """Prefix of the weights published last, in a state saved during a round."""

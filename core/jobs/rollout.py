@@ -24,7 +24,6 @@ from core.events import (
     RolloutBatchReady,
     RolloutReported,
     Waited,
-    require_count,
 )
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
@@ -42,7 +41,7 @@ from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
 from core.tasks import get_task
-from core.types import Float32, Segment
+from core.types import Float32, Segment, require_count
 
 log = logging.getLogger(__name__)
 _EPISODES = 100

@@ -12,10 +12,9 @@ import zlib
 from dataclasses import replace
 from typing import Any
 
-from core.events import require_count
 from core.io.segment_codec import SegmentShape
 from core.preferences.records import ChoiceRevision, PreferenceSummary
-from core.types import Choice
+from core.types import Choice, require_count
 
 MAX_LOG = 16 << 20
 """Bytes: about 50,000 answers, nine times the paper's largest experiment. Reading them takes two seconds at most."""

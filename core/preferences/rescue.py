@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
-from core.events import require_count
 from core.io import files, tensor_file
 from core.preferences.answer_log import DAMAGE, MAX_LOG, AnswerState, decode, encode
 from core.preferences.store import LOG, answer_file, file_numbers, read_segments
+from core.types import require_count
 
 
 def rescue(folder: Path) -> tuple[Iterator[tuple[str, bytes | bytearray]], int, int]:

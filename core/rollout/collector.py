@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from core.config import Config
 from core.envs import make_envs
 from core.envs.base import CaptureSchedule, VectorEnv
-from core.events import Arrays, JobState, require_count
+from core.events import Arrays, JobState
 from core.nn.state import load_state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import Actor, acting_device
@@ -21,7 +21,7 @@ from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
-from core.types import Float32, Observations, Segment
+from core.types import Float32, Observations, Segment, require_count
 
 FinishedEpisode = tuple[float, dict[str, float]]
 """True return and measure."""

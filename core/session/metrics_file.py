@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from core.errors import UserError
-from core.events import require_count
 from core.io import tensor_file
 from core.io.files import write_atomically
 from core.metrics import CAPACITY, Metrics, Series
+from core.types import require_count
 
 log = logging.getLogger(__name__)
 NAME = "metrics.safetensors"
@@ -51,7 +51,9 @@ def load(folder: Path, metrics: Metrics) -> None:
         if any(points.dtype != np.float64 for points in arrays.values()):
             raise ValueError("its points are not float64")
         strides = values["strides"]
-        metrics.set_series({name: Series.from_points(points, require_count(strides[name])) for name, points in arrays.items()})
+        metrics.set_series(
+            {name: Series.from_points(points, require_count(strides[name])) for name, points in arrays.items()}
+        )
     except FileNotFoundError:
         return
     except tensor_file.DAMAGE as error:

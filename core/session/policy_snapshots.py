@@ -15,10 +15,11 @@ from pathlib import Path
 
 from core.config import Config
 from core.errors import UserError
-from core.events import Arrays, require_count
+from core.events import Arrays
 from core.formatting import format_duration, pluralize
 from core.io import tensor_file
 from core.io.files import make_inside, write_atomically
+from core.types import require_count
 
 log = logging.getLogger(__name__)
 FOLDER = "policies"
