@@ -11,6 +11,8 @@ from torch import Tensor
 from core.events import Arrays
 
 _PREFIX = "optimizer_"
+_FIELDS = {torch.optim.Adam: {"step", "exp_avg", "exp_avg_sq"}, torch.optim.RMSprop: {"step", "square_avg"}}
+"""What each optimizer keeps for a parameter that it has updated."""
 
 
 def state_arrays(module: torch.nn.Module) -> Arrays:
@@ -40,7 +42,7 @@ def optimizer_arrays(optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
 def load_optimizer_arrays(optimizer: torch.optim.Optimizer, arrays: Mapping[str, np.ndarray]) -> None:
     """Restores the state written by `optimizer_arrays`; entries with other prefixes are ignored.
 
-    Raises ValueError where a shape or type differs from the optimizer's parameters. PyTorch's fused step does not
+    Raises ValueError where a field is missing, or a shape or type differs from the optimizer's parameters. PyTorch's fused step does not
     check this and would write out of bounds.
     """
     state: dict[int, dict[str, Tensor]] = {}
@@ -49,7 +51,7 @@ def load_optimizer_arrays(optimizer: torch.optim.Optimizer, arrays: Mapping[str,
             index, field = name.removeprefix(_PREFIX).split("_", 1)
             state.setdefault(int(index), {})[field] = torch.as_tensor(array.copy())
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    if not set(state) <= set(range(len(parameters))) or len({frozenset(s) for s in state.values()}) > 1:
+    if not set(state) <= set(range(len(parameters))) or any(set(s) != _FIELDS[type(optimizer)] for s in state.values()):
         raise ValueError("the optimizer's state is incomplete")
     for number, fields in state.items():
         for field, values in fields.items():

@@ -71,3 +71,14 @@ def test_the_optimizer_state_of_another_network_is_refused() -> None:
         load_optimizer_arrays(first, {**saved, "optimizer_99_step": np.zeros((), np.float32)})
     with pytest.raises(ValueError, match="incomplete"):
         load_optimizer_arrays(first, {name: array for name, array in saved.items() if name != "optimizer_0_exp_avg"})
+
+
+@pytest.mark.parametrize("field", ["exp_avg", "exp_avg_sq", "step"])
+def test_a_state_that_lacks_a_moment_is_refused_when_loaded_and_not_at_the_next_step(field: str) -> None:
+    vector = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adam([vector], fused=True)
+    vector.grad = torch.ones(3)
+    optimizer.step()
+    arrays = {name: array for name, array in optimizer_arrays(optimizer).items() if not name.endswith(f"_0_{field}")}
+    with pytest.raises(ValueError, match="incomplete"):
+        load_optimizer_arrays(torch.optim.Adam([vector], fused=True), arrays)
