@@ -138,7 +138,7 @@ def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTas
     rng = np.random.default_rng(0)
     drawn_inside = np.zeros_like(inside)
     with renderer_for(task) as renderer:
-        for _ in range(25):
+        for _ in range(40):
             choice = rng.integers(env.sizes[1], size=1)
             assert not env.step(one_hot(choice, env.sizes[1])).finished
             pixels = raw.step(choice).views.colour[0]
@@ -269,14 +269,3 @@ def test_of_episodes_of_unequal_length_each_environment_counts_one() -> None:
     finished, states = run_episodes(env, act, 1, 4500)
     assert len(finished) == 4 and len(states) == 0
     assert max(figures["seconds_per_game"] for _, figures in finished) == pytest.approx(acted / 15)
-
-
-@pytest.mark.slow
-def test_an_endless_game_is_cut_after_five_minutes_at_no_cost() -> None:
-    env = make("breakout", 1)
-    nothing = one_hot(np.array([0]), 4)  # the ball is never served
-    steps = [env.step(nothing) for _ in range(env.task.longest_episode)]
-    assert sum(len(step.finished) for step in steps) == 1
-    assert not any(step.true_rewards.any() or step.ended.any() for step in steps)
-    ((_, figures),) = next(step.finished for step in steps if step.finished)
-    assert 299 < figures["seconds_per_game"] <= 300

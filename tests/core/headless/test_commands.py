@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from core.__main__ import main, make_parser
 from core.config import Config, OracleConfig, replaced
 from core.events import RolloutReported
+from core.headless import bench
 from core.headless.commands import Progress, new_session
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
@@ -121,6 +123,16 @@ def test_a_run_is_taught_filmed_and_evaluated(call: Called) -> None:
     evaluated = call("evaluate", "s", "--episodes", "2", "--json")
     assert (evaluated["task"], evaluated["episodes"]) == ("reacher", 2)
     assert evaluated["measure"].keys() == result["measure"].keys()
+
+
+def test_bench_gives_positive_ratios(call: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {**QUICK, "labels": 4, "steps": 8 * 32 * 4}
+    quick = functools.partial(bench.measure, turns=1, turn_seconds=0.01, fit_preferences=8, **small)
+    monkeypatch.setattr(bench, "measure", quick)
+    result = call("bench", "--task", "hopper-backflip", "--json")
+    assert result.pop("task") == "hopper-backflip" and result.pop("device") in ("cpu", "cuda")
+    assert {"collecting_of_raw", "teaching_of_raw", "fit_epoch_milliseconds"} <= result.keys()
+    assert all(value > 0 for value in result.values()), result
 
 
 @pytest.mark.parametrize(("divergences", "told"), [(0, "r 0.80]"), (2, "r 0.80, diverged 2]")])

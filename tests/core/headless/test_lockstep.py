@@ -71,8 +71,10 @@ def test_what_a_job_raises_is_raised_here(apart: Apart) -> None:
     with pytest.raises(NotFiniteError, match="rollout: the predicted reward") as failed:
         turn(apart("rollout"), AnswersReplayed(), RewardPublished(1, spoiled), published)
     assert failed.value.stage == "rollout"
+    policy = apart("policy")
+    turn(policy)
     with pytest.raises(RuntimeError, match=r"^ValueError: ") as crashed:
-        turn(apart("policy"), RolloutBatchReady(0, 1, *[np.zeros(0, np.float32)] * 7))
+        turn(policy, RolloutBatchReady(0, 1, *[np.zeros(0, np.float32)] * 7))
     assert "core/policy" in crashed.value.__notes__[0]  # where it failed there, for the log
 
 

@@ -1,4 +1,4 @@
-"""After a kill, or a new start of the rollout alone, no pair comes to the labeller that he has seen already."""
+"""Queries of the rollout job: what it offers and how much, and no pair twice, even after a restart."""
 
 from __future__ import annotations
 

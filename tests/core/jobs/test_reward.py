@@ -1,4 +1,4 @@
-"""The reward job alone: when it trains, what it publishes, and how it continues from a saved state."""
+"""The reward job: when it trains, what it publishes, how it spreads a round over turns, and how it resumes."""
 
 from __future__ import annotations
 

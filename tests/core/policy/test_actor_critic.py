@@ -1,4 +1,4 @@
-"""Actor-critics for continuous and for discrete actions, against torch's own distributions."""
+"""Actor-critics against torch's own distributions, and the policy evaluated with NumPy against its network."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def test_the_fast_tanh_is_tanh_to_the_second_derivative() -> None:
     assert torch.allclose(*seconds, atol=1e-12)
 
 
-_ROWS, _SEEN, _ACTIONS = 40, 7, 3
+ROWS, SEEN, ACTIONS = 40, 7, 3
 
 
-def _network() -> GaussianActorCritic:
-    network = GaussianActorCritic(_SEEN, _ACTIONS, 16, 0.5, torch.Generator().manual_seed(0))
+def numpy_network() -> GaussianActorCritic:
+    network = GaussianActorCritic(SEEN, ACTIONS, 16, 0.5, torch.Generator().manual_seed(0))
     network.weights += 0.3 * torch.randn(network.weights.shape, generator=torch.Generator().manual_seed(1))
     network.mean += 0.5
     network.std *= 2.0
@@ -112,8 +112,8 @@ def _network() -> GaussianActorCritic:
 @pytest.mark.parametrize("seed", [None, 3])
 def test_it_acts_as_the_network_does(seed: int | None) -> None:
     """With noise and without; some observations are beyond the limit."""
-    network = _network()
-    observations = np.random.default_rng(2).normal(0, 15, (_ROWS, _SEEN)).astype(np.float32)
+    network = numpy_network()
+    observations = np.random.default_rng(2).normal(0, 15, (ROWS, SEEN)).astype(np.float32)
     ours = NumpyActor(network)(observations, None if seed is None else np.random.default_rng(seed))
     rng = None if seed is None else np.random.default_rng(seed)
     its = network.sample(network.distribution(network.normalize(torch.as_tensor(observations))), rng)
@@ -124,9 +124,9 @@ def test_it_acts_as_the_network_does(seed: int | None) -> None:
 
 def test_it_follows_the_network() -> None:
     """Weights and moments loaded later take effect at once; observations are not changed."""
-    network, other = _network(), _network()
+    network, other = numpy_network(), numpy_network()
     policy = NumpyActor(network)
-    observations = np.random.default_rng(2).standard_normal((_ROWS, _SEEN)).astype(np.float32)
+    observations = np.random.default_rng(2).standard_normal((ROWS, SEEN)).astype(np.float32)
     shown = observations.copy()
     before, _ = policy(observations, None)
     other.weights *= -1.0

@@ -1,4 +1,4 @@
-"""The members' networks, and how their predictions become one reward (paper 2.2.3, A)."""
+"""The members' networks, and how their predictions become one reward (paper 2.2.3, A), also in small batches."""
 
 from __future__ import annotations
 

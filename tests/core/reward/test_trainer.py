@@ -1,4 +1,4 @@
-"""Training the ensemble on preferences (paper 2.2.3), and one gradient step against the same loss written out."""
+"""Training the ensemble on preferences (paper 2.2.3), also on ones that are changed, withdrawn or restored meanwhile."""
 
 from __future__ import annotations
 
