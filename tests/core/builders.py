@@ -11,6 +11,20 @@ OBSERVED, ACTED, STATE = 12, 3, 13
 """Sizes of the Hopper's observation, action and simulator state."""
 
 
+QUICK = {
+    "rollout.environments": 8,
+    "rollout.steps": 32,
+    "rollout.threads": 1,
+    "reward.hidden": 16,
+    "reward.epochs_first": 3,
+    "reward.epochs": 1,
+    "policy.hidden": 16,
+    "policy.epochs": 1,
+    "policy.minibatch": 128,
+}
+"""Settings of a session of a second or two, as a command takes them."""
+
+
 def tiny(**changes: object) -> Config:
     """A session of a second or two: 8 robots, 32 steps a batch, 24 batches, 12 labels."""
     small: dict[str, object] = {

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from core.events import (
-    AnswersReplayed,
-    Event,
-    PolicyPublished,
-    PreferenceAdded,
-    RewardPublished,
-    Waited,
-)
+from core.events import AnswersReplayed, Event, PolicyPublished, PreferenceAdded, RewardPublished, Waited
 from core.jobs import build
 from core.nn.state import state_arrays
 from core.rollout.actor import build_policy

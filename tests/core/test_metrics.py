@@ -3,7 +3,6 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import pytest
 
 from core.metrics import Metrics, Series
 
@@ -27,15 +26,6 @@ def test_a_snapshot_is_thinned_to_the_limit_and_ends_with_the_newest() -> None:
     assert (x[0], x[-1], y[-1]) == (0, 2999, -2999)
 
 
-def test_a_snapshot_does_not_change_when_more_is_written() -> None:
-    series = Series(capacity=4)
-    series.append(1, 1)
-    x, _ = series.snapshot()
-    for i in range(20):
-        series.append(i, 0)
-    assert x.tolist() == [1]
-
-
 def test_metrics_are_kept_by_name_and_an_unknown_one_is_empty() -> None:
     metrics = Metrics()
     metrics.append("a", 1, 2)
@@ -43,11 +33,6 @@ def test_metrics_are_kept_by_name_and_an_unknown_one_is_empty() -> None:
     assert metrics.names() == ("a", "b")
     assert metrics.snapshot("a")[1].tolist() == [2] and np.isnan(metrics.snapshot("b")[1]).all()
     assert [len(values) for values in metrics.snapshot("loss")] == [0, 0]
-
-
-def test_a_series_needs_room() -> None:
-    with pytest.raises(ValueError, match="two points"):
-        Series(capacity=1)
 
 
 def test_a_reader_beside_the_writer_sees_whole_points() -> None:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.__main__ import main
 from core.config import Config, replaced
-from core.headless.reproduce import Run
-from core.jobs.policy import OPTIMIZERS
 from core.preferences.schedule import first_labels
 from core.presets import ALGORITHM_PRESETS, merge_presets
-from core.session.session import read_config
 from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, get_task
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
@@ -28,10 +21,6 @@ def made(*, task: dict[str, Any], paper_presets: dict[str, Any] | None = None, a
 def made_of(name: str, algorithm: str | None = None) -> Config:
     task = get_task(name)
     return replaced(Config(task=name), **merge_presets(task.presets, task.paper_presets, algorithm))
-
-
-def test_there_are_presets_for_every_optimizer() -> None:
-    assert ALGORITHM_PRESETS.keys() == OPTIMIZERS.keys()
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHM_PRESETS)
@@ -56,11 +45,6 @@ def test_the_robots_labelling_rate_halves_early_and_the_policys_steps_end_small(
     assert (config.policy.lag, other.policy.decay, other.policy.lag) == (1, 0, 0)
 
 
-@pytest.mark.parametrize("robot", [*PAPER_ROBOTS, "hopper-backflip"])
-def test_trpo_has_the_papers_entropy_bonus_on_every_robot(robot: str) -> None:
-    assert made_of(robot, "trpo").policy.entropy_bonus == (0.001 if robot == "swimmer" else 0.01)
-
-
 def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> None:
     config = made(task=TUNED)
     assert (config.policy.algorithm, config.policy.minibatch, config.rollout.environments) == ("ppo", 512, 256)
@@ -68,56 +52,6 @@ def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> N
     assert (config.rollout.environments, config.policy.discount, config.policy.entropy_bonus) == (16, 0.99, 1e-3)
     assert made(task=TUNED, algorithm="trpo").policy.minibatch == 256
     assert made(task=TUNED, paper_presets={"reward.epochs": 9}, algorithm="trpo").reward.epochs == 9
-
-
-def test_a_task_may_name_its_algorithm_and_differ_from_its_presets() -> None:
-    task = {"policy.algorithm": "a2c", "rollout.environments": 32}
-    assert (made(task=task).policy.algorithm, made(task=task).rollout.environments) == ("a2c", 32)
-    assert made(task=task).rollout.steps == 5
-    other = made(task=task, algorithm="ppo")
-    assert (other.policy, other.rollout) == (Config().policy, Config().rollout)
-
-
-def created(monkeypatch: pytest.MonkeyPatch, *words: str) -> Config:
-    """The config of the session that these arguments make."""
-    always = ["--teacher", "none", "--steps", "80", "--session", "s", "--set", "rollout.threads=1"]
-    monkeypatch.setattr(sys, "argv", ["core", "teach", "hopper-backflip", *always, *words])
-    assert main() == 0
-    return read_config(Path("s"))
-
-
-def test_the_flag_chooses_and_the_settings_override(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = created(monkeypatch, "--algorithm", "a2c", "--set", "policy.learning_rate=0.01", "--json")
-    assert (config.policy.algorithm, config.rollout.steps, config.policy.learning_rate) == ("a2c", 5, 0.01)
-    assert json.loads(capsys.readouterr().out)["algorithm"] == "a2c"
-
-
-def test_an_algorithm_named_by_a_setting_has_its_presets_and_stays_on_resume(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = created(monkeypatch, "--algorithm", "ppo", "--set", "policy__algorithm=trpo", "--set", "rollout.steps=4")
-    assert (config.policy.algorithm, config.policy.discount, config.rollout.steps) == ("trpo", 0.995, 4)
-    monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s", "--algorithm", "ppo"])
-    assert main() == 2
-    assert "--resume DIR alone" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("value", ["dqn", "[1]", "null", "7"])
-def test_an_algorithm_that_is_none_is_refused(
-    value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["core", "teach", "hopper-backflip", "--session", "s", "--set", f"policy.algorithm={value}"]
-    monkeypatch.setattr(sys, "argv", words)
-    assert main() == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "ppo, trpo, a2c" in line
-
-
-def test_the_papers_figure_can_be_made_with_another_algorithm() -> None:
-    config = Run("hopper-backflip", 700, 0).config(None, {"policy.algorithm": "trpo", "policy.gae_lambda": 0.9})
-    assert (config.policy.algorithm, config.policy.discount, config.policy.gae_lambda) == ("trpo", 0.995, 0.9)
 
 
 @pytest.mark.parametrize("task", PAPER_GAMES)

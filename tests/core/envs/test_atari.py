@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from ale_py import roms
 
-from core.envs import emulators, make_envs
+from core.envs import emulators
 from core.envs.atari import AtariVectorEnv
 from core.envs.base import CaptureSchedule, Step
 from core.envs.renderer import renderer_for
 from core.errors import UserError
-from core.io import image_codec
 from core.rollout.episodes import run_episodes
-from core.tasks import CATALOGUE, PAPER_GAMES, get_task
+from core.tasks import get_task
 from core.tasks.atari import GAMES, AtariTask
 from core.types import Float32
 
@@ -130,22 +129,6 @@ def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> No
         assert matches >= 1
 
 
-@pytest.mark.slow
-def test_a_new_game_begins_after_none_to_thirty_frames_without_an_action() -> None:
-    """By the first pictures of games whose opening moves with each frame."""
-    task = atari("seaquest")
-    game, openings = interface(task), list[bytes]()
-    for _ in range(31):
-        openings.append(small(task, game.getScreenGrayscale()).tobytes())
-        game.act(ale_py.Action.NOOP)
-    starts = {
-        picture.reshape(4, 84, 84)[0].tobytes()
-        for seed in range(12)
-        for picture in make(task.name, 8, seed).observations
-    }
-    assert starts <= set(openings) and len(starts) > 0.8 * len(set(openings)) > 8
-
-
 @pytest.mark.parametrize("task", GAMES, ids=[task.name for task in GAMES])
 def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTask) -> None:
     env = make(task.name, 1, seed=3, captured=1)
@@ -155,7 +138,7 @@ def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTas
     rng = np.random.default_rng(0)
     drawn_inside = np.zeros_like(inside)
     with renderer_for(task) as renderer:
-        for _ in range(60):
+        for _ in range(40):
             choice = rng.integers(env.sizes[1], size=1)
             assert not env.step(one_hot(choice, env.sizes[1])).finished
             pixels = raw.step(choice).views.colour[0]
@@ -187,28 +170,9 @@ def test_the_digits_of_any_score_are_within_what_is_blanked(name: str) -> None:
         assert changed.any() and not changed[~inside].any()
 
 
-@pytest.mark.parametrize("name", ["breakout", "beam-rider"])
-def test_points_change_the_screen_within_what_is_blanked(name: str) -> None:
-    """On Beam Rider both boxes: the score's and that of the enemy ships that are left."""
-    task = atari(name)
-    raw = emulators.emulators(task, 4, 2, in_colour=4)
-    before = raw.start(np.arange(4), np.arange(4)).colour.copy()
-    rng, changed = np.random.default_rng(0), [0] * len(task.blanked)
-    for _ in range(250):
-        shot = raw.step(rng.integers(raw.actions, size=4))
-        for row in np.flatnonzero(shot.points):
-            for number, box in enumerate(task.blanked):
-                one, other = (p[row, box.top : box.bottom, box.left : box.right] for p in (before, shot.views.colour))
-                changed[number] += bool((one != other).any())
-        before = shot.views.colour.copy()
-    assert min(changed) > 0
-
-
-@pytest.mark.parametrize("name", ["beam-rider", "enduro-even"])
-def test_a_clip_is_25_steps_in_colour_at_15_fps(name: str) -> None:
-    task = atari(name)
+def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
+    task, env = atari("enduro-even"), make("enduro-even", 2, captured=2)
     assert (task.segment_steps, task.step_seconds) == (25, pytest.approx(1 / 15))
-    env = make(name, 2, captured=2)
     states = [env.states[1]] + [env.states[1] for _ in play_randomly(env, 24)]
     with renderer_for(task) as renderer:
         clip = renderer.render(np.stack(states), 420, 15.0)
@@ -216,16 +180,6 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps(name: str) -> None:
     assert not clip.pixels[:, :, :50].any() and not clip.pixels[:, :, 370:].any()
     assert len({frame.tobytes() for frame in clip.pixels}) > 1
     assert np.ptp(clip.pixels.astype(int), axis=-1).max() > 50  # colours, not shades of grey
-
-
-def test_nothing_is_captured_unless_asked_for() -> None:
-    env = make("pong", 2)
-    assert env.sizes == (28_224, 6, 0) and env.discrete and env.clip_available.all()
-
-
-@pytest.mark.parametrize(("name", "actions"), [("pong", 6), ("breakout", 4), ("enduro", 9), ("seaquest", 18)])
-def test_a_game_has_its_smallest_set_of_actions(name: str, actions: int) -> None:
-    assert make_envs(get_task(name), 1, np.random.default_rng(0)).sizes[1] == actions
 
 
 def test_a_game_that_ends_is_followed_by_the_next_without_a_sign() -> None:
@@ -262,11 +216,6 @@ def test_a_resumed_batch_continues_exactly() -> None:
     assert finished > 0
 
 
-def test_the_state_of_other_environments_is_refused() -> None:
-    with pytest.raises(ValueError):
-        make("pong", 3).set_state(make("pong", 2).get_state())
-
-
 @pytest.mark.parametrize(
     ("speed", "rewards", "points"),
     [
@@ -297,14 +246,6 @@ def test_in_even_mode_only_the_traffics_pace_is_rewarded(
     assert points[0] <= sum(abs(int(step.points[0])) for step in steps[60:]) <= points[1]
 
 
-def test_the_games_of_the_paper_are_in_the_catalogue_and_listed_when_a_name_is_wrong() -> None:
-    assert [task.name for task in GAMES] == [*PAPER_GAMES, "enduro-even"]
-    assert all(CATALOGUE[task.name].pictures == (4, 84, 84) for task in GAMES)
-    with pytest.raises(UserError) as refused:
-        get_task("pingpong")
-    assert all(task.name in str(refused.value) for task in GAMES)
-
-
 @pytest.mark.parametrize("content", [None, b"no game"])
 def test_a_missing_or_damaged_game_names_the_package_that_has_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None
@@ -328,27 +269,3 @@ def test_of_episodes_of_unequal_length_each_environment_counts_one() -> None:
     finished, states = run_episodes(env, act, 1, 4500)
     assert len(finished) == 4 and len(states) == 0
     assert max(figures["seconds_per_game"] for _, figures in finished) == pytest.approx(acted / 15)
-
-
-def test_no_more_states_of_an_episode_are_kept_than_asked_for() -> None:
-    env = make("breakout", 4, threads=2, captured=1)
-    first = env.states[0]
-
-    def act(observations: np.ndarray) -> tuple[Float32, Float32]:
-        return one_hot(np.zeros(4, int), 4), np.zeros(4, np.float32)
-
-    finished, states = run_episodes(env, act, 1, 40, 25)
-    assert finished == []
-    assert states.shape == (25, image_codec.ROW_BYTES) and states.base is None  # not a view of all games' states
-    assert (states[0] == first).all() and states.any(axis=1).all()
-
-
-@pytest.mark.slow
-def test_an_endless_game_is_cut_after_five_minutes_at_no_cost() -> None:
-    env = make("breakout", 1)
-    nothing = one_hot(np.array([0]), 4)  # the ball is never served
-    steps = [env.step(nothing) for _ in range(env.task.longest_episode)]
-    assert sum(len(step.finished) for step in steps) == 1
-    assert not any(step.true_rewards.any() or step.ended.any() for step in steps)
-    ((_, figures),) = next(step.finished for step in steps if step.finished)
-    assert 299 < figures["seconds_per_game"] <= 300

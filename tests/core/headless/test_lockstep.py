@@ -15,16 +15,7 @@ import pytest
 
 from core.config import Config, replaced
 from core.errors import NotFiniteError, StageFailedError, UserError
-from core.events import (
-    AnswersReplayed,
-    Event,
-    JobSpec,
-    JobState,
-    PolicyPublished,
-    RewardPublished,
-    RolloutBatchReady,
-    RolloutReported,
-)
+from core.events import AnswersReplayed, Event, JobSpec, JobState, RewardPublished, RolloutBatchReady, RolloutReported
 from core.headless import run as headless
 from core.headless.lockstep import LocalPort, ProcessPort, TurnPort
 from core.headless.run import HeadlessRun
@@ -61,20 +52,6 @@ def turn(port: TurnPort, *events: Event) -> list[Event]:
     return port.finish_turn()
 
 
-def test_a_job_in_its_own_process_does_what_it_does_in_this_one(apart: Apart, caplog: pytest.LogCaptureFixture) -> None:
-    here, there = LocalPort(JobSpec("policy", tiny().to_dict()), 1), apart("policy")
-    (mine,), (its,) = turn(here), turn(there)
-    assert isinstance(mine, PolicyPublished) and isinstance(its, PolicyPublished)
-    assert all(np.array_equal(mine.weights[name], its.weights[name]) for name in mine.weights)
-    assert turn(here) == turn(there) == []  # both wait
-    one, other = here.state(), there.state()
-    assert one.values == other.values and one.arrays.keys() == other.arrays.keys()
-    empty = RolloutBatchReady(0, 1, *[np.zeros(0, np.float32)] * 7)
-    with pytest.raises(RuntimeError, match=r"^ValueError: ") as failed:
-        turn(there, empty)
-    assert "core/policy" in failed.value.__notes__[0]  # where it failed there, for the log
-
-
 def test_a_turn_is_one_batch_though_more_may_be_collected(apart: Apart) -> None:
     (published,) = turn(LocalPort(JobSpec("policy", tiny().to_dict()), 1))
     rollout = apart("rollout", teacher="none", policy__lag=3)
@@ -94,6 +71,11 @@ def test_what_a_job_raises_is_raised_here(apart: Apart) -> None:
     with pytest.raises(NotFiniteError, match="rollout: the predicted reward") as failed:
         turn(apart("rollout"), AnswersReplayed(), RewardPublished(1, spoiled), published)
     assert failed.value.stage == "rollout"
+    policy = apart("policy")
+    turn(policy)
+    with pytest.raises(RuntimeError, match=r"^ValueError: ") as crashed:
+        turn(policy, RolloutBatchReady(0, 1, *[np.zeros(0, np.float32)] * 7))
+    assert "core/policy" in crashed.value.__notes__[0]  # where it failed there, for the log
 
 
 def test_a_killed_process_is_reported_in_one_sentence_and_the_session_resumes(tmp_path: Path) -> None:
@@ -123,6 +105,6 @@ def test_robots_have_processes_if_a_session_is_long_enough(robot: str) -> None:
     assert not headless.worth_processes(replaced(whole, rollout__steps=5))
 
 
-@pytest.mark.parametrize("task", ["pong", "gym:CartPole-v1"])
-def test_jobs_whose_batches_are_large_or_small_share_a_process(task: str) -> None:
-    assert not headless.worth_processes(replaced(Config(task=task), **{**get_task(task).presets, "steps": 10**7}))
+def test_jobs_whose_batches_are_large_or_small_share_a_process() -> None:
+    for task in ("pong", "gym:CartPole-v1"):
+        assert not headless.worth_processes(replaced(Config(task=task), **{**get_task(task).presets, "steps": 10**7}))

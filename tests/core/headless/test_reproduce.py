@@ -22,18 +22,8 @@ from core.headless.charts import Curve, draw_chart
 from core.headless.reproduce import FIGURES, Run, reproduce, train
 from core.headless.results import average_curves, read_curve, to_table
 from core.session.session import Session
+from tests.core.builders import QUICK
 
-SETTINGS = {
-    "rollout.environments": 8,
-    "rollout.steps": 32,
-    "rollout.threads": 1,
-    "reward.hidden": 16,
-    "reward.epochs_first": 3,
-    "reward.epochs": 1,
-    "policy.hidden": 16,
-    "policy.epochs": 1,
-    "policy.minibatch": 128,
-}
 STEPS = 8 * 32 * 10
 
 
@@ -59,7 +49,7 @@ class Shown:
                 signal.raise_signal(signal.SIGINT)
 
 
-def reproduced(out: Path, shown: Shown, settings: Any = SETTINGS, train: Any = train) -> str:
+def reproduced(out: Path, shown: Shown, settings: Any = QUICK, train: Any = train) -> str:
     return reproduce(["reacher"], [4, 6], (0,), STEPS, settings, out, shown, train)
 
 
@@ -101,7 +91,7 @@ def test_a_run_that_was_killed_continues_and_ends_as_if_it_had_not_been(
     (curve,) = (tmp_path / "sessions").glob("*/curve.jsonl")
     curve.write_text(curve.read_text() + "[20")  # killed in the middle of a line
     with pytest.raises(UserError, match="reacher-4-0 was made with other settings"):
-        reproduced(tmp_path, Shown(), settings={**SETTINGS, "reward.epochs": 2})
+        reproduced(tmp_path, Shown(), settings={**QUICK, "reward.epochs": 2})
     rest = Shown()
     assert reproduced(tmp_path, rest) == table
     assert len(rest.titles) == 2 and rest.updates < shown.updates - 12
@@ -110,7 +100,7 @@ def test_a_run_that_was_killed_continues_and_ends_as_if_it_had_not_been(
 
 
 def test_a_run_on_the_true_reward_does_not_depend_on_the_settings_of_the_predicted_reward(tmp_path: Path) -> None:
-    other = {**SETTINGS, "reward.epochs": 2, "query.half_life": 1000.0}
+    other = {**QUICK, "reward.epochs": 2, "query.half_life": 1000.0}
     reproduced(tmp_path, Shown(), train=quickly)
     (tmp_path / "runs" / "reacher-4-0.json").unlink()
     with pytest.raises(UserError, match="reacher-6-0.json was made with other settings"):
@@ -130,14 +120,10 @@ def quickly(run: Run, session: Session, listener: Any) -> dict[str, Any]:
 
 DAMAGES = {
     "cut": lambda text: text[:100],
-    "empty": lambda text: "",
-    "{}": lambda text: "{}",
     "[]": lambda text: "[]",
     "no curve": lambda text: text.replace('"curve"', '"carve"'),
-    "a curve of words": lambda text: text.replace('"curve": [', '"curve": ["x", '),
     "a step beyond all numbers": lambda text: text.replace('"curve": [', f'"curve": [[1, {10**400}], '),
     "words for a number": lambda text: text.replace('"true_return": 106.0', '"true_return": "x"'),
-    "a config of words": lambda text: text.replace('"seed": 0, "device"', '"seed": "x", "device"'),
 }
 
 
@@ -155,13 +141,10 @@ def test_a_damaged_result_is_refused_before_the_first_run(tmp_path: Path, damage
     assert shown.titles == [] and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("left", [(), ("lock",), ("lock", "config.json.part")])
-def test_what_is_left_of_a_session_that_was_killed_while_it_was_made_is_no_hindrance(
-    tmp_path: Path, left: tuple[str, ...]
-) -> None:
+def test_what_is_left_of_a_session_that_was_killed_while_it_was_made_is_no_hindrance(tmp_path: Path) -> None:
     folder = tmp_path / "out" / "sessions" / "reacher-true-0"
     folder.mkdir(parents=True)
-    for name in left:
+    for name in ("lock", "config.json.part"):
         (folder / name).touch()
     assert "| reacher | 1 |" in reproduced(tmp_path / "out", Shown(), train=quickly)
 
@@ -188,21 +171,15 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
 )
 def test_what_has_an_option_of_its_own_is_no_setting(tmp_path: Path, settings: dict[str, Any], told: str) -> None:
     with pytest.raises(UserError, match=told):
-        reproduced(tmp_path / "out", Shown(), settings={**SETTINGS, **settings})
+        reproduced(tmp_path / "out", Shown(), settings={**QUICK, **settings})
     assert not (tmp_path / "out").exists()
 
 
 def test_a_task_that_cannot_be_made_is_told_of_before_anything_is_carried_out(tmp_path: Path) -> None:
     shown = Shown()
     with pytest.raises(UserError, match="Nowhere-v0 can't be made"):
-        reproduce(["reacher", "gym:Nowhere-v0"], [4], (0,), STEPS, SETTINGS, tmp_path / "out", shown)
+        reproduce(["reacher", "gym:Nowhere-v0"], [4], (0,), STEPS, QUICK, tmp_path / "out", shown)
     assert shown.titles == [] and not (tmp_path / "out").exists()
-
-
-def test_a_place_that_cannot_be_written_is_told_of(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="file"):
-        reproduced(tmp_path / "file", Shown(), train=quickly)
 
 
 def made_up(kind: str, value: float, random: float = 10.0, seed: int = 0) -> dict[str, Any]:
@@ -216,21 +193,6 @@ def test_the_table_has_means_spreads_and_shares_over_the_seeds() -> None:
     head, _, line = to_table(made).splitlines()
     assert head == "| task | seeds | random | true reward | 700 labels | share |"
     assert line == "| ant | 2 | 10.0 ± 0.0 | 100.0 ± 10.0 | 55.0 ± 5.0 | 0.50 |"
-
-
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ([-0.64, -0.62], "-0.630 ± 0.010"),
-        ([0.0121, 0.0121], "0.0121 ± 0.0000"),
-        ([2000.0, 2100.0], "2050.0 ± 50.0"),
-        ([0.0, 0.0], "0.0 ± 0.0"),
-        ([float("nan")], "nan ± nan"),
-    ],
-)
-def test_small_returns_are_told_in_three_digits(values: list[float], told: str) -> None:
-    made = [made_up("true reward", value, seed=seed) for seed, value in enumerate(values)]
-    assert to_table(made).splitlines()[2].split(" | ")[3].rstrip(" |") == told
 
 
 def test_curves_are_means_over_the_seeds_from_the_random_policy_on() -> None:
@@ -267,7 +229,7 @@ def test_what_was_reported_twice_counts_as_it_was_last(tmp_path: Path) -> None:
     assert read_curve(tmp_path / "curve") == [(10, 1.0), (20, 5.0), (30, 6.0)]
 
 
-@pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"[20]", b"20", b"null", b'["a", 1]', b"[NaN, 1]", b"\x00\xff"])
+@pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"20", b'["a", 1]', b"[NaN, 1]", b"\x00\xff"])
 def test_a_line_that_is_not_whole_is_passed_over(tmp_path: Path, torn: bytes) -> None:
     (tmp_path / "curve").write_bytes(b"[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
     assert read_curve(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]
@@ -277,16 +239,6 @@ def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
     preferred, true = (Run("ant", labels, 3).config(500, {}).to_dict() for labels in (700, 0))
     assert {name for name in true if true[name] != preferred[name]} == {"teacher", "labels"}
     assert true["seed"] == 3 and true["steps"] == 500
-
-
-def test_a_task_of_pictures_is_reproduced_and_gone_on_with_like_any_other(block_task: str, tmp_path: Path) -> None:
-    small = {**SETTINGS, "rollout.steps": 16, "reward.minibatch": 8, "policy.minibatch": 64}
-    shown, again = Shown(), Shown()
-    table = reproduce([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", shown)
-    assert len(shown.titles) == 2 and table.splitlines()[2].startswith(f"| {block_task} | 1 |")
-    assert (tmp_path / "out" / f"{block_task}.png").exists()
-    assert reproduce([block_task], [4], (0,), 8 * 16 * 4, small, tmp_path / "out", again) == table
-    assert again.titles == []
 
 
 def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,24 +19,11 @@ from tests.core.played import Played, of, published, rewarded
 BATCH = 8 * 32
 
 
-def test_what_lies_apart_from_the_rest_is_the_newest() -> None:
-    seen = np.random.default_rng(0).standard_normal((10, 60, 4)).astype(np.float32)
-    seen[3, 7] = 8.0
-    told = knn_entropy_bonus(seen)
-    assert told.shape == (10, 60) and told.dtype == np.float32
-    assert np.unravel_index(told.argmax(), told.shape) == (3, 7) and told.min() > 0
-
-
 def test_it_is_the_distance_to_the_fifth_nearest_in_standard_deviations() -> None:
     seen = np.arange(12, dtype=np.float32).reshape(3, 4, 1) * 1000
     deviation = np.arange(12).std()
     expected = [max(sorted(abs(row - other) for other in range(12))[:5]) / deviation for row in range(12)]
     assert knn_entropy_bonus(seen).ravel() == pytest.approx(np.log1p(expected), rel=1e-5)
-
-
-@pytest.mark.parametrize("rows", [1, 2, 3])
-def test_where_all_is_the_same_nothing_is_new(rows: int) -> None:
-    assert not knn_entropy_bonus(np.full((1, rows, 3), 7.0, np.float32)).any()
 
 
 def test_the_schedule_begins_when_it_has_explored() -> None:
@@ -45,14 +32,6 @@ def test_the_schedule_begins_when_it_has_explored() -> None:
     for steps in (3001, 5000, 8000):
         assert scheduled(steps, config) == labels_due(steps - 3000, 100, 17_000, config.query)
     assert scheduled(19_999, config) >= 99 and scheduled(20_000, config) == 100
-
-
-def test_a_short_session_explores_for_a_quarter_of_it() -> None:
-    config = tiny(labels=100, steps=2000, rollout__exploration_steps=3000)
-    assert config.explored_steps == 500 and tiny(steps=12_000, rollout__exploration_steps=3000).explored_steps == 3000
-    assert [scheduled(steps, config) for steps in (500, 2000)] == [25, 100]
-    in_window = tiny(steps=10**9, query__horizon=2000, rollout__exploration_steps=3000)
-    assert in_window.explored_steps == 500
 
 
 def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> None:

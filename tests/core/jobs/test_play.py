@@ -64,16 +64,6 @@ def hold(job: PlayJob, held: dict[str, bool], shown: int) -> np.ndarray:
     return np.stack([job.next_picture().pixels for _ in range(shown)])
 
 
-def test_the_arrow_that_points_up_moves_the_paddle_of_pong_up_and_the_other_down() -> None:
-    job = PlayJob(Config(task="pong"))
-    hold(job, {}, shown=20)
-    heights = []
-    for key in ("down", "up", "down"):
-        green = (hold(job, {key: True}, shown=15)[-1][34:194] == (92, 186, 92)).all(axis=-1)
-        heights.append(float(np.flatnonzero(green.any(axis=1)).mean()))
-    assert heights[0] > heights[1] + 30 and heights[2] > heights[1] + 30
-
-
 def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> None:
     job = PlayJob(Config(task="breakout"))
     pictures = job.run()

@@ -1,8 +1,8 @@
-"""After a kill, or a new start of the rollout alone, no pair comes to the labeller that he has seen already."""
+"""Queries of the rollout job: what it offers and how much, and no pair twice, even after a restart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, takewhile
 from pathlib import Path
@@ -16,7 +16,9 @@ from core.events import (
     JobSpec,
     JobState,
     PreferenceAdded,
+    PreferenceWithdrawn,
     QueryOffered,
+    RewardFitted,
     RewardPublished,
     RolloutBatchReady,
 )
@@ -24,9 +26,8 @@ from core.io.segment_codec import fingerprint, pair_of
 from core.jobs import build
 from core.preferences.store import PreferenceStore
 from core.session.routing import deliver
-from core.types import Choice, Query, Segment
-from tests.core.builders import segment
-from tests.core.picture_toys import packed_whole
+from core.types import Choice, Query
+from tests.core.builders import preference, segment
 from tests.core.played import Played, of, published, rewarded
 
 ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
@@ -141,31 +142,15 @@ def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: P
     assert selector.select(pool[:2], 1, None) == []
 
 
-def in_pictures(number: int) -> Segment:
-    rng = np.random.default_rng(3)
-    plain = segment(number)
-    pixels = rng.integers(0, 9, (plain.length, 4 * 6 * 5)).astype(np.uint8)
-    return packed_whole(replace(plain, observations=pixels), (4, 6, 5))
-
-
-@pytest.mark.parametrize("make", [segment, in_pictures])
-def test_a_segment_is_known_by_what_is_in_it_also_from_the_store(
-    make: Callable[[int], Segment], store: PreferenceStore
-) -> None:
-    left, right = make(13), make(14)
+def test_a_segment_is_known_by_what_is_in_it_also_from_the_store(store: PreferenceStore) -> None:
+    left, right = segment(13), segment(14)
     store.add(Query(1, left, right, 0.5), Choice.LEFT, "human")
     kept = store.all()[-1].query
     assert (kept.left.id, kept.right.id) != (left.id, right.id)
     assert [fingerprint(kept.left), fingerprint(kept.right)] == [fingerprint(left), fingerprint(right)]
-    moved = left.actions.copy()
-    moved[-1, -1] += 1e-6
-    changed = {fingerprint(left), fingerprint(right), fingerprint(replace_actions(left, moved))}
-    assert len(changed) == 3
-
-
-def replace_actions(of_segment: Segment, actions: np.ndarray) -> Segment:
-    plain = Segment(1, of_segment.observations, actions, of_segment.states, None, of_segment.env_steps)
-    return plain if of_segment.observations.dtype != np.uint8 else packed_whole(plain, (4, 6, 5))
+    before = fingerprint(left)
+    left.actions[-1, -1] += 1e-6
+    assert len({before, fingerprint(left), fingerprint(right)}) == 3
 
 
 def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_more(store: PreferenceStore) -> None:
@@ -184,3 +169,64 @@ def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_mo
     said += filter(None, islice(events, 5))
     assert len(of(RolloutBatchReady, said)) == 1
     assert of(QueryOffered, said) == []
+
+
+def test_a_person_always_has_some_pairs_ready() -> None:
+    rollout = Played("rollout", teacher="human", query__ready=4, labels=100)
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    assert len(offered) == 4
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, offered[i].query)) for i in range(2)]
+    assert len(of(QueryOffered, rollout.turn(*answers))) == 2
+
+
+def test_cant_tell_is_asked_again_with_another_pair() -> None:
+    """It teaches nothing, so the schedule still owes the label."""
+    rollout = Played("rollout")
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    first = [PreferenceAdded(preference(i, Choice.CANT_TELL, o.query)) for i, o in enumerate(offered)]
+    again = of(QueryOffered, rollout.turn(*first))
+    assert len(again) >= len(offered) > 0
+    told = [PreferenceAdded(preference(50 + i, Choice.TIE, o.query)) for i, o in enumerate(again)]
+    assert of(QueryOffered, rollout.turn(*told)) == []
+
+
+def test_a_number_of_labels_is_asked_of_the_untrained_policy() -> None:
+    rollout, reward = (Played(name, steps=10**9, query__first_labels=7) for name in ("rollout", "reward"))
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    assert len(offered) == 7
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
+    assert of(RewardFitted, reward.turn(AnswersReplayed(), *answers[:6])) == []
+    assert len(of(RewardFitted, reward.turn(answers[6]))) == 1
+
+
+def test_the_oracle_is_told_of_the_pool_where_its_limits_need_it() -> None:
+    rollout = Played("rollout", oracle__skip=0.2)
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool.all()]  # type: ignore[attr-defined]
+    so_far = [(min(returns[:n]), np.mean(returns[:n])) for n in range(1, len(returns) + 1)]
+    for told in (o.query.pool_returns for o in offered):
+        assert any((told.worst, told.mean) == pytest.approx(expected) for expected in so_far)
+    plain = Played("rollout")
+    assert {o.query.pool_returns for o in of(QueryOffered, plain.turn(published(plain, 0)))} == {None}
+
+
+def test_a_person_can_be_told_afterwards_what_each_member_expected() -> None:
+    rollout = Played("rollout", teacher="human", query__ready=4, labels=100)
+    before = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    assert [o.query.predicted for o in before] == [()] * 4
+    ensemble = rewarded(rollout)
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(before)]
+    offered = of(QueryOffered, rollout.turn(ensemble, *answers))
+    assert len(offered) == 4
+    for query in (o.query for o in offered):
+        left, right = rollout.job.ensemble.predicted_returns([query.left, query.right]).T  # type: ignore[attr-defined]
+        assert query.predicted == pytest.approx(1 / (1 + np.exp(right.astype(float) - left)))
+        assert query.disagreement == pytest.approx(np.var(query.predicted))
+
+
+def test_an_answer_taken_back_is_owed_again() -> None:
+    rollout = Played("rollout")
+    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
+    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
+    rollout.turn(*answers)
+    assert len(of(QueryOffered, rollout.turn(PreferenceWithdrawn(0)))) == 1

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from core.events import (
     AnswersJudged,
@@ -19,15 +17,11 @@ from core.events import (
     PreferenceChanged,
     QueryOffered,
     RewardFitted,
-    RewardPublished,
-    Waited,
 )
-from core.reward.ensemble import RewardEnsemble
 from core.session.routing import deliver
 from core.types import Choice
-from tests.core.builders import preference, query, segment
+from tests.core.builders import preference, query
 from tests.core.played import Played, of, published, trained_reward
-from tests.core.reward_toys import new_trainer, toy_preferences, train
 
 
 def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
@@ -42,15 +36,6 @@ def test_a_change_to_cant_tell_owes_a_label_and_a_change_back_pays_it() -> None:
     again = [PreferenceChanged(replace(answers[0], choice=Choice.LEFT)), PreferenceChanged(answers[1])]
     assert of(QueryOffered, rollout.turn(*again)) == []
     assert rollout.job.offers.usable == {*range(len(offered)), 50}  # type: ignore[attr-defined]
-
-
-def test_a_change_is_fitted_to_in_one_more_round() -> None:
-    reward = trained_reward()
-    said = reward.turn(PreferenceChanged(preference(3, Choice.RIGHT)))
-    assert [type(event) for event in said] == [RewardFitted, RewardPublished, Waited]
-    assert (said[0].generation, said[0].preferences) == (2, 5)  # type: ignore[attr-defined]
-    (fitted, *_) = reward.turn(PreferenceChanged(preference(3, Choice.CANT_TELL)))
-    assert (fitted.generation, fitted.preferences) == (3, 4)  # type: ignore[attr-defined]
 
 
 def test_a_reward_resumed_from_before_a_change_makes_a_round_for_it() -> None:
@@ -78,40 +63,10 @@ def test_no_job_hears_of_a_repeat() -> None:
     assert [name for name, port in ports.items() if len(port.heard) == 1] == ["rollout", "reward"]
 
 
-def by_hand(ensemble: RewardEnsemble, scales: list[float]) -> None:
-    """Member m predicts scales[m] times the first observation, where that is above zero."""
-    network = ensemble.network
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.zero_()
-        for member, scale in enumerate(scales):
-            network.weights[0][member, 0, 0] = 1.0
-            network.weights[1][member, 0, 0] = 1.0
-            network.weights[2][member, 0, 0] = scale
-    ensemble.mean, ensemble.std = torch.zeros_like(ensemble.mean), torch.ones_like(ensemble.std)
-
-
-def test_preference_probabilities_of_an_ensemble_by_hand() -> None:
-    trainer = new_trainer(members=3)
-    left, right = segment(1), segment(2)
-    left.observations[:, 0], right.observations[:, 0] = 0.8, 0.4  # sums 4 and 2, times the member's scale
-    train(trainer, [preference(8, Choice.LEFT, query(1, left, right)), *toy_preferences(10, 1)], 0)
-    by_hand(trainer.ensemble, [1.0, 0.0, -0.5])
-    (found,) = trainer.preference_probabilities([8, 99], trainer.ensemble).items()
-    sigmoid = [1 / (1 + math.exp(-difference)) for difference in (2.0, 0.0, -1.0)]
-    assert found == (8, pytest.approx(sum(sigmoid) / 3, abs=1e-6))
-
-
 def judged(reward: Played, *news: Event) -> AnswersJudged:
     (found,) = of(AnswersJudged, reward.turn(*news, JudgementRequested(77)))
     assert found.token == 77
     return found  # type: ignore[no-any-return]
-
-
-def test_before_the_first_snapshot_there_is_nothing_to_judge_by() -> None:
-    reward = Played("reward", labels=12)
-    found = judged(reward, AnswersReplayed(), PreferenceAdded(preference(1)))
-    assert (found.generation, len(found.ids), len(found.left)) == (0, 0, 0)
 
 
 def test_the_newest_snapshot_judges_all_that_is_fitted_to() -> None:

@@ -33,11 +33,6 @@ def test_without_a_usable_gpu_cuda_is_refused_and_auto_takes_the_cpu(
     assert (TOO_OLD in caplog.text) == (driver == 11040)
 
 
-@pytest.mark.parametrize(("build", "driver"), [(None, 11040), ("12.6", 0), ("12.6", 12020), ("12.6", 13000)])
-def test_a_driver_that_is_not_the_reason(build: str | None, driver: int) -> None:
-    assert device.outdated_driver(build, driver) == ""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the stand-in for a driver is made as on Linux")
 def test_the_version_comes_from_the_driver_itself(tmp_path: Path) -> None:
     source, library = tmp_path / "driver.c", tmp_path / "libdriver.so"

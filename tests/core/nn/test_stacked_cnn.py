@@ -12,7 +12,6 @@ from torch.nn.functional import conv2d, leaky_relu
 
 from core.nn.image_input import TrainingPass
 from core.nn.stacked_cnn import LAYERS, StackedCNN
-from core.nn.state import load_state_arrays, state_arrays
 from core.nn.threads import set_num_threads
 from core.types import Choice
 from tests.core.builders import preference
@@ -106,14 +105,6 @@ def test_dropout_sets_its_share_to_0_by_draws_that_can_be_repeated() -> None:
     assert not torch.allclose(one, other, atol=1e-2)
 
 
-def test_half_precision_predicts_the_same_up_to_rounding() -> None:
-    exact = network()
-    half = StackedCNN(3, SHAPE, 64, torch.Generator(), dtype=torch.bfloat16).requires_grad_(False)
-    load_state_arrays(half, state_arrays(exact))
-    assert torch.allclose(half(images(6)), exact(images(6)), atol=0.05)
-    assert half(images(6)).dtype == torch.float32
-
-
 @pytest.mark.parametrize("deserved", [True, False])
 def test_the_predicted_reward_follows_the_true_one_unless_choices_are_shuffled(deserved: bool) -> None:
     trainer, answers = block_trainer(dropout=0.1, minibatch=8), [block_preference(i) for i in range(48)]
@@ -140,15 +131,6 @@ def test_training_resumes_exactly_with_any_number_of_threads() -> None:
     assert same(saved_state(trainer), saved_state(restored))
 
 
-def test_removing_a_preference_removes_its_images() -> None:
-    trainer, other = block_trainer(), block_trainer()
-    train(trainer, [block_preference(i) for i in range(4)], 0)
-    trainer.remove(1)
-    train(other, [block_preference(i) for i in (0, 2, 3)], 0)
-    chosen = torch.arange(3).expand(2, -1)
-    assert torch.equal(trainer.dataset.member_returns(chosen, None), other.dataset.member_returns(chosen, None))
-
-
 def test_weight_decay_shrinks_every_layer_of_the_member_it_is_for() -> None:
     trainer = block_trainer(learning_rate=1e-3)
     train(trainer, [preference(i, Choice.TIE, block_preference(i).query) for i in range(8)], 0)
@@ -158,3 +140,12 @@ def test_weight_decay_shrinks_every_layer_of_the_member_it_is_for() -> None:
     for weight, start in zip(trainer.ensemble.network.weights, before, strict=True):
         shrunk = weight.detach().abs().flatten(1).mean(1) / start.abs().flatten(1).mean(1)
         assert shrunk[1] < shrunk[0] and shrunk[1] < 1
+
+
+def test_removing_a_preference_removes_its_images() -> None:
+    trainer, other = block_trainer(), block_trainer()
+    train(trainer, [block_preference(i) for i in range(4)], 0)
+    trainer.remove(1)
+    train(other, [block_preference(i) for i in (0, 2, 3)], 0)
+    chosen = torch.arange(3).expand(2, -1)
+    assert torch.equal(trainer.dataset.member_returns(chosen, None), other.dataset.member_returns(chosen, None))

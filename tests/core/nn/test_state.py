@@ -16,13 +16,6 @@ def network(seed: int = 0, hidden: int = 4) -> StackedMLP:
     return StackedMLP(2, 3, hidden, "silu", torch.Generator().manual_seed(seed))
 
 
-def test_loaded_arrays_are_those_saved_and_further_ones_are_ignored() -> None:
-    source, other = network(0), network(1)
-    load_state_arrays(other, {**state_arrays(source), "another": np.zeros(3)})
-    x = torch.ones(2, 5, 3)
-    assert torch.equal(source(x), other(x))
-
-
 @pytest.mark.parametrize(("hidden", "missing", "error"), [(5, "", ValueError), (4, "weights.0", KeyError)])
 def test_the_arrays_of_another_network_are_refused_and_change_nothing(
     hidden: int, missing: str, error: type[Exception]

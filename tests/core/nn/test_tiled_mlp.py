@@ -9,7 +9,6 @@ from core.nn.stacked_mlp import StackedMLP
 
 MEMBERS, INPUTS = 2, 5
 SHAPES = {
-    "one tile": (3, 4),
     "tiles of three segments, the last of one": (4, 480),
     "longer than a tile": (2, 1500),
     "no segment at all": (0, 4),

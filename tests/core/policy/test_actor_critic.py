@@ -1,4 +1,4 @@
-"""Actor-critics for continuous and for discrete actions, against torch's own distributions."""
+"""Actor-critics against torch's own distributions, and the policy evaluated with NumPy against its network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from torch.distributions import Categorical, Distribution, Independent, Normal, 
 
 from core.config import PolicyConfig
 from core.nn.state import load_state_arrays, state_arrays
-from core.policy.actor_critic import ActorCritic, CategoricalActorCritic, GaussianActorCritic, actor_critic, tanh
+from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic, tanh
+from core.policy.numpy_actor import NumpyActor
 
 KINDS = ("gaussian", "categorical")
 
@@ -33,11 +34,6 @@ def reference(network: ActorCritic, inputs: torch.Tensor) -> Distribution:
         means, log_std = distribution
         return Independent(Normal(means, log_std.exp().expand_as(means)), 1)
     return Categorical(probs=distribution[0].exp())
-
-
-def test_the_factory_makes_the_kind_that_the_environment_asks_for() -> None:
-    assert isinstance(made("gaussian"), GaussianActorCritic)
-    assert isinstance(made("categorical"), CategoricalActorCritic)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,52 +80,12 @@ def test_samples_follow_the_distribution() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_noise_the_likeliest_action_is_taken(kind: str) -> None:
-    network = made(kind)
-    distribution = network.distribution(rows())
-    best, log_probs = network.sample(distribution, None)
-    assert torch.allclose(log_probs, network.log_probs(distribution, best), atol=1e-5)
-    for seed in range(20):
-        others, _ = network.sample(distribution, np.random.default_rng(seed))
-        assert (network.log_probs(distribution, others) <= log_probs + 1e-6).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_weights_are_one_vector_whose_gradient_is_one_too(kind: str) -> None:
-    network, inputs = made(kind), rows()
-    gradient = network.enable_gradients()
-    policy, value = gradient[: network.policy_size], gradient[network.policy_size :]
-    network.values(inputs).sum().backward()
-    assert float(value.abs().sum()) > 0 and float(policy.abs().sum()) == 0
-    gradient.zero_()
-    distribution = network.distribution(inputs)
-    network.log_probs(distribution, network.sample(distribution, np.random.default_rng(0))[0].detach()).sum().backward()
-    assert float(policy.abs().sum()) > 0 and float(value.abs().sum()) == 0
-    before = network.values(inputs)
-    with torch.no_grad():
-        network.weights[-1] += 2  # the last bias of the value
-    assert torch.allclose(network.values(inputs), before + 2)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_values_are_rescaled_exactly(kind: str) -> None:
     network, inputs = made(kind), rows()
     before, acting = network.values(inputs), network.distribution(inputs)
     network.rescale_values(-3.0, 0.5)
     assert torch.allclose(network.values(inputs), -3 * before + 0.5, atol=1e-5)
     assert all(torch.equal(a, b) for a, b in zip(network.distribution(inputs), acting, strict=True))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_loaded_from_its_arrays_it_is_the_same(kind: str) -> None:
-    one, other = made(kind, 0), made(kind, 1)
-    one.mean.fill_(0.3)
-    one.std.fill_(2.0)
-    load_state_arrays(other, state_arrays(one))
-    inputs = one.normalize(rows())
-    assert torch.equal(inputs, other.normalize(rows()))
-    assert torch.equal(one.values(inputs), other.values(inputs))
-    assert all(torch.equal(a, b) for a, b in zip(one.distribution(inputs), other.distribution(inputs), strict=True))
 
 
 def test_the_fast_tanh_is_tanh_to_the_second_derivative() -> None:
@@ -140,3 +96,44 @@ def test_the_fast_tanh_is_tanh_to_the_second_derivative() -> None:
     assert torch.allclose(*firsts, atol=1e-12)
     seconds = [torch.autograd.grad(first.square().sum(), x)[0] for first in firsts]
     assert torch.allclose(*seconds, atol=1e-12)
+
+
+ROWS, SEEN, ACTIONS = 40, 7, 3
+
+
+def numpy_network() -> GaussianActorCritic:
+    network = GaussianActorCritic(SEEN, ACTIONS, 16, 0.5, torch.Generator().manual_seed(0))
+    network.weights += 0.3 * torch.randn(network.weights.shape, generator=torch.Generator().manual_seed(1))
+    network.mean += 0.5
+    network.std *= 2.0
+    return network
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_it_acts_as_the_network_does(seed: int | None) -> None:
+    """With noise and without; some observations are beyond the limit."""
+    network = numpy_network()
+    observations = np.random.default_rng(2).normal(0, 15, (ROWS, SEEN)).astype(np.float32)
+    ours = NumpyActor(network)(observations, None if seed is None else np.random.default_rng(seed))
+    rng = None if seed is None else np.random.default_rng(seed)
+    its = network.sample(network.distribution(network.normalize(torch.as_tensor(observations))), rng)
+    for mine, wanted in zip(ours, its, strict=True):
+        assert mine.dtype == np.float32
+        np.testing.assert_allclose(mine, wanted.numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_it_follows_the_network() -> None:
+    """Weights and moments loaded later take effect at once; observations are not changed."""
+    network, other = numpy_network(), numpy_network()
+    policy = NumpyActor(network)
+    observations = np.random.default_rng(2).standard_normal((ROWS, SEEN)).astype(np.float32)
+    shown = observations.copy()
+    before, _ = policy(observations, None)
+    other.weights *= -1.0
+    other.mean += 1.0
+    load_state_arrays(network, state_arrays(other))
+    after, _ = policy(observations, None)
+    wanted, _ = NumpyActor(other)(observations, None)
+    assert np.array_equal(after, wanted)
+    assert np.abs(after - before).max() > 0.01
+    assert np.array_equal(observations, shown)

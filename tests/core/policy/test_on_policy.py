@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from core.config import PolicyConfig
 from core.errors import NotFiniteError
 from core.policy.on_policy import OnPolicyOptimizer
 from tests.core.policy_toys import ALGORITHMS, drifting, improve, matching, one_step, optimizer, same, saved_state
@@ -23,10 +22,6 @@ QUICK: dict[str, dict[str, Any]] = {
     "a2c": {"learning_rate": 0.02},
 }
 UPDATES = {"ppo": 10, "trpo": 10, "a2c": 60}
-
-
-def test_every_algorithm_of_the_config_has_an_optimizer() -> None:
-    assert PolicyConfig.__dataclass_fields__["algorithm"].metadata["options"] == ALGORITHMS
 
 
 def shuffled(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
@@ -96,18 +91,6 @@ def test_values_keep_their_meaning_when_their_unit_changes(algorithm: str, facto
         after = made.network.values(states).numpy()
     assert not 0.8 < made.return_scaling.value / unit < 1.25
     assert after * made.return_scaling.value == pytest.approx(values * unit, rel=1e-4, abs=1e-6)
-
-
-def deviation(algorithm: str, entropy_bonus: float) -> float:
-    made = optimizer(algorithm, entropy_bonus=entropy_bonus, **QUICK[algorithm])
-    for seed in range(5):
-        improve(made, one_step(made.network, seed))
-    return float(made.network.policy_parameters[-1].detach().exp())
-
-
-@every
-def test_the_entropy_bonus_keeps_the_policy_exploring(algorithm: str) -> None:
-    assert deviation(algorithm, entropy_bonus=1.0) > deviation(algorithm, entropy_bonus=0.0) + 0.05
 
 
 @every
@@ -189,3 +172,15 @@ def test_inputs_are_normalized_by_all_observations() -> None:
     made.observe(observations[25:])
     assert made.network.mean.numpy() == pytest.approx(observations.mean((0, 1)), rel=1e-4)
     assert made.network.std.numpy() == pytest.approx(observations.std((0, 1)), rel=1e-4)
+
+
+def deviation(algorithm: str, entropy_bonus: float) -> float:
+    made = optimizer(algorithm, entropy_bonus=entropy_bonus, **QUICK[algorithm])
+    for seed in range(5):
+        improve(made, one_step(made.network, seed))
+    return float(made.network.policy_parameters[-1].detach().exp())
+
+
+@every
+def test_the_entropy_bonus_keeps_the_policy_exploring(algorithm: str) -> None:
+    assert deviation(algorithm, entropy_bonus=1.0) > deviation(algorithm, entropy_bonus=0.0) + 0.05

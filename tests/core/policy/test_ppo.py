@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from core.nn.state import state_arrays
 from core.nn.threads import two_threads
 from core.policy.gae import advantages, following_values
-from core.policy.on_policy import UpdateReport
 from core.policy.ppo import PPO, ClippedObjective, clipped_objective
 from tests.core.policy_toys import improve, one_step, optimizer
 
@@ -32,15 +30,6 @@ def test_the_end_of_an_episode_stops_the_sum_but_its_value_counts() -> None:
     result = advantages(column(1, 2, 3), column(10, 20, 30), column(20, 100, 40), ends, 0.5, 0.5)
     # the second delta is 2 + 50 - 20: a time limit is no failure, so the 100 that followed count
     assert result[:, 0].tolist() == [1 + 32 / 4, 32, -7]
-
-
-def test_environments_do_not_mix() -> None:
-    rng = np.random.default_rng(0)
-    rewards, values, following = rng.standard_normal((3, 6, 2)).astype(np.float32)
-    ends = rng.random((6, 2)) < 0.3
-    both = advantages(rewards, values, following, ends, 0.9, 0.8)
-    second = advantages(rewards[:, 1:], values[:, 1:], following[:, 1:], ends[:, 1:], 0.9, 0.8)
-    assert (both[:, 1:] == second).all()
 
 
 def test_the_following_value_is_the_next_row_or_the_one_before_the_reset() -> None:
@@ -126,18 +115,6 @@ def test_there_is_a_report_for_each_pass_until_the_policy_has_moved_far() -> Non
     assert [report.kl > 1e-3 for report in reports] == [False] * (len(reports) - 1) + [True]
 
 
-def second_of_two_updates(lag: int) -> list[UpdateReport]:
-    """Both batches were gathered by the policy before the first update."""
-    ppo = optimizer("ppo", epochs=2, lag=lag, learning_rate=0.02)
-    first, second = one_step(ppo.network, 0), one_step(ppo.network, 1)
-    improve(ppo, first)
-    return improve(ppo, second)
-
-
-def test_with_a_lag_the_divergence_is_measured_from_the_policy_before_the_update() -> None:
-    assert second_of_two_updates(lag=1)[0].kl < second_of_two_updates(lag=0)[0].kl / 3
-
-
 def test_steps_of_an_earlier_policy_are_weighted_by_the_ratio_of_probabilities() -> None:
     ppo = optimizer("ppo", lag=1)
     assert isinstance(ppo, PPO)
@@ -151,11 +128,3 @@ def test_steps_of_an_earlier_policy_are_weighted_by_the_ratio_of_probabilities()
     assert ratio.max() > 1.05 and ratio.min() < 0.95
     assert reweighted.log_probs.numpy() == pytest.approx(log_probs.numpy())
     assert reweighted.advantages.numpy() == pytest.approx(batch.advantages.numpy() * ratio.clip(max=2), rel=1e-5)
-
-
-def test_a_lag_changes_nothing_for_a_batch_of_the_present_policy() -> None:
-    ahead, behind = (optimizer("ppo", lag=lag) for lag in (1, 0))
-    for ppo in (ahead, behind):
-        improve(ppo, one_step(ppo.network, 0))
-    one, other = state_arrays(ahead.network), state_arrays(behind.network)
-    assert one["weights"] == pytest.approx(other["weights"], abs=1e-4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
@@ -84,19 +83,3 @@ def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: p
     assert torch.equal(before, policy)
     assert reports[-1].kl == 0
     assert not torch.equal(value_before, values)  # the value function learns all the same
-
-
-def test_with_nothing_to_gain_the_policy_stays() -> None:
-    made = trpo()
-    batch = one_step(made.network, 0, reward=lambda observations, actions: np.zeros(len(observations)))
-    made.network.rescale_values(0.0, 0.0)
-    before = made.network.weights[: made.network.policy_size].clone()
-    assert list(made.update(batch))[-1].kl == 0
-    assert torch.equal(before, made.network.weights[: made.network.policy_size])
-
-
-def test_it_reports_the_policys_step_and_each_pass_of_the_value() -> None:
-    made = trpo(epochs=6)
-    reports = improve(made, one_step(made.network, 0))
-    assert len(reports) == 7
-    assert reports[-1].value_loss < reports[0].value_loss

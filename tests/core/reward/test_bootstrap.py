@@ -29,22 +29,12 @@ def test_something_is_always_left_to_train_on() -> None:
     assert grown(2, share=0.9).counts.sum(1).tolist() == [2, 2, 2]
 
 
-def test_without_a_hold_out_everything_may_be_drawn() -> None:
-    assert not grown(20, share=0.0).holdout.any()
-
-
 @pytest.mark.parametrize("preferences", [1, 2, 3, 10, 100])
 def test_as_many_draws_as_preferences_and_none_of_what_is_held_out(preferences: int) -> None:
     bootstrap = grown(preferences)
     assert bootstrap.counts.shape == bootstrap.holdout.shape == (3, preferences)
     assert bootstrap.counts.sum(1).tolist() == [preferences] * 3
     assert (bootstrap.counts[bootstrap.holdout] == 0).all()
-
-
-def test_members_differ_in_draws_and_hold_outs() -> None:
-    bootstrap = grown(60)
-    assert len({row.tobytes() for row in bootstrap.holdout}) == 3
-    assert len({row.tobytes() for row in bootstrap.counts}) == 3
 
 
 def test_a_new_preference_leaves_most_draws_where_they_were() -> None:
@@ -74,28 +64,6 @@ def test_a_withdrawn_preference_is_forgotten_and_the_others_stay(index: int) -> 
     assert bootstrap.holdout.sum(1).tolist() == [7, 7]
     assert (bootstrap.counts[bootstrap.holdout] == 0).all()
     assert np.abs(bootstrap.counts - before).sum() < 20
-
-
-def test_the_last_one_can_be_withdrawn_and_another_come() -> None:
-    bootstrap = grown(1)
-    bootstrap.remove(0)
-    assert bootstrap.size == 0
-    bootstrap.add()
-    assert bootstrap.counts.tolist() == [[1], [1], [1]]
-
-
-def test_draws_are_uniform_after_withdrawals_too() -> None:
-    bootstrap = grown(14, members=4000)
-    for index in (13, 0):
-        bootstrap.remove(index)
-    assert bootstrap.counts.mean(0) == pytest.approx(np.ones(12), abs=0.28)
-
-
-def test_state_brings_back_the_same_draws_and_hold_outs() -> None:
-    bootstrap, other = grown(30, seed=1), grown(5, seed=2)
-    other.set_state(bootstrap.get_state())
-    assert (other.counts == bootstrap.counts).all()
-    assert (other.holdout == bootstrap.holdout).all()
 
 
 @pytest.mark.parametrize("index", [0, 5, 20])

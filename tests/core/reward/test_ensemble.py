@@ -1,4 +1,4 @@
-"""The members' networks, and how their predictions become one reward (paper 2.2.3, A)."""
+"""The members' networks, and how their predictions become one reward (paper 2.2.3, A), also in small batches."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from core.config import RewardConfig
-from core.nn.state import load_state_arrays, state_arrays
+from core.nn.state import state_arrays
 from core.reward.ensemble import RewardEnsemble, disagreement_std, normalize_reward
+from core.reward.normalization import WINDOW_STEPS, RunningWindow
 from core.types import Float32
 from tests.core.builders import segment
 
@@ -22,15 +23,6 @@ def test_the_normalized_reward_by_hand() -> None:
     # is [-1 0 1 0] / sqrt(2), of std 1/2
     assert normalize_reward(raw, 1.0) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2), abs=1e-6)
     assert normalize_reward(raw, 0.05) == pytest.approx(np.array([-1, 0, 1, 0]) * np.sqrt(2) * 0.05, abs=1e-7)
-
-
-@pytest.mark.parametrize("std", [1.0, 0.05])
-def test_mean_zero_and_exactly_the_deviation_asked_for(std: float) -> None:
-    raw = np.random.default_rng(0).normal(3, 7, (3, 20, 8)).astype(np.float32)
-    reward = normalize_reward(raw, std)
-    assert reward.shape == (20, 8) and reward.dtype == np.float32
-    assert reward.mean() == pytest.approx(0, abs=1e-6)
-    assert reward.std() == pytest.approx(std, rel=1e-5)
 
 
 def test_members_are_scaled_before_they_are_averaged() -> None:
@@ -90,28 +82,47 @@ def test_numbers_beyond_reward_observed_have_no_effect() -> None:
     assert (made.predict(seen, one.actions) != predicted).all()
 
 
-def test_a_segment_is_worth_the_sum_over_its_steps() -> None:
-    made, segments = ensemble(0), [segment(1), segment(2)]
-    sums = made.predicted_returns(segments)
-    assert sums.shape == (3, 2)
-    assert sums[:, 1] == pytest.approx(made.predict(segments[1].observations, segments[1].actions).sum(1), abs=1e-5)
-
-
-def test_a_snapshot_predicts_the_same_elsewhere_and_does_not_change_with_its_source() -> None:
-    source, copy, one = ensemble(0), ensemble(1), segment(1)
-    source.mean, source.std = torch.full((15,), 0.3), torch.full((15,), 2.0)
-    expected, snapshot = source.predict(one.observations, one.actions), state_arrays(source)
-    with torch.no_grad():
-        for parameter in source.parameters():
-            parameter += 1
-    load_state_arrays(copy, snapshot)
-    assert (copy.predict(one.observations, one.actions) == expected).all()
-    assert len(np.unique(expected[:, 0])) == 3  # members start apart
-
-
 def test_disagreement_by_hand() -> None:
     raw = np.array([[0.0, 2.0, 1.0, 1.0], [30.0, 10.0, 50.0, 30.0]], np.float32)
     # standardized: [-1 1 0 0] * sqrt(2) and [0 -1 1 0] * sqrt(2); the std of two values is half their difference
     assert disagreement_std(raw) == pytest.approx(np.array([1, 2, 1, 0]) / np.sqrt(2), abs=1e-6)
     assert disagreement_std(raw * np.array([[1], [100]], np.float32)) == pytest.approx(disagreement_std(raw), abs=1e-6)
     assert not disagreement_std(raw[:1]).any()
+
+
+BATCH = (5, 16)
+
+
+def raw(seed: int, shape: tuple[int, ...] = BATCH, scale: float = 3.0) -> np.ndarray:
+    return (7 + scale * np.random.default_rng(seed).standard_normal((2, *shape))).astype(np.float32)
+
+
+def test_a_large_batch_is_normalised_by_itself() -> None:
+    window = RunningWindow(2)
+    window.normalized(raw(0), 1.0)
+    large = raw(1, (WINDOW_STEPS // 16, 16))
+    assert np.array_equal(window.normalized(large, 0.05), normalize_reward(large, 0.05))
+
+
+def test_a_batch_in_which_nothing_happens_stays_near_what_nothing_is_worth() -> None:
+    window = RunningWindow(2)
+    for seed in range(25):
+        window.normalized(raw(seed), 1.0)
+    dull = window.normalized(raw(99, scale=0.01), 1.0)
+    assert np.abs(dull).max() < 0.2
+    assert np.abs(normalize_reward(raw(99, scale=0.01), 1.0)).max() > 1.5  # by itself it would be scaled up
+
+
+def test_all_that_is_window_has_the_deviation_that_was_asked_for() -> None:
+    window = RunningWindow(2)
+    parts = [window.normalized(raw(seed), 0.05) for seed in range(300)]
+    assert window.raw.shape == (2, WINDOW_STEPS)
+    assert np.concatenate(parts[-50:]).std() == pytest.approx(0.05, rel=0.1)
+    assert np.concatenate(parts[-50:]).mean() == pytest.approx(0, abs=0.005)
+
+
+def test_another_snapshot_starts_anew() -> None:
+    window = RunningWindow(2)
+    window.normalized(raw(0), 1.0)
+    window.forget()
+    assert np.array_equal(window.normalized(raw(1), 1.0), normalize_reward(raw(1), 1.0))

@@ -31,10 +31,6 @@ def test_one_answer_in_ten_is_taken_for_a_guess(difference: float, expected: flo
     assert probability(difference) == pytest.approx(expected, abs=5e-6)
 
 
-def test_without_errors_it_is_equation_1() -> None:
-    assert probability(1.0, error_rate=0.0) == pytest.approx(math.e / (1 + math.e))
-
-
 @pytest.mark.parametrize(("mu", "expected"), [(1.0, -math.log(0.70795)), (0.0, -math.log(0.29205))])
 def test_the_loss_is_the_cross_entropy_of_the_choice(mu: float, expected: float) -> None:
     assert loss_and_slope(1.0, mu)[0] == pytest.approx(expected, abs=1e-4)
@@ -88,14 +84,14 @@ def test_each_member_has_its_own_weight_decay_and_none_stays_none() -> None:
     assert moved.tolist() == pytest.approx([2e-3, 1e-3, 5e-4, 0.0])
 
 
+def test_the_target_loss_is_the_mean_squared_error_of_both_returns() -> None:
+    left, right = torch.tensor([1.0, 2.0]), torch.tensor([0.0, -1.0])
+    returns = torch.tensor([[1.0, 3.0], [0.0, -1.0]])
+    assert squared_error(left, right, returns).tolist() == [4.5, 2.0]
+
+
 def test_weight_decay_stays_above_zero_or_it_could_never_rise_again() -> None:
     l2 = torch.tensor([1e-3])
     for _ in range(200):
         l2 = next_l2(l2, torch.zeros(1), torch.ones(1), 1.1, 1.5, 2.0)
     assert float(l2) > 0
-
-
-def test_the_target_loss_is_the_mean_squared_error_of_both_returns() -> None:
-    left, right = torch.tensor([1.0, 2.0]), torch.tensor([0.0, -1.0])
-    returns = torch.tensor([[1.0, 3.0], [0.0, -1.0]])
-    assert squared_error(left, right, returns).tolist() == [4.5, 2.0]

@@ -56,13 +56,6 @@ def marks(one: Segment) -> list[float]:
     return list(columns.pop())
 
 
-def test_shapes_types_and_the_step_at_which_it_was_cut() -> None:
-    (one,) = feed(new_builder(1), range(3))
-    assert [a.shape for a in (one.observations, one.actions, one.states)] == [(3, 2), (3, 1), (3, 3)]
-    assert [a.dtype for a in (one.observations, one.actions, one.states)] == [np.float32, np.float32, np.float64]
-    assert (one.length, one.env_steps) == (3, 1002)
-
-
 def test_no_segment_crosses_the_end_of_an_episode() -> None:
     found = [marks(one) for one in feed(new_builder(), range(10), ends={4: 1})]
     assert [m for m in found if m[0] >= 100] == [[100, 101, 102], [105, 106, 107]]
@@ -77,46 +70,18 @@ def test_no_segment_has_a_step_in_which_the_simulation_failed(at: int) -> None:
     assert [m for m in found if m[0] < 100][:2] == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_segments_follow_each_other_without_gaps_and_may_end_with_the_episode() -> None:
-    found = [marks(one) for one in feed(new_builder(1), range(9), ends={2: 0})]
-    assert found == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-
-
 def test_environments_start_at_different_steps_so_that_segments_do_not_come_all_at_once() -> None:
     builder = new_builder(3, 3, stagger=(0, 1, 2))
-    assert [[int(marks(s)[0]) for s in feed(builder, range(t, t + 1))] for t in range(6)] == [
-        [],
-        [],
-        [0],
-        [101],
-        [202],
-        [3],
-    ]
-
-
-def test_an_end_while_waiting_to_start_starts_it() -> None:
-    found = [marks(one) for one in feed(new_builder(1, 3, stagger=(50,)), range(6), ends={1: 0})]
-    assert found == [[2, 3, 4]]
-
-
-def test_every_segment_has_its_own_number() -> None:
-    found = feed(new_builder(4, 2), range(20))
-    assert len({one.id for one in found}) == len(found) == 40
+    first_marks = [[int(marks(s)[0]) for s in feed(builder, range(t, t + 1))] for t in range(6)]
+    assert first_marks == [[], [], [0], [101], [202], [3]]
 
 
 def test_a_segment_does_not_change_when_more_is_cut() -> None:
     builder = new_builder(1)
     (one,) = feed(builder, range(3))
+    assert one.env_steps == 1002
     feed(builder, range(50, 56))
     assert marks(one) == [0, 1, 2]
-
-
-def test_without_a_true_reward_a_segment_has_none() -> None:
-    builder = new_builder(1, 1)
-    zeros = [np.zeros((1, size), np.float32) for size in SIZES]
-    flags = np.array([False]), np.array([False]), np.array([True])
-    (one,) = builder.add(zeros[0], zeros[1], zeros[2].astype(np.float64), np.array([np.nan]), *flags, 0)
-    assert one.true_rewards is None
 
 
 def test_a_restored_builder_goes_on_in_the_middle_of_a_segment() -> None:
@@ -126,11 +91,6 @@ def test_a_restored_builder_goes_on_in_the_middle_of_a_segment() -> None:
     found = feed(second, range(5, 6))
     assert [marks(one) for one in found] == [[3, 4, 5], [103, 104, 105]]
     assert [one.id for one in found] == [3, 4]
-
-
-def test_where_not_all_may_be_asked_about_only_those_are_cut_even_after_an_end() -> None:
-    found = feed(new_builder(), range(20), ends={4: 0, 9: 1}, clip_available=lambda t: (False, True))
-    assert found and all(marks(one)[0] >= 100 for one in found)
 
 
 def test_no_segment_has_a_step_that_may_not_be_asked_about() -> None:

@@ -92,14 +92,6 @@ def test_the_next_episode_starts_from_nothing() -> None:
     assert counter.finish(0)[FLIPS] == 1  # the other environment's is not touched
 
 
-def test_a_restored_counter_goes_on() -> None:
-    first, second = BackflipCounter(1, SECONDS), BackflipCounter(1, SECONDS)
-    first.step(physics(-1.2 * TURN))
-    second.set_state({name: array.copy() for name, array in first.get_state().items()})
-    second.step(physics(-2.1 * TURN, height=0.0))
-    assert second.finish(0) == {FLIPS: 2, LANDINGS: 0}
-
-
 def test_the_reward_that_openai_wrote_by_hand() -> None:
     o = np.array([[1.2, -0.3, 0.1, 0.2, 0.3, 0.5, -0.7, -4.0, 2.0, -1.0, 3.0]])
     a = np.array([[0.5, -1.0, 0.25]], np.float32)

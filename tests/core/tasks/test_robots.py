@@ -13,24 +13,25 @@ import pytest
 
 from core.envs.base import Step
 from core.envs.mujoco import MujocoVectorEnv
-from core.envs.physics import FULL, DataPhysics
+from core.envs.physics import FULL
 from core.tasks import CATALOGUE, get_task
 from core.tasks.base import Physics, RobotTask
 from core.tasks.half_cheetah_one_leg import heights, one_leg_reward
 from core.tasks.pendulum import tip
 from core.tasks.reacher import fingertip_to_target
 
-PEERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "reacher": ("Reacher-v5", {"timestep": 0.01, "frame_skip": 2}),
-    "pendulum": ("InvertedPendulum-v5", {"timestep": 0.02, "frame_skip": 2}),
-    "double-pendulum": ("InvertedDoublePendulum-v5", {}),
-    "swimmer": ("Swimmer-v5", {"timestep": 0.01, "frame_skip": 4}),
-    "half-cheetah": ("HalfCheetah-v5", {}),
-    "hopper": ("Hopper-v5", {"integrator": "rk4", "timestep": 0.002, "frame_skip": 4}),
-    "walker": ("Walker2d-v5", {"integrator": "rk4", "timestep": 0.002, "frame_skip": 4}),
-    "ant": ("Ant-v5", {"integrator": "rk4", "timestep": 0.01}),
+PEERS: dict[str, tuple[str, dict[str, Any], float, float, bool]] = {
+    "reacher": ("Reacher-v5", {"timestep": 0.01, "frame_skip": 2}, 0.1, 5e-3, False),
+    "pendulum": ("InvertedPendulum-v5", {"timestep": 0.02, "frame_skip": 2}, 0.01, 0.01, False),
+    "double-pendulum": ("InvertedDoublePendulum-v5", {}, 0.1, 0.1, True),
+    "swimmer": ("Swimmer-v5", {"timestep": 0.01, "frame_skip": 4}, 0.1, 0.1, False),
+    "half-cheetah": ("HalfCheetah-v5", {}, 0.1, 0.1, True),
+    "hopper": ("Hopper-v5", {"integrator": "rk4", "timestep": 0.002, "frame_skip": 4}, 5e-3, 5e-3, False),
+    "walker": ("Walker2d-v5", {"integrator": "rk4", "timestep": 0.002, "frame_skip": 4}, 5e-3, 5e-3, False),
+    "ant": ("Ant-v5", {"integrator": "rk4", "timestep": 0.01}, 0.1, 0.1, True),
 }
-"""Gymnasium's environment, and what differs in ours."""
+"""Gymnasium's environment, settings that differ in ours, and its starts: spread of positions and of velocities, and
+whether the latter are normal."""
 STEPS, RESTART = 300, 25
 
 
@@ -53,7 +54,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 @pytest.mark.filterwarnings("ignore:compiler attribute 'settotalmass':UserWarning")
 @pytest.mark.parametrize(
-    ("name", "peer"), [(name, env_id) for name, (env_id, _) in PEERS.items()], indirect=["peer"], ids=PEERS
+    ("name", "peer"), [(name, env_id) for name, (env_id, *_) in PEERS.items()], indirect=["peer"], ids=PEERS
 )
 def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
     task = robot(name)
@@ -65,9 +66,7 @@ def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
     for t, action in enumerate(np.random.default_rng(1).uniform(-1.2, 1.2, (STEPS, env.sizes[1]))):
         if t % RESTART == 0:  # falling and bouncing is chaotic: in a while the last digit becomes the first
             peer.set_state(env.states[0, 1 : 1 + nq], env.states[0, 1 + nq :])
-        peer.data.qacc_warmstart[:] = (
-            0  # its solver's first guess; ours always starts from none, so as to be restorable
-        )
+        peer.data.qacc_warmstart[:] = 0  # its solver's first guess; ours always starts from none, to be restorable
         step = env.step(action[None].astype(np.float32))
         expected = peer.step(reach * np.clip(action.astype(np.float32).astype(np.float64), -1, 1))[0]
         assert step.observations[0] == pytest.approx(expected, abs=1e-5), t
@@ -98,23 +97,9 @@ def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:
     return [env.step(rng.uniform(-1.2, 1.2, (env.count, env.sizes[1])).astype(np.float32)) for _ in range(steps)]
 
 
-STARTS = {
-    # positions' spread, velocities' spread, whether the latter are normal
-    "reacher": (0.1, 5e-3, False),
-    "pendulum": (0.01, 0.01, False),
-    "double-pendulum": (0.1, 0.1, True),
-    "swimmer": (0.1, 0.1, False),
-    "half-cheetah": (0.1, 0.1, True),
-    "hopper": (5e-3, 5e-3, False),
-    "walker": (5e-3, 5e-3, False),
-    "ant": (0.1, 0.1, True),
-}
-"""As Gymnasium's version 5 starts its episodes."""
-
-
-@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("name", PEERS)
 def test_episodes_start_as_gymnasiums(name: str, batch: MakeBatch) -> None:
-    place, speed, normal = STARTS[name]
+    place, speed, normal = PEERS[name][2:]
     env = batch(robot(name), 2000)
     nq, moved = env.model.nq, 2 if name == "reacher" else env.model.nv  # the Reacher's target is elsewhere
     offsets = env.states[:, 1 : 1 + nq] - env.model.qpos0
@@ -174,30 +159,25 @@ def physics(
     return Physics(now, np.array([velocities], np.float64), *rest, np.array([heights], np.float64), then, seconds)
 
 
-def moved(name: str, start: list[float], end: list[float]) -> float:
-    """The true reward of going there in a tenth of a second."""
+@pytest.mark.parametrize(
+    ("name", "start", "end", "paid"),
+    [
+        ("half-cheetah", [1.0, 0.5, 0.1], [1.3, 0.2, 0.4], 3.0),  # speed alone
+        ("swimmer", [1.3, 0.2, 0.4], [1.0, 0.5, 0.1], -3.0),
+        ("hopper", [1.0, 1.2, 0.0], [1.2, 0.3, 0.0], 2.0 + 0.3),  # and height, in place of an end
+        ("walker", [1.0, 1.2, 0.0], [1.2, 0.3, 0.0], 2.0 - 0.7),
+        ("ant", [1.0, 0.0, 0.7, 1.0, 0.0, 0.0, 0.0], [1.2, 0.0, 0.7, 1.0, 0.0, 0.0, 0.0], 2.0 + 0.7 - 1.2),
+        ("pendulum", [0, 0], [0.7, 0], 1.0),
+        ("pendulum", [0, 0], [0.7, -1.5], 1 - 2.25),
+        # the inner link along x, the outer one along y: the tip is at (.1, .11)
+        ("reacher", [0] * 4, [0, np.pi / 2, 0.1, 0.11], 0.0),
+        ("reacher", [0] * 4, [0, np.pi / 2, 0.1 - 0.03, 0.11 + 0.04], -0.05),
+    ],
+)
+def test_the_true_reward_of_a_tenth_of_a_second(name: str, start: list[float], end: list[float], paid: float) -> None:
     reward = robot(name).true_reward
     assert reward is not None
-    return float(reward(physics(end, before=start))[0])
-
-
-def test_runners_are_paid_for_speed_alone() -> None:
-    start, end = [1.0, 0.5, 0.1], [1.3, 0.2, 0.4]
-    assert moved("half-cheetah", start, end) == pytest.approx(3.0)
-    assert moved("swimmer", end, start) == pytest.approx(-3.0)
-
-
-def test_walkers_are_paid_for_speed_and_for_height_in_place_of_an_end() -> None:
-    start, end = [1.0, 1.2, 0.0], [1.2, 0.3, 0.0]
-    assert moved("hopper", start, end) == pytest.approx(2.0 + 0.3)
-    assert moved("walker", start, end) == pytest.approx(2.0 - 0.7)
-    flying = [1.2, 0.0, 0.7, 1.0, 0.0, 0.0, 0.0]
-    assert moved("ant", [1.0, *flying[1:]], flying) == pytest.approx(2.0 + 0.7 - 1.2)
-
-
-def test_a_pendulum_is_paid_for_being_up() -> None:
-    assert moved("pendulum", [0, 0], [0.7, 0]) == pytest.approx(1)
-    assert moved("pendulum", [0, 0], [0.7, -1.5]) == pytest.approx(1 - 2.25)
+    assert reward(physics(end, before=start))[0] == pytest.approx(paid, abs=1e-9)
 
 
 def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
@@ -208,12 +188,6 @@ def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
     expected = 10 - 0.01 * 1.4**2 - (z - 2) ** 2 - 1e-3 * 4 - 5e-3 * 9 + 10 * (z - 1)
     tilted = physics([0.5, np.pi / 6, np.pi / 3], [7.0, 2.0, -3.0])
     assert reward(tilted)[0] == pytest.approx(expected)
-
-
-def test_a_reacher_pays_for_its_distance() -> None:
-    # the inner link along x, the outer one along y: the tip is at (.1, .11)
-    assert moved("reacher", [0] * 4, [0, np.pi / 2, 0.1, 0.11]) == pytest.approx(0)
-    assert moved("reacher", [0] * 4, [0, np.pi / 2, 0.1 - 0.03, 0.11 + 0.04]) == pytest.approx(-0.05)
 
 
 @pytest.mark.parametrize("name", ["reacher", "double-pendulum"])
@@ -241,13 +215,10 @@ ON_ONE_LEG = [0.0] * 4 + [0.2] * 8
     [
         (ON_ONE_LEG, 2.0, 3.0, 1, 1),
         (ON_ONE_LEG, 5.0, 3.0, 1, 1),  # faster than is paid for
-        (ON_ONE_LEG, 0.0, 1.0, 1, 0),  # standing
         (ON_ONE_LEG, -2.0, -1.0, 1, 0),
         ([0.2, 0.01] + [0.2] * 10, 2.0, 2.4, 1, 1),  # on the toes
         ([0.5] * 12, 2.0, 0.0, 0, 0),  # in mid-leap
-        ([0.011] * 2 + [0.2] * 10, 2.0, 2.34, 0, 0),  # just off the floor
         ([0.2] * 2 + [0.0] * 2 + [0.2] * 8, 2.0, 0.0, 0, 0),  # on its knee
-        ([0.0] * 4 + [0.0] * 2 + [0.2] * 6, 2.0, 0.0, 0, 0),  # the front foot is down
         ([0.0] * 4 + [0.2] * 5 + [0.05] + [0.2] * 2, 2.0, 1.5, 1, 1),  # the torso is low
         ([0.3] * 8 + [-0.001] * 2 + [0.3] * 2, 2.0, 0.0, 0, 0),  # sliding on its back
     ],
@@ -291,8 +262,6 @@ def test_a_cheetah_on_one_leg_observes_its_contact_heights(batch: MakeBatch) -> 
         ("pendulum", [0.0, -0.21], 0),
         ("double-pendulum", [0.0, 0.1, 0.1], 1),
         ("double-pendulum", [0.0, 0.0, 1.5], 0),
-        ("hopper", [0.0, 0.71, 0.0], 1),
-        ("hopper", [0.0, 0.69, 0.0], 0),
         ("walker", [0.0, 0.81, 0.0], 1),
         ("walker", [0.0, 0.79, 0.0], 0),
         ("ant", [0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0], 1),
@@ -304,26 +273,3 @@ def test_upright_is_told_from_fallen(name: str, positions: list[float], upright:
     measure = robot(name).measure(1, 0.1)
     measure.step(physics(positions, [0.0, 0.0, 0.0]))
     assert measure.finish(0)["share_upright"] == upright
-
-
-def test_a_diverged_robot_has_not_moved(batch: MakeBatch) -> None:
-    env = batch(robot("half-cheetah"), 2)
-    env.states[:, 1] = 50.0
-    env.states[1, 4] = np.nan
-    (step,) = random_steps(env, 1)
-    assert env.divergences == 1 and np.abs(step.true_rewards).max() < 10
-
-
-def test_forces_by_sensors_are_those_of_mujoco(batch: MakeBatch) -> None:
-    """As MuJoCo itself computes them after the last physics step, one robot after the other."""
-    env = batch(robot("ant"), 3)
-    plain = DataPhysics(env.model, env.task.frame_skip, 3, 1, env.task.extra_fields)
-    touched = 0
-    for controls in np.random.default_rng(2).uniform(-1, 1, (100, 3, env.sizes[1])):
-        states = env.states.copy()
-        env.step(controls.astype(np.float32))
-        after = plain.step(states, env.controls(controls.astype(np.float32)))
-        assert after == pytest.approx(env.states, abs=1e-9)
-        assert env.physics.extra_fields[:, 6:] == pytest.approx(plain.extra_fields[:, 6:], abs=1e-6)
-        touched += int((plain.extra_fields[:, 6:] != 0).any())
-    assert touched > 25
