@@ -28,7 +28,7 @@ from core.events import (
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
-from core.nn.state import load_state_arrays, state_arrays
+from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.schedule import scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
@@ -278,7 +278,8 @@ class RolloutJob:
                 self.pool.add(segment)
         if reward := state.under(REWARD):
             self._load_reward(reward)
-            self._recent_predictions.raw = state.arrays.get("recent", self._recent_predictions.raw)
+            members = self._config.reward.members
+            self._recent_predictions.raw = require_array(state.arrays["recent"], np.float32, members, -1)
         values = state.values
         self._env_steps = require_count(values["env_steps"])
         self._episode_count = require_count(values["episode_count"])

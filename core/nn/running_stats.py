@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.nn.state import require_array
 from core.types import Float64
 
 
@@ -40,5 +41,6 @@ class RunningMeanStd:
         return np.stack([self.mean, self.squares, np.full_like(self.mean, self.count)])
 
     def load_array(self, array: Float64) -> None:
-        """Restores the moments from `to_array`'s result."""
-        self.mean, self.squares, self.count = array[0].copy(), array[1].copy(), float(array[2].max(initial=0.0))
+        """Restores the moments from `to_array`'s result. Raises ValueError if it has another size or dtype."""
+        self.mean, self.squares, counts = require_array(array, np.float64, 3, len(self.mean))
+        self.count = float(counts.max(initial=0.0))

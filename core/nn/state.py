@@ -33,6 +33,14 @@ def load_state_arrays(module: torch.nn.Module, arrays: Mapping[str, np.ndarray])
         tensor.copy_(torch.as_tensor(np.ascontiguousarray(arrays[name])))
 
 
+def require_array(array: np.ndarray, dtype: type[np.generic], *shape: int) -> np.ndarray:
+    """Copy of an array from a checkpoint, of this dtype and shape, in which -1 is any length. Raises ValueError."""
+    fits = array.ndim == len(shape) and all(n in (-1, have) for n, have in zip(shape, array.shape, strict=True))
+    if array.dtype != dtype or not fits:
+        raise ValueError(f"an array has type {array.dtype} and shape {array.shape} instead of {dtype.__name__} {shape}")
+    return array.copy()
+
+
 def optimizer_arrays(optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
     """Copies of the optimizer's moments and step counts, named optimizer_INDEX_FIELD by the parameter's index."""
     state = optimizer.state_dict()["state"]

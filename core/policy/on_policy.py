@@ -16,7 +16,7 @@ from core.config import Config
 from core.errors import NotFiniteError
 from core.events import RolloutBatchReady
 from core.nn.running_stats import RunningMeanStd
-from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, state_arrays
+from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
 from core.policy.actor_critic import ActorCritic, Distribution
 from core.policy.gae import advantages, following_values
 from core.policy.return_scaling import ReturnScaling
@@ -183,7 +183,7 @@ class OnPolicyOptimizer(ABC):
         """Restores `get_state`. Raises KeyError or ValueError where it does not fit this network."""
         load_state_arrays(self.network, arrays)
         self._moments.load_array(arrays["moments"])
-        self._calibration.sums = arrays["calibration"].copy()
+        self._calibration.sums = require_array(arrays["calibration"], np.float64, 6)
         self.return_scaling.set_state(arrays)
         load_optimizer_arrays(self.optimizer, arrays)
 

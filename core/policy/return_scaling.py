@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from core.nn.state import require_array
 from core.types import Float32
 
 _MEMORY = 20_000
@@ -54,6 +55,7 @@ class ReturnScaling:
         return {"returns_running": self._running.copy(), "returns_moments": np.append(self._moments, self.value)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restores `get_state`; other entries are ignored."""
-        self._running = arrays["returns_running"].copy()
-        self._moments, self.value = arrays["returns_moments"][:3].copy(), float(arrays["returns_moments"][3])
+        """Restores `get_state`; other entries are ignored. Raises KeyError or ValueError if an array does not fit."""
+        self._running = require_array(arrays["returns_running"], np.float64, -1)
+        moments = require_array(arrays["returns_moments"], np.float64, 4)
+        self._moments, self.value = moments[:3], float(moments[3])

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from core.nn.state import require_array
+
 
 class Bootstrap:
     """Hold-outs and bootstrap draws of M members over preferences 0..D-1.
@@ -80,6 +82,8 @@ class Bootstrap:
         return {"keys": self._keys, "draws": self._draws}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        """Restores `get_state`; other entries are ignored."""
-        self._keys, self._draws = arrays["keys"].copy(), arrays["draws"].copy()
+        """Restores `get_state`; other entries are ignored. Raises KeyError or ValueError if an array does not fit."""
+        members = len(self._keys)
+        self._keys = require_array(arrays["keys"], np.float64, members, -1)
+        self._draws = require_array(arrays["draws"], np.int64, members, self._keys.shape[1])
         self._update_holdout()

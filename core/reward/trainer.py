@@ -15,7 +15,7 @@ from torch import Tensor
 
 from core.config import RewardConfig
 from core.errors import NotFiniteError
-from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, state_arrays
+from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
 from core.nn.threads import Both, two_threads
 from core.reward.bootstrap import Bootstrap
 from core.reward.dataset import make_dataset
@@ -302,7 +302,7 @@ class RewardTrainer:
         since (A.2). Raises KeyError or ValueError where the state does not fit.
         """
         load_state_arrays(self.ensemble, _without_prefix(arrays, _ENSEMBLE))
-        self.l2 = torch.as_tensor(arrays["l2"])
+        self.l2 = torch.as_tensor(require_array(arrays["l2"], np.float32, len(self.l2)))
         saved_ids = [int(i) for i in arrays["ids"]]
         self._evicted = max(self._evicted, int(arrays["evicted"]))
         for evicted in [key for key in self._ids if key <= self._evicted]:

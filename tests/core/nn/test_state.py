@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.nn.stacked_mlp import StackedMLP
-from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, state_arrays
+from core.nn.state import load_optimizer_arrays, load_state_arrays, optimizer_arrays, require_array, state_arrays
 
 
 def network(seed: int = 0, hidden: int = 4) -> StackedMLP:
@@ -75,3 +75,10 @@ def test_a_state_that_lacks_a_moment_is_refused_when_loaded_and_not_at_the_next_
     arrays = {name: array for name, array in optimizer_arrays(optimizer).items() if not name.endswith(f"_0_{field}")}
     with pytest.raises(ValueError, match="incomplete"):
         load_optimizer_arrays(torch.optim.Adam([vector], fused=True), arrays)
+
+
+@pytest.mark.parametrize("spoiled", [np.zeros((2, 3)), np.zeros((2, 4), np.int8), np.zeros(4), np.zeros((1, 4))])
+def test_an_array_of_another_shape_or_type_is_refused(spoiled: np.ndarray) -> None:
+    assert np.array_equal(require_array(np.ones((2, 4)), np.float64, 2, -1), np.ones((2, 4)))
+    with pytest.raises(ValueError, match="instead of float64"):
+        require_array(spoiled, np.float64, 2, 4)
