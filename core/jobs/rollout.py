@@ -278,7 +278,7 @@ class RolloutJob:
                 self.pool.add(segment)
         if reward := state.under(REWARD):
             self._load_reward(reward)
-            members = self._config.reward.members
+            members = self.config.reward.members
             self._recent_predictions.raw = require_array(state.arrays["recent"], np.float32, members, -1)
         values = state.values
         self._env_steps = require_count(values["env_steps"])
