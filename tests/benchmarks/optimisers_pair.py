@@ -19,17 +19,14 @@ the peer's, learn faster:
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from run import PYTHON, SetupError, install
-from tests.benchmarks.peers import Peer, Result, RunError, last_line
+from tests.benchmarks.peers import Peer, Result, core, end_with, parser, set_up, task_sizes
 
 _TASK = "hopper-backflip"
 PEER = Peer(
@@ -43,30 +40,17 @@ _ASKED = ("side", "algorithm", "seed", "steps", "threads", "ours", "peer_threads
 """Fields that identify a run in a file of results."""
 
 
-def episode_steps() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        tasks = last_line([str(PYTHON), "-m", "core", "tasks", "--json"], folder)
-    return next(task["episode_steps"] for task in tasks if task["name"] == _TASK)
-
-
 def run_peer(asked: Result, episode: int) -> Result:
     given = {name: asked[name] for name in ("algorithm", "steps", "seed")}
     given |= {"threads": asked["peer_threads"], "physics": asked["peer_physics"], "episode": episode}
-    flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
-    script = Path(__file__).with_name("optimisers_peer.py")
-    with tempfile.TemporaryDirectory() as folder:
-        return last_line([str(PEER.python), "-P", str(script), *flags], folder)
+    return PEER.run("optimisers_peer.py", given)
 
 
 def run_ours(asked: Result) -> Result:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "none", "--session", f"{folder}/session"]
-        for name in ("algorithm", "steps", "seed"):
-            command += [f"--{name}", str(asked[name])]
-        for setting in (f"rollout.threads={asked['threads']}", *asked["ours"]):
-            command += ["--set", setting]
-        command.append("--json")
-        outcome = last_line(command, folder)
+    words = [word for name in ("algorithm", "steps", "seed") for word in (f"--{name}", asked[name])]
+    for setting in (f"rollout.threads={asked['threads']}", *asked["ours"]):
+        words += ["--set", setting]
+    outcome = core("teach", _TASK, "--teacher", "none", *words)
     steps, rate = outcome["env_steps"], outcome["steps_per_second"]
     return {"steps": steps, "steps_per_second": rate, "true_return": outcome["true_return"]}
 
@@ -91,7 +75,7 @@ class Kept:
 
 def run_all(options: argparse.Namespace) -> list[Result]:
     """Runs both sides in turn, for each seed of each algorithm."""
-    kept, episode, runs = Kept(options.results), episode_steps(), []
+    kept, episode, runs = Kept(options.results), task_sizes(_TASK)[1], []
     for algorithm in options.algorithms:
         for seed in options.seeds:
             for side in _SIDES:
@@ -145,31 +129,18 @@ def _cell(value: float | None) -> str:
 
 
 def parse(args: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=500_000, help="environment steps of each run, at least")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="seeds of the runs")
-    parser.add_argument(
-        "--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS), help="(default: all)"
-    )
-    parser.add_argument("--results", type=Path, metavar="FILE", help="file of finished runs, which are not repeated")
-    parser.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one per core")
-    parser.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="config settings of ours")
-    parser.add_argument(
-        "--peer-threads", type=int, default=1, help="torch threads of the peer; 0 for torch's own choice"
-    )
-    parser.add_argument("--peer-physics", choices=("ours", "gymnasium"), default="ours", help="physics of the peer")
-    parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
-    options = parser.parse_args(args)
-    if options.steps < 1 or min([*options.seeds, options.threads, options.peer_threads]) < 0:
-        parser.error("give at least one step, and no negative seed or threads")
-    return options
+    made = parser(__doc__, steps=500_000, peer_threads=1, peer_physics="ours")
+    made.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="seeds of the runs")
+    made.add_argument("--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS), help="(default: all)")
+    made.add_argument("--results", type=Path, metavar="FILE", help="file of finished runs, which are not repeated")
+    made.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one per core")
+    made.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="config settings of ours")
+    return made.parse_args(args)
 
 
 def main(args: list[str]) -> None:
     options = parse(args)
-    with contextlib.redirect_stdout(sys.stderr):
-        install(())
-    PEER.install()
+    set_up(PEER)
     runs = run_all(options)
     means = summary(runs)
     print(table(runs, means), file=sys.stderr if options.json else sys.stdout, flush=True)
@@ -177,13 +148,4 @@ def main(args: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except (SetupError, OSError, json.JSONDecodeError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
-    except RunError as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    end_with(main)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from core.events import (
     PolicyPublished,
     RolloutBatchReady,
@@ -56,14 +54,3 @@ def test_a_resumed_run_forgets_the_snapshots_of_the_time_that_was_lost(teach: Te
     assert snapshots.env_steps()[-1] == saved_at
     resumed.finished()
     assert snapshots.seconds() > seconds / 2
-
-
-def test_a_snapshot_that_cannot_be_written_does_not_end_the_run(teach: Teach, caplog: pytest.LogCaptureFixture) -> None:
-    taught = teach(**{**SHORT, "steps": 8 * 32 * 4})
-    folder = taught.session.folder / "policies"
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
-    folder.write_text("in the way")
-    assert taught.finished().labels == 12
-    assert "can't be written" in caplog.text
