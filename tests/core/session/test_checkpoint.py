@@ -12,7 +12,6 @@ import pytest
 
 from core.errors import UserError
 from core.events import JobState
-from core.io.files import write_atomically
 from core.seeding import generator, get_rng_state
 from core.session.checkpoint import load_newest, save_checkpoint
 
@@ -175,20 +174,6 @@ def test_another_versions_is_refused(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, 1, states(1), version=1000)
     with pytest.raises(UserError, match="version"):
         load_newest(tmp_path)
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def no_room(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("core.io.files.os.fsync", no_room)
-    with pytest.raises(UserError, match="No space left"):
-        write_atomically(path, b"new and longer")
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]  # nothing is left to take the room that is wanted
 
 
 def test_the_window_loads_checkpoints_without_torch() -> None:

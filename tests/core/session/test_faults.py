@@ -16,7 +16,7 @@ from core.events import JobState
 from core.session import library
 from core.session.archive import export_session, import_session
 from core.session.diagnostics import collect
-from core.session.preference_export import export_preferences
+from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
 from tests.core.builders import tiny
 
@@ -46,6 +46,7 @@ def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 WRITERS: dict[str, Callable[[Session, Path], object]] = {
     "export": lambda session, place: export_session(session, place / "out.somersault"),
     "answers": lambda session, place: export_preferences(session, place / "answers"),
+    "answers in": lambda session, place: import_preferences(place / "other", place / "back"),
     "diagnostics": lambda session, place: collect(session.folder, place / "out.zip"),
     "import": lambda session, place: import_session(place / "packed", place / "back"),
     "create": lambda session, place: Session.create(place / "new", tiny()),

@@ -119,21 +119,6 @@ def test_a_session_that_is_open_is_not_copied(make: Make) -> None:
     assert names(session.folder.parent) == ["s"]
 
 
-def test_a_copy_that_fails_leaves_no_trace_and_the_session_free(make: Make) -> None:
-    folder = make("s", answers=1)
-
-    def full(share: float) -> None:
-        raise OSError(28, "No space left on device")
-
-    session = Session.open(folder)
-    session.save(1, {name: JobState({"x": np.ones(2)}, {}) for name in JOBS})
-    session.close()
-    with pytest.raises(UserError, match="make room"):
-        library.duplicate(folder, folder.parent / "copy", full)
-    assert [path.name for path in folder.parent.iterdir()] == ["s"]
-    library.require_free(folder)
-
-
 def test_a_copy_replaces_nothing(make: Make) -> None:
     folder, other = make("s"), make("other", answers=1)
     with pytest.raises(UserError, match="exists already"):
