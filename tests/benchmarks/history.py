@@ -43,7 +43,7 @@ def make_session(folder: Path, answers: int) -> None:
     import numpy as np
 
     from core.envs import make_envs
-    from core.rollout.collector import Collector, collect
+    from core.rollout.collector import collect
     from core.rollout.segments import SegmentBuilder
     from core.seeding import generator
     from core.tasks import get_task
@@ -51,12 +51,12 @@ def make_session(folder: Path, answers: int) -> None:
     config = replaced(Config(), teacher="human", labels=2 * answers, steps=10**12)
     task, rng = get_task(config.task), generator(0, "benchmark")
     env = make_envs(task, _DISTINCT, rng, threads=1)
-    cutter = SegmentBuilder(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
+    builder = SegmentBuilder(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
 
     def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return rng.uniform(-1, 1, (len(observations), env.sizes[1])).astype(np.float32), np.zeros(len(observations))
 
-    *_, collected = collect([Collector(env, act, cutter)], 2 * task.segment_steps, 0)
+    *_, collected = collect(env, act, 2 * task.segment_steps, builder)
     assert collected is not None
     numbers, found = itertools.count(1), itertools.cycle(collected.segments)
     session = Session.create(folder, config)

@@ -119,9 +119,9 @@ def spoil_and_open(taught: Path, place: Path, seeds: range) -> collections.Count
     return outcomes
 
 
-def test_forty_spoiled_sessions(taught: Path, tmp_path: Path) -> None:
-    outcomes = spoil_and_open(taught, tmp_path, range(40))
-    assert outcomes["refused"] > 5 and outcomes["opened"] > 5
+def test_spoiled_sessions_are_refused_or_open_whole(taught: Path, tmp_path: Path) -> None:
+    outcomes = spoil_and_open(taught, tmp_path, range(20))
+    assert outcomes["refused"] > 2 and outcomes["opened"] > 2
 
 
 @pytest.mark.slow
