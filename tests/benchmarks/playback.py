@@ -54,10 +54,10 @@ class Probe(QObject):
         """Records a paint of a clip. An interval runs between two frames of the same pair."""
         now, frames = time.perf_counter(), player.frames
         before = self._painted.get(player)
-        if before and before[0] == id(frames) and before[1] != player._index:
+        if before and before[0] == id(frames) and before[1] != player.index:
             self.intervals.append(1000 * (now - before[2]))
-        if before is None or before[:2] != (id(frames), player._index):
-            self._painted[player] = (id(frames), player._index, now)
+        if before is None or before[:2] != (id(frames), player.index):
+            self._painted[player] = (id(frames), player.index, now)
         shown = self._window.clips.shown
         if self._pressed and shown is not None and shown is not self._pressed[1] and frames is shown.right:
             self.waits.append(1000 * (now - self._pressed[0]))

@@ -26,16 +26,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "b"
 
 
-def test_the_list_has_sizes_and_links_in_order(script: Script, tmp_path: Path) -> None:
-    (tmp_path / "z").write_bytes(b"12345")
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/b").write_bytes(b"")
-    (tmp_path / "c").symlink_to("z")
-    bundle = script("bundle")
-    assert bundle.listing(tmp_path) == "           0 a/b\n        link c -> z\n           5 z\n"
-    assert bundle.size(tmp_path) == 5
-
-
 def add_launcher(script: Script, folder: Path, monkeypatch: pytest.MonkeyPatch, glibc: str = "2.17") -> None:
     bundle = script("bundle")
     monkeypatch.setattr(bundle, "needed_glibc", lambda _: glibc)

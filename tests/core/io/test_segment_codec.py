@@ -13,7 +13,6 @@ from ale_py import roms
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import QueryOffered
 from core.io.segment_codec import (
     CompressedArray,
     CompressedSegment,
@@ -27,7 +26,6 @@ from core.preferences.store import PreferenceStore
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
-from core.system.shared_memory import decode, encode
 from core.types import Choice, Query, Segment
 
 STACK = 4
@@ -109,19 +107,6 @@ def test_a_store_of_answers_about_a_game_gives_back_its_segments(
     assert np.array_equal(restored.observations, segment.observations)
     assert np.array_equal(restored.states, segment.states)
     assert LABELS / 8 * sum(path.stat().st_size for path in (tmp_path / "answers").iterdir()) < STORE_BYTES / 4
-
-
-def test_between_processes_a_segment_stays_packed() -> None:
-    kept = kept_of(noise(8), np.eye(5, dtype=np.float32), np.zeros((5, 0)))
-    event = decode(encode(QueryOffered(Query(1, kept, kept, 0.5))))
-    assert isinstance(event, QueryOffered) and isinstance(event.query.left, CompressedSegment)
-    assert np.array_equal(event.query.left.observations, stacked(noise(8)))
-    assert event.query.left.true_rewards is None and event.query.left.env_steps == 7
-
-
-def test_differences_that_do_not_fit_a_byte_come_back() -> None:
-    rows = np.array([[0, 255], [255, 0], [1, 254]], np.uint8)
-    assert np.array_equal(compress(rows).array(), rows)
 
 
 def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:

@@ -113,15 +113,6 @@ def test_the_limits_go_with_the_reward(shift: float) -> None:
     assert set(choices(1.0)) == set(Choice)
 
 
-def test_an_oracle_that_skips_all_it_may_still_judges_some() -> None:
-    segments = [segment(i, 2, [float(i), -3.0]) for i in range(6)]
-    config = erring(skip=1.0)
-    pool = oracle.pool_returns(segments, config.oracle)
-    pairs = [Query(1, a, b, 0.0, pool) for a in segments for b in segments if a is not b]
-    skipped = [oracle.answer(pair, config).choice is Choice.CANT_TELL for pair in pairs]
-    assert 0 < sum(skipped) < len(skipped) / 2
-
-
 def test_a_myopic_one_looks_at_the_end() -> None:
     early, late = [4.0, 0.0, 0.0], [0.0, 0.0, 1.5]
     assert judged(early, late) is Choice.LEFT

@@ -130,24 +130,6 @@ def test_each_selection_asks_the_pair_it_values_most(choosing: str, asked: set[i
         assert {best.left.id, best.right.id} == asked
 
 
-def test_information_and_disagreement_may_choose_differently() -> None:
-    """Two members nearly sure, one of them less so, tell more by the answer than two in doubt that differ as much."""
-
-    def predict(segments: list[Segment]) -> Float32:
-        worth = {0: (0.0, 0.0), 1: (logit(0.999), logit(0.70)), 2: (logit(0.655), logit(0.345))}
-        return np.array([worth[s.id] for s in segments], np.float32).T
-
-    def asked(choosing: str) -> set[int]:
-        config = schedule(selection=choosing, candidates=100)
-        chooser = QuerySelector(config, 0.0, np.random.default_rng(0))
-        chooser.set_state({"offered": [(1, 2)], "next_id": 1})
-        (best,) = chooser.select([segment(i) for i in range(3)], 1, predict)
-        return {best.left.id, best.right.id}
-
-    assert asked("disagreement") == {0, 2}
-    assert asked("mutual_information") == {0, 1}
-
-
 def torn_over(*torn: int) -> Any:
     """Two members that agree on all segments but these."""
 

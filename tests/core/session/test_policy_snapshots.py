@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import UserError
 from core.session.archive import export_session, import_session
-from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, snapshots_of, thinned
+from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, thinned
 from core.session.session import Session
 from tests.core.builders import tiny
 from tests.core.session.test_checkpoint import (
@@ -121,12 +121,6 @@ def test_an_intact_one_with_an_impossible_value_is_left_out(tmp_path: Path, valu
     made.add(SnapshotInfo(100, value, 1.0, 0.0), weights(1), always=True)  # type: ignore[arg-type]
     assert [known.env_steps for known in made.infos()] == [0]
     assert made.seconds() == 60.0
-
-
-def test_the_steps_between_two_follow_the_sessions_length(tmp_path: Path) -> None:
-    assert snapshots_of(tmp_path, tiny(steps=2_000_000)).min_steps == 10_000
-    endless = tiny(steps=10**12, query__horizon=400_000)
-    assert snapshots_of(tmp_path, endless).min_steps == 2000
 
 
 @pytest.fixture
