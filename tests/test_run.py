@@ -95,14 +95,6 @@ def test_a_display_decides_between_the_window_and_teaching_headless(run: ModuleT
     assert run.start_command(False, [], NOW.replace(microsecond=1))[-3] != command[-3]  # a session folder of its own
 
 
-def test_an_unknown_command_is_refused_before_anything_is_set_up(
-    run: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run, "set_up", lambda *_, **__: pytest.fail("set up"))
-    with pytest.raises(run.SetupError, match="'tests'"):
-        run.main(["tests"])
-
-
 def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     rendering, window = [*RENDERING], [*WIDGETS, *X11]
     no_library_but(run, monkeypatch, *(set(rendering + window) - {"libGL.so.1", "libxcb-cursor.so.0"}))
@@ -111,17 +103,6 @@ def test_only_what_is_missing_is_asked_for(run: ModuleType, monkeypatch: pytest.
     assert run.missing_packages(window=False, virtual_screen=False) == []
     no_library_but(run, monkeypatch, *rendering, *window)  # tests without a display
     assert run.missing_packages(window=True, virtual_screen=True) == ["xvfb"]
-
-
-def test_a_python_that_cannot_make_an_environment_gets_its_package(
-    elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_library_but(elsewhere, monkeypatch, *RENDERING)
-    monkeypatch.setattr(elsewhere.importlib.util, "find_spec", lambda name: None)
-    assert elsewhere.missing_packages(False, False) == []
-    elsewhere.PYTHON.unlink()
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    assert elsewhere.missing_packages(False, False) == [f"python{version}-venv"]
 
 
 def test_a_user_gets_one_line_to_copy(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,12 +123,6 @@ def test_root_installs_the_packages_at_once(
     assert calls[-1][-1] == "libgl1"
 
 
-def test_without_apt_the_packages_are_named(run: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run.shutil, "which", lambda tool: None)
-    with pytest.raises(run.SetupError, match="libgl1 libegl1"):
-        run.install_packages(["libgl1", "libegl1"], root=True)
-
-
 @pytest.mark.parametrize(("gpu", "expected"), [(False, "torch==2.13.0"), (True, "torch>=2.6,<3")])
 def test_torch_is_the_cpu_build_unless_there_is_a_gpu(run: ModuleType, gpu: bool, expected: str) -> None:
     assert run.torch_requirement(["numpy", "torch>=2.6,<3"], gpu) == expected
@@ -159,13 +134,6 @@ def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleTy
     wanted = run.requirements(())
     version = run.torch_requirement(wanted, gpu=False).removeprefix("torch==")
     assert version in Requirement(run.torch_requirement(wanted, gpu=True)).specifier
-
-
-def test_an_extra_index_for_torch_comes_from_the_environment(run: ModuleType) -> None:
-    given = {"SOMERSAULT_TORCH_INDEX": "file:///wheels"}
-    assert (
-        run.torch_index(given, gpu=False) == run.torch_index(given, gpu=True) == ["--extra-index-url", "file:///wheels"]
-    )
 
 
 @pytest.mark.parametrize(
@@ -251,8 +219,3 @@ def test_the_exit_code_tells_of_failed_checks_and_tests(
     monkeypatch.setattr(run, "set_up", lambda *_, **__: None)
     monkeypatch.setattr(run.subprocess, "call", lambda command, **_: tests if "pytest" in command else checks)
     assert run.main(["test"]) == expected
-
-
-def test_the_tests_run_in_several_processes_and_take_arguments(run: ModuleType) -> None:
-    command = run.pytest_command(["-x"])
-    assert command[1:4] == ["-m", "pytest", "-n"] and command[-1] == "-x"

@@ -14,14 +14,13 @@ import itertools
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import psutil
-from PySide6.QtCore import QEvent, QEventLoop, QObject
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -29,12 +28,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from core.config import Config, replaced
 from core.session.session import Session
 from core.types import Choice, Query
+from tests.benchmarks.windowed import application, close, parser, show, wait
 
 _DISTINCT = 64
 """Distinct segments; they are repeated as often as needed."""
 _STOPS = 60
 """Positions at which scrolling waits until everything on screen is drawn: several hundred still pictures."""
-_PATIENCE = 300.0
 
 
 def make_session(folder: Path, answers: int) -> None:
@@ -44,7 +43,7 @@ def make_session(folder: Path, answers: int) -> None:
     import numpy as np
 
     from core.envs import make_envs
-    from core.rollout.collector import Collector, collect
+    from core.rollout.collector import collect
     from core.rollout.segments import SegmentBuilder
     from core.seeding import generator
     from core.tasks import get_task
@@ -52,12 +51,12 @@ def make_session(folder: Path, answers: int) -> None:
     config = replaced(Config(), teacher="human", labels=2 * answers, steps=10**12)
     task, rng = get_task(config.task), generator(0, "benchmark")
     env = make_envs(task, _DISTINCT, rng, threads=1)
-    cutter = SegmentBuilder(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
+    builder = SegmentBuilder(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
 
     def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return rng.uniform(-1, 1, (len(observations), env.sizes[1])).astype(np.float32), np.zeros(len(observations))
 
-    *_, collected = collect([Collector(env, act, cutter)], 2 * task.segment_steps, 0)
+    *_, collected = collect(env, act, 2 * task.segment_steps, builder)
     assert collected is not None
     numbers, found = itertools.count(1), itertools.cycle(collected.segments)
     session = Session.create(folder, config)
@@ -82,33 +81,18 @@ class Painted(QObject):
         return False
 
 
-def until(holds: Callable[[], bool]) -> float:
-    """Processes events until the condition holds. Returns the time of it in seconds (perf_counter)."""
-    deadline = time.perf_counter() + _PATIENCE
-    while not holds():
-        if time.perf_counter() > deadline:
-            raise SystemExit("The window did not get there within five minutes.")
-        QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 5)
-    return time.perf_counter()
-
-
 def megabytes() -> float:
     return round(psutil.Process().memory_full_info().uss / 1e6, 1)
 
 
-def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object]:
-    from app.session.controller import Controller
-    from app.style import theme
+def measure(app: QApplication, folder: Path, answers: int, picture: str | None) -> dict[str, object]:
     from app.windows.history import HistoryPage
-    from app.windows.main import MainWindow
-    from core.system.child_process import JobProcess
 
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    theme.apply(app)
-    controller = Controller(Session.open(folder), JobProcess)
-    window = MainWindow(controller)
-    window.show()
+    def until(holds: Callable[[], bool]) -> float:
+        wait(holds)
+        return time.perf_counter()
+
+    controller, window = show(Session.open(folder))
     controller.start()
     pairs = controller.labelling.pairs
     until(lambda: controller.progress.labels == answers)
@@ -128,38 +112,33 @@ def measure(folder: Path, answers: int, picture: str | None) -> dict[str, object
     result |= {f"{name}_ms": round(1000 * (moment - started)) for name, moment in moments.items()}
     result["memory_shown"] = megabytes()
     if picture:
-        QApplication.processEvents()
+        app.processEvents()
         page.screen().grabWindow(page.winId()).save(picture)
     bar = page.list.verticalScrollBar()
     for step in range(_STOPS):
         bar.setValue(bar.maximum() * step // _STOPS)
         until(lambda: album.idle)
-        QApplication.processEvents()
+        app.processEvents()
     result["memory_scrolled"] = megabytes()
     page.close()
-    QApplication.processEvents()
+    app.processEvents()
     result["memory_closed"] = megabytes()
-    closed: list[bool] = []
-    window.closed.connect(lambda: closed.append(True))
-    window.close()
-    until(lambda: bool(closed))
+    close(window)
     return result
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--answers", type=int, default=2000, help="answers of the session")
-    parser.add_argument("--picture", help="write a picture of the page to this file")
-    parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    made = parser(__doc__, answers=(2000, "answers of the session"))
+    made.add_argument("--picture", help="write a picture of the page to this file")
+    made.add_argument("--make", type=Path, help=argparse.SUPPRESS)
+    options = made.parse_args()
     if options.make:
         make_session(options.make, options.answers)
         return
-    with tempfile.TemporaryDirectory(prefix="somersault-history-") as scratch:
-        folder = Path(scratch) / "session"
-        command = [sys.executable, __file__, "--make", str(folder), "--answers", str(options.answers)]
+    with application() as (app, scratch):
+        command = [sys.executable, __file__, "--make", str(scratch / "session"), "--answers", str(options.answers)]
         subprocess.run(command, check=True)
-        print(json.dumps(measure(folder, options.answers, options.picture)))
+        print(json.dumps(measure(app, scratch / "session", options.answers, options.picture)))
 
 
 if __name__ == "__main__":

@@ -15,18 +15,15 @@ between policy and reward that its tutorial recommends (the tutorial itself has 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import math
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from run import PYTHON, SetupError, install
-from tests.benchmarks.peers import Peer, Result, RunError, last_line
+from tests.benchmarks.peers import Peer, Result, core, end_with, parser, set_up, task_sizes
 
 _TASK = "hopper-backflip"
 PEER = Peer(
@@ -42,34 +39,20 @@ PEER = Peer(
         "imageio",  # imported by Gymnasium's MuJoCo tasks
     ),
 )
-_THREADS_HELP = "torch threads of the peer; 0 for torch's own choice, one per core"
 _COLUMNS = ("steps", "trained_steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
 
 
-def lengths() -> tuple[int, int]:
-    """Returns the steps of a segment and of an episode of our task; the peer uses the same."""
-    with tempfile.TemporaryDirectory() as folder:
-        tasks = last_line([str(PYTHON), "-m", "core", "tasks", "--json"], folder)
-    task = next(task for task in tasks if task["name"] == _TASK)
-    return task["segment_steps"], task["episode_steps"]
-
-
 def run_peer(options: argparse.Namespace, seed: int) -> Result:
-    segment, episode = lengths()
+    segment, episode = task_sizes(_TASK)
     given = {"steps": options.steps, "labels": options.labels, "seed": seed, "threads": options.peer_threads}
     given |= {"segment": segment, "episode": episode}
     given |= {"iterations": options.peer_iterations, "physics": options.peer_physics}
-    flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
-    script = Path(__file__).with_name("imitation_peer.py")
-    with tempfile.TemporaryDirectory() as folder:
-        return last_line([str(PEER.python), "-P", str(script), *flags], folder)
+    return PEER.run("imitation_peer.py", given)
 
 
 def run_ours(options: argparse.Namespace, seed: int) -> Result:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "oracle", "--labels", str(options.labels)]
-        command += ["--steps", str(options.steps), "--seed", str(seed), "--session", f"{folder}/session", "--json"]
-        outcome = last_line(command, folder)
+    given = ("--teacher", "oracle", "--labels", options.labels, "--steps", options.steps, "--seed", seed)
+    outcome = core("teach", _TASK, *given)
     backflips = outcome["measure"].get("backflips_per_episode", math.nan)
     return {
         "steps": outcome["env_steps"],
@@ -113,32 +96,20 @@ def _cell(value: float | None) -> str:
 
 
 def parse(args: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=100_000, help="environment steps of each run, at least")
-    parser.add_argument("--labels", type=int, default=100, help="answers in each run")
-    parser.add_argument("--rounds", type=int, default=2, help="pairs of runs, each pair with its own seed")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the first round")
-    parser.add_argument("--peer-threads", type=int, default=0, help=_THREADS_HELP)
-    parser.add_argument(
-        "--peer-iterations", type=int, default=60, help="alternations between the peer's policy and reward"
-    )
-    parser.add_argument(
-        "--peer-physics", default="gymnasium", choices=("gymnasium", "ours"), help="physics of the peer"
-    )
-    parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
-    options = parser.parse_args(args)
+    made = parser(__doc__, steps=100_000, peer_threads=0, peer_physics="gymnasium")
+    made.add_argument("--labels", type=int, default=100, help="answers in each run")
+    made.add_argument("--rounds", type=int, default=2, help="pairs of runs, each pair with its own seed")
+    made.add_argument("--seed", type=int, default=0, help="seed of the first round")
+    made.add_argument("--peer-iterations", type=int, default=60, help="alternations of the peer's policy and reward")
+    options = made.parse_args(args)
     if options.labels < options.peer_iterations + 15:  # it asks a tenth first, and at least one in each turn
-        parser.error("give more labels or fewer --peer-iterations: the peer asks in each of its iterations")
-    if min(options.steps, options.rounds, options.peer_iterations) < 1 or min(options.seed, options.peer_threads) < 0:
-        parser.error("give at least one step and one round, and no negative seed or threads")
+        made.error("give more labels or fewer --peer-iterations: the peer asks in each of its iterations")
     return options
 
 
 def main(args: list[str]) -> None:
     options = parse(args)
-    with contextlib.redirect_stdout(sys.stderr):
-        install(())
-    PEER.install()
+    set_up(PEER)
     rounds = [run_round(number, options) for number in range(options.rounds)]
     medians = {name: statistics.median(entry[name] for entry in rounds) for name in ("ratio", "trained_ratio")}
     print(table(rounds, medians), file=sys.stderr if options.json else sys.stdout, flush=True)
@@ -146,13 +117,4 @@ def main(args: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except (SetupError, OSError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
-    except RunError as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    end_with(main)

@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import argparse
 import array
-import contextlib
 import json
 import math
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from run import PYTHON, ROOT, SetupError, install
+from run import PYTHON
 from tests.benchmarks.imitation_pair import PEER
+from tests.benchmarks.peers import end_with, last_line, set_up
 
 _ERROR_RATE = 0.1
 _STEPS = 40
@@ -75,17 +74,12 @@ _SIDES = {"somersault": (PYTHON, ours), "imitation": (PEER.python, peers)}
 def chances_of(side: str, rewards: Path) -> list[float]:
     """Runs this file in the environment of one side and returns its probabilities."""
     command = [str(_SIDES[side][0]), "-P", str(Path(__file__).resolve()), "--side", side, "--rewards", str(rewards)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SetupError(f"The side of {side} failed:\n{done.stderr[-2000:]}")
-    preference_probabilities: list[float] = json.loads(done.stdout.splitlines()[-1])
-    return preference_probabilities
+    probabilities: list[float] = last_line(command, str(rewards.parent))
+    return probabilities
 
 
 def compare(pairs: int, seed: int) -> int:
-    with contextlib.redirect_stdout(sys.stderr):
-        install(())
-    PEER.install()
+    set_up(PEER)
     with tempfile.TemporaryDirectory() as folder:
         rewards = Path(folder) / "rewards"
         write_rewards(rewards, pairs, seed)
@@ -107,16 +101,8 @@ def main(args: list[str]) -> int:
     if options.side:
         print(json.dumps(_SIDES[options.side][1](options.rewards)))
         return 0
-    if options.pairs < 1:
-        parser.error("give at least one pair")
     return compare(options.pairs, options.seed)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (SetupError, OSError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    end_with(main)

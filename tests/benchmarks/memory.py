@@ -10,32 +10,21 @@ ratio; then one sentence. The exit code is 1 if memory at the end differs by mor
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
-from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QObject, QTimer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.session.controller import Controller
-from app.style import theme
 from app.windows.main import MainWindow
-from core.config import Config, replaced
-from core.preferences import oracle
-from core.session.session import Session
-from core.system.child_process import JobProcess
-from core.tasks import get_task
-from core.types import Choice
+from tests.benchmarks.windowed import application, close, create_session, parser, press_oracle_key, show, wait_seconds
 
-_KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
 _EVERY_MS = 10_000
 _MOST = 0.15
 """Allowed relative difference between early and final memory."""
@@ -77,10 +66,7 @@ class Watch(QObject):
             timer.stop()
 
     def _on_label_due(self) -> None:
-        shown = self._window.clips.shown
-        if shown is not None:
-            choice = oracle.answer(shown.query, self._controller.session.config).choice
-            QTest.keyClick(self._window, _KEYS[choice])
+        press_oracle_key(self._controller, self._window)
 
     def _on_sample_due(self) -> None:
         own = psutil.Process()
@@ -143,31 +129,18 @@ def verdict(samples: list[Sample], seconds: float) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60, help="minutes of labelling")
-    parser.add_argument("--labels-a-minute", type=float, default=30, help="keys pressed per minute")
-    options = parser.parse_args()
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    theme.apply(app)
-    with tempfile.TemporaryDirectory() as folder:
-        labels = round(options.minutes * options.labels_a_minute)
-        chosen = {"labels": labels, "steps": 10**12, "query.first_labels": min(labels, _FIRST)}
-        config = replaced(Config(), **{**get_task(Config().task).presets, **chosen})
-        controller = Controller(Session.create(Path(folder) / "session", config), JobProcess)
-        window = MainWindow(controller)
+    options = parser(
+        __doc__, minutes=(60.0, "minutes of labelling"), labels_a_minute=(30.0, "keys pressed per minute")
+    ).parse_args()
+    labels = round(options.minutes * options.labels_a_minute)
+    with application() as (_, scratch):
+        session = create_session(scratch / "session", labels=labels, **{"query.first_labels": min(labels, _FIRST)})
+        controller, window = show(session)
         watch = Watch(window, controller, options.labels_a_minute)
-        window.closed.connect(app.quit)
-
-        def end() -> None:
-            watch.stop()  # while the children go there is less of everything
-            window.close()
-
-        QTimer.singleShot(round(60_000 * options.minutes), end)
-        window.show()
-        window.activateWindow()
         controller.start()
-        app.exec()
+        wait_seconds(60 * options.minutes)
+        watch.stop()  # no samples while children end
+        close(window)
     return verdict(watch.samples, 60 * options.minutes)
 
 

@@ -4,9 +4,8 @@
 
 Uses the standard library only. The peers get an environment of their own, `.venv-sb3`; making it takes some minutes.
 Both sides learn from the true reward. Prints a table and one JSON object: the mean return of the last 100 training
-episodes, its mean and standard deviation over the seeds, and steps per second. With `--results FILE` each finished run
-is written to the file and not repeated, so algorithms can be run one at a time. Run it on an idle machine; it asserts
-nothing.
+episodes, its mean and standard deviation over the seeds, and steps per second. Run it on an idle
+machine; it asserts nothing.
 
 By default both sides have our physics, so returns compare. `--peer-physics gymnasium` gives the peers Gymnasium's, as
 their users have it: then speeds compare, and returns nearly.
@@ -19,17 +18,14 @@ the peer's, learn faster:
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from run import PYTHON, SetupError, install
-from tests.benchmarks.peers import Peer, Result, RunError, last_line
+from tests.benchmarks.peers import Peer, Result, core, end_with, parser, set_up, task_sizes
 
 _TASK = "hopper-backflip"
 PEER = Peer(
@@ -39,81 +35,43 @@ PEER = Peer(
 )
 _ALGORITHMS = ("ppo", "trpo", "a2c")
 _SIDES = ("sb3", "somersault")
-_ASKED = ("side", "algorithm", "seed", "steps", "threads", "ours", "peer_threads", "peer_physics")
-"""Fields that identify a run in a file of results."""
-
-
-def episode_steps() -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        tasks = last_line([str(PYTHON), "-m", "core", "tasks", "--json"], folder)
-    return next(task["episode_steps"] for task in tasks if task["name"] == _TASK)
 
 
 def run_peer(asked: Result, episode: int) -> Result:
     given = {name: asked[name] for name in ("algorithm", "steps", "seed")}
     given |= {"threads": asked["peer_threads"], "physics": asked["peer_physics"], "episode": episode}
-    flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
-    script = Path(__file__).with_name("optimisers_peer.py")
-    with tempfile.TemporaryDirectory() as folder:
-        return last_line([str(PEER.python), "-P", str(script), *flags], folder)
+    return PEER.run("optimisers_peer.py", given)
 
 
 def run_ours(asked: Result) -> Result:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(PYTHON), "-m", "core", "teach", _TASK, "--teacher", "none", "--session", f"{folder}/session"]
-        for name in ("algorithm", "steps", "seed"):
-            command += [f"--{name}", str(asked[name])]
-        for setting in (f"rollout.threads={asked['threads']}", *asked["ours"]):
-            command += ["--set", setting]
-        command.append("--json")
-        outcome = last_line(command, folder)
+    words = [word for name in ("algorithm", "steps", "seed") for word in (f"--{name}", asked[name])]
+    for setting in (f"rollout.threads={asked['threads']}", *asked["ours"]):
+        words += ["--set", setting]
+    outcome = core("teach", _TASK, "--teacher", "none", *words)
     steps, rate = outcome["env_steps"], outcome["steps_per_second"]
     return {"steps": steps, "steps_per_second": rate, "true_return": outcome["true_return"]}
 
 
-class Kept:
-    """Results by their request, in memory and, if a path is given, in a file with one line of JSON per run."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
-        self._runs: list[Result] = [json.loads(line) for line in lines]
-
-    def find(self, asked: Result) -> Result | None:
-        return next((run for run in self._runs if run["asked"] == asked), None)
-
-    def add(self, run: Result) -> None:
-        self._runs.append(run)
-        if self._path is not None:
-            with open(self._path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(run) + "\n")
-
-
 def run_all(options: argparse.Namespace) -> list[Result]:
     """Runs both sides in turn, for each seed of each algorithm."""
-    kept, episode, runs = Kept(options.results), episode_steps(), []
+    episode, runs = task_sizes(_TASK)[1], []
     for algorithm in options.algorithms:
         for seed in options.seeds:
             for side in _SIDES:
-                given = {**vars(options), "side": side, "algorithm": algorithm, "seed": seed}
-                asked = {name: given[name] for name in _ASKED}
-                run = kept.find(asked)
-                if run is None:
-                    print(f"{algorithm}, seed {seed}: {side}", file=sys.stderr, flush=True)
-                    result = run_peer(asked, episode) if side == "sb3" else run_ours(asked)
-                    run = {"asked": asked, **result}
-                    kept.add(run)
-                runs.append(run)
+                print(f"{algorithm}, seed {seed}: {side}", file=sys.stderr, flush=True)
+                asked = {**vars(options), "side": side, "algorithm": algorithm, "seed": seed}
+                result = run_peer(asked, episode) if side == "sb3" else run_ours(asked)
+                runs.append({"side": side, "algorithm": algorithm, "seed": seed, **result})
     return runs
 
 
 def summary(runs: list[Result]) -> dict[str, Result]:
     """Returns by algorithm the means, the spread of the returns, and the ratio of our steps per second to the peer's."""
     found: dict[str, Result] = {}
-    for algorithm in dict.fromkeys(run["asked"]["algorithm"] for run in runs):
+    for algorithm in dict.fromkeys(run["algorithm"] for run in runs):
         sides: Result = {}
         for side in _SIDES:
-            mine = [run for run in runs if (run["asked"]["algorithm"], run["asked"]["side"]) == (algorithm, side)]
+            mine = [run for run in runs if (run["algorithm"], run["side"]) == (algorithm, side)]
             returns = [run["true_return"] for run in mine if run["true_return"] is not None]
             sides[side] = {
                 "true_return": round(statistics.fmean(returns), 1) if returns else None,
@@ -128,9 +86,8 @@ def summary(runs: list[Result]) -> dict[str, Result]:
 def table(runs: list[Result], means: dict[str, Result]) -> str:
     lines = [f"{'algorithm':10}{'seed':>5}  {'':12}{'return':>10}{'spread':>9}{'steps/s':>10}{'ratio':>8}"]
     for run in runs:
-        asked, rate = run["asked"], run["steps_per_second"]
-        head = f"{asked['algorithm']:10}{asked['seed']:>5}  {asked['side']:12}"
-        lines.append(f"{head}{_cell(run['true_return']):>10}{'':9}{rate:>10.0f}")
+        head = f"{run['algorithm']:10}{run['seed']:>5}  {run['side']:12}"
+        lines.append(f"{head}{_cell(run['true_return']):>10}{'':9}{run['steps_per_second']:>10.0f}")
     for algorithm, sides in means.items():
         for side in _SIDES:
             found = sides[side]
@@ -145,31 +102,17 @@ def _cell(value: float | None) -> str:
 
 
 def parse(args: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=500_000, help="environment steps of each run, at least")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="seeds of the runs")
-    parser.add_argument(
-        "--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS), help="(default: all)"
-    )
-    parser.add_argument("--results", type=Path, metavar="FILE", help="file of finished runs, which are not repeated")
-    parser.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one per core")
-    parser.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="config settings of ours")
-    parser.add_argument(
-        "--peer-threads", type=int, default=1, help="torch threads of the peer; 0 for torch's own choice"
-    )
-    parser.add_argument("--peer-physics", choices=("ours", "gymnasium"), default="ours", help="physics of the peer")
-    parser.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
-    options = parser.parse_args(args)
-    if options.steps < 1 or min([*options.seeds, options.threads, options.peer_threads]) < 0:
-        parser.error("give at least one step, and no negative seed or threads")
-    return options
+    made = parser(__doc__, steps=500_000, peer_threads=1, peer_physics="ours")
+    made.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="seeds of the runs")
+    made.add_argument("--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS), help="(default: all)")
+    made.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one per core")
+    made.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="config settings of ours")
+    return made.parse_args(args)
 
 
 def main(args: list[str]) -> None:
     options = parse(args)
-    with contextlib.redirect_stdout(sys.stderr):
-        install(())
-    PEER.install()
+    set_up(PEER)
     runs = run_all(options)
     means = summary(runs)
     print(table(runs, means), file=sys.stderr if options.json else sys.stdout, flush=True)
@@ -177,13 +120,4 @@ def main(args: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except (SetupError, OSError, json.JSONDecodeError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
-    except RunError as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    end_with(main)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from run import PYTHON, ROOT, SetupError, call, torch_index
+from run import PYTHON, ROOT, SetupError, call, install, torch_index
 
 _TORCH = "torch==2.13.0"
 
@@ -33,6 +37,12 @@ class Peer:
     @property
     def python(self) -> Path:
         return ROOT / self.folder / PYTHON.relative_to(PYTHON.parents[1])
+
+    def run(self, script: str, given: Result) -> Result:
+        """Runs a script of this folder with these options, in the peer's environment."""
+        flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+        with tempfile.TemporaryDirectory() as folder:
+            return last_line([str(self.python), "-P", str(Path(__file__).with_name(script)), *flags], folder)
 
     def install(self) -> None:
         """Makes the environment unless it exists. Raises SetupError if it cannot be made."""
@@ -60,3 +70,49 @@ def last_line(command: list[str], folder: str) -> Any:
         print(done.stderr[-4000:], file=sys.stderr)
         raise RunError(f"{Path(command[0]).parents[1].name} failed with exit code {done.returncode}; see above.")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def core(*words: object) -> Any:
+    """Runs `python -m core ... --json` of this program. Returns what it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        session = ["--session", f"{folder}/session"] if words[0] == "teach" else []
+        return last_line([str(PYTHON), "-m", "core", *map(str, words), *session, "--json"], folder)
+
+
+def task_sizes(name: str) -> tuple[int, int]:
+    """Steps of a segment and of an episode of the task."""
+    task = next(task for task in core("tasks") if task["name"] == name)
+    return task["segment_steps"], task["episode_steps"]
+
+
+def parser(description: str | None, steps: int, peer_threads: int, peer_physics: str) -> argparse.ArgumentParser:
+    """Argument parser of a comparison, with the options that all have and these defaults."""
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--steps", type=int, default=steps, help="environment steps of each run, at least")
+    made.add_argument(
+        "--peer-threads", type=int, default=peer_threads, help="torch threads of the peer; 0: one per core"
+    )
+    made.add_argument("--peer-physics", choices=("ours", "gymnasium"), default=peer_physics, help="physics of the peer")
+    made.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
+    return made
+
+
+def set_up(peer: Peer) -> None:
+    """Makes the environments of both sides."""
+    with contextlib.redirect_stdout(sys.stderr):
+        install(())
+    peer.install()
+
+
+def end_with(main: Callable[[list[str]], int | None]) -> None:
+    """Runs a comparison and exits: 1 if a side failed, 2 if it could not start."""
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (SetupError, OSError, json.JSONDecodeError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+    except RunError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

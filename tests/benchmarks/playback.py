@@ -7,34 +7,26 @@ Prints one JSON object. Run it on an idle machine; it asserts nothing.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QObject, QSettings, Qt, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.clips.clip_player import ClipPlayer
 from app.labelling.pair_queue import Pair
 from app.session.controller import Controller
-from app.style import theme
 from app.windows.main import MainWindow
 from core.config import Config, replaced
-from core.preferences import oracle
 from core.session.session import Session
-from core.system.child_process import JobProcess
-from core.types import Choice
+from tests.benchmarks.windowed import application, close, parser, press_oracle_key, show, wait_seconds
 
 _NOMINAL = 1000 / 30
-_KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
 _BEAT_MS = 5
 
 
@@ -43,7 +35,7 @@ class Probe(QObject):
 
     def __init__(self, window: MainWindow, controller: Controller, seconds_a_label: float) -> None:
         super().__init__()
-        self._window, self._controller, self._pace = window, controller, seconds_a_label
+        self._window, self._controller = window, controller
         self.intervals: list[float] = []
         self.waits: list[float] = []
         self.stalls: list[float] = []
@@ -62,10 +54,10 @@ class Probe(QObject):
         """Records a paint of a clip. An interval runs between two frames of the same pair."""
         now, frames = time.perf_counter(), player.frames
         before = self._painted.get(player)
-        if before and before[0] == id(frames) and before[1] != player._index:
+        if before and before[0] == id(frames) and before[1] != player.index:
             self.intervals.append(1000 * (now - before[2]))
-        if before is None or before[:2] != (id(frames), player._index):
-            self._painted[player] = (id(frames), player._index, now)
+        if before is None or before[:2] != (id(frames), player.index):
+            self._painted[player] = (id(frames), player.index, now)
         shown = self._window.clips.shown
         if self._pressed and shown is not None and shown is not self._pressed[1] and frames is shown.right:
             self.waits.append(1000 * (now - self._pressed[0]))
@@ -84,7 +76,7 @@ class Probe(QObject):
             self._pressed = (time.perf_counter(), shown)
         else:
             self.misses += 1
-        QTest.keyClick(self._window, _KEYS[oracle.answer(shown.query, self._controller.session.config).choice])
+        press_oracle_key(self._controller, self._window)
 
 
 def watch(probe: Probe, window: MainWindow) -> None:
@@ -120,40 +112,24 @@ def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, o
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=120, help="seconds measured")
-    parser.add_argument("--label-every", type=float, default=2.5, help="seconds between two answers")
-    parser.add_argument("--warm-up", type=float, default=20, help="seconds excluded at the start")
-    options = parser.parse_args()
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    theme.apply(app)
-    folder = Path(tempfile.mkdtemp(prefix="somersault-playback-")) / "session"
-    QSettings.setPath(
-        QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(folder.parent)
-    )  # not the user's settings
-    config = replaced(Config(), teacher="human", labels=100, steps=10**12)
-    controller = Controller(Session.create(folder, config), JobProcess)
-    window = MainWindow(controller)
-    probe = Probe(window, controller, options.label_every)
-    watch(probe, window)
-    result: dict[str, object] = {}
-
-    def begin() -> None:
-        for noted in (probe.intervals, probe.waits, probe.stalls):
-            noted.clear()
-
-    def end() -> None:
-        result.update(figures(probe, controller, options.seconds))
-        window.close()
-
-    QTimer.singleShot(round(1000 * options.warm_up), begin)
-    QTimer.singleShot(round(1000 * (options.warm_up + options.seconds)), end)
-    window.closed.connect(app.quit)
-    window.show()
-    window.activateWindow()
-    controller.start()
-    app.exec()
+    options = parser(
+        __doc__,
+        seconds=(120.0, "seconds measured"),
+        label_every=(2.5, "seconds between two answers"),
+        warm_up=(20.0, "seconds excluded at the start"),
+    ).parse_args()
+    with application() as (_, scratch):
+        config = replaced(Config(), teacher="human", labels=100, steps=10**12)
+        controller, window = show(Session.create(scratch / "session", config))
+        probe = Probe(window, controller, options.label_every)
+        watch(probe, window)
+        controller.start()
+        wait_seconds(options.warm_up)
+        for measured in (probe.intervals, probe.waits, probe.stalls):
+            measured.clear()
+        wait_seconds(options.seconds)
+        result = figures(probe, controller, options.seconds)
+        close(window)
     print(json.dumps(result))
 
 

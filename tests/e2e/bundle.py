@@ -115,14 +115,6 @@ def with_mounts(mounts: Sequence[str], command: Sequence[object]) -> list[str]:
     return ["unshare", "--mount", "sh", "-c", script]
 
 
-def with_driver(folder: Path, newest_cuda: int) -> dict[str, str]:
-    """What has programs find a stand-in for NVIDIA's driver, which knows that CUDA: 1000 * major + 10 * minor."""
-    source = folder / "driver.c"
-    source.write_text(f"int cuDriverGetVersion(int *version) {{ *version = {newest_cuda}; return 0; }}\n")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1"), str(source)], check=True)
-    return {"LD_LIBRARY_PATH": str(folder)}
-
-
 def may_mount() -> bool:
     allowed = shutil.which("unshare") and os.geteuid() == 0
     return bool(allowed) and subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0

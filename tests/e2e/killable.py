@@ -1,6 +1,6 @@
-"""Teaches a session until it is killed, and says on stdout what the person has been shown: a line an answer.
+"""A program that teaches a session until it is killed; prints one line for each answer that the user has been shown.
 
-python -m tests.e2e.killable window|headless FOLDER. Checkpoints come twice a second, so that kills meet them too.
+python -m tests.e2e.killable window|headless FOLDER. It saves checkpoints twice a second, so that kills interrupt them too.
 """
 
 from __future__ import annotations
@@ -45,17 +45,15 @@ def headless(folder: Path) -> None:
 
 
 def window(folder: Path) -> None:
-    from PySide6.QtCore import Qt
+    from PySide6.QtCore import Qt, QTimer
     from PySide6.QtTest import QTest
     from PySide6.QtWidgets import QApplication
 
-    import app.workers.checkpointer
     from app.session.controller import Controller
     from app.style import theme
     from app.windows.main import MainWindow
     from core.system.child_process import JobProcess
 
-    app.workers.checkpointer._EVERY_MS = 500
     application = QApplication([])
     theme.apply(application)
     controller = Controller(opened(folder, "human"), JobProcess)
@@ -70,6 +68,9 @@ def window(folder: Path) -> None:
     shown.show()
     shown.activateWindow()
     controller.start()
+    saving = QTimer(interval=500)
+    saving.timeout.connect(controller.checkpointer.request)
+    saving.start()
     application.exec()
 
 

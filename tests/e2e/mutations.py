@@ -23,27 +23,27 @@ Rng = np.random.Generator
 Mutation = Callable[[Path, Rng], None]
 
 
-def flipped(path: Path, rng: Rng) -> None:
+def flip(path: Path, rng: Rng, start: int, end: int | None, most: int) -> None:
+    """Changes up to `most` bytes of a part of the file."""
     content = bytearray(path.read_bytes())
-    for at in rng.integers(0, len(content), rng.integers(1, 9)):
-        content[at] ^= 1 << int(rng.integers(8))
+    first, last, _ = slice(start, end).indices(len(content))
+    for at in rng.integers(first, last, rng.integers(1, most)):
+        content[at] = int(rng.integers(256))
     path.write_bytes(content)
+
+
+def flipped(path: Path, rng: Rng) -> None:
+    flip(path, rng, 0, None, 9)
 
 
 def flipped_early(path: Path, rng: Rng) -> None:
     """In the header, where sizes and offsets are."""
-    content = bytearray(path.read_bytes())
-    for at in rng.integers(0, min(200, len(content)), rng.integers(1, 5)):
-        content[at] = int(rng.integers(256))
-    path.write_bytes(content)
+    flip(path, rng, 0, 200, 5)
 
 
 def flipped_late(path: Path, rng: Rng) -> None:
     """In the list of members of a zip."""
-    content = bytearray(path.read_bytes())
-    for at in rng.integers(max(0, len(content) - 400), len(content), rng.integers(1, 5)):
-        content[at] = int(rng.integers(256))
-    path.write_bytes(content)
+    flip(path, rng, -400, None, 5)
 
 
 def truncated(path: Path, rng: Rng) -> None:
@@ -67,28 +67,19 @@ def swapped(path: Path, rng: Rng) -> None:
     content = bytearray(path.read_bytes())
     size = min(1024, len(content) // 3)
     one, other = sorted(int(x) for x in rng.integers(0, len(content) - size, 2))
-    content[one : one + size], content[other : other + size] = (
-        content[other : other + size],
-        content[one : one + size],
-    )
+    content[one : one + size], content[other : other + size] = content[other:][:size], content[one:][:size]
     path.write_bytes(content)
 
 
 def foreign(path: Path, rng: Rng) -> None:
+    """Something else in the file's place: another program's file, a pipe, a folder."""
     path.unlink()
-    kind = rng.integers(6)
-    if kind == 0:
-        if hasattr(os, "mkfifo"):
-            os.mkfifo(path)
-    elif kind == 1:
-        path.write_bytes(save({"x": np.zeros(3, np.float32)}))
-    elif kind == 2:
-        path.write_bytes(b"\x89PNG\r\n\x1a\n" + rng.bytes(500))
-    elif kind == 3:
-        path.write_text("my shopping list\n" * 50)
-    elif kind == 4:
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("a.txt", "x")
+    contents = [save({"x": np.zeros(3, np.float32)}), b"\x89PNG\r\n\x1a\n" + rng.bytes(500), b"my shopping list\n" * 50]
+    kind = rng.integers(5)
+    if kind < 3:
+        path.write_bytes(contents[kind])
+    elif kind == 3 and hasattr(os, "mkfifo"):
+        os.mkfifo(path)
     else:
         path.mkdir()
 
@@ -167,18 +158,15 @@ def odd_state(path: Path, rng: Rng) -> None:
     arrays, values = dict(states[job].arrays), dict(states[job].values)
     if arrays and rng.random() < 0.6:
         name = str(rng.choice(sorted(arrays)))
-        old = arrays[name]
-        change = rng.integers(5)
-        if change == 0:
-            del arrays[name]
-        elif change == 1:
-            arrays[name] = np.zeros((3, 1, 2), old.dtype)
-        elif change == 2:
-            arrays[name] = np.full_like(old, np.nan if old.dtype.kind == "f" else 1)
-        elif change == 3:
-            arrays[name] = old[:0] if old.ndim else old
-        else:
-            arrays[name] = old.astype(np.int8)
+        old = arrays.pop(name)
+        others = [
+            np.zeros((3, 1, 2), old.dtype),
+            np.full_like(old, np.nan if old.dtype.kind == "f" else 1),
+            old[:0] if old.ndim else old,
+            old.astype(np.int8),
+        ]
+        if (change := rng.integers(5)) < len(others):  # otherwise it is missing
+            arrays[name] = others[change]
     elif values:
         name = str(rng.choice(sorted(values)))
         values[name] = _ODD[rng.integers(len(_ODD))]
@@ -278,32 +266,11 @@ def liar(path: Path, rng: Rng) -> None:
 
 
 ANY: tuple[Mutation, ...] = (flipped, flipped_early, truncated, extended, zeroed, swapped, foreign, empty, oversized)
-OF_CHECKPOINT: tuple[Mutation, ...] = (*ANY, missing, long_header, sparse, odd_state, odd_state)
-OF_ANSWER: tuple[Mutation, ...] = (*ANY, flipped, missing, sparse, long_header, other_file, stray, linked)
-OF_LOG: tuple[Mutation, ...] = (
-    *ANY,
-    flipped,
-    missing,
-    sparse,
-    odd_line,
-    odd_line,
-    odd_line,
-    moved_line,
-    crowded,
-    linked,
-)
-OF_CONFIG: tuple[Mutation, ...] = (*ANY, missing, nested, sparse, odd_value, odd_value, odd_value, odd_value)
-OF_FILE: tuple[Mutation, ...] = (
-    *ANY,
-    flipped_late,
-    flipped_late,
-    sparse,
-    path_trick,
-    link,
-    bomb,
-    liar,
-    liar,
-)
+OF_CHECKPOINT = (*ANY, missing, long_header, sparse, odd_state, odd_state)
+OF_ANSWER = (*ANY, flipped, missing, sparse, long_header, other_file, stray, linked)
+OF_LOG = (*ANY, flipped, missing, sparse, *[odd_line] * 3, moved_line, crowded, linked)
+OF_CONFIG = (*ANY, missing, nested, sparse, *[odd_value] * 4)
+OF_FILE = (*ANY, flipped_late, flipped_late, sparse, path_trick, link, bomb, liar, liar)
 
 
 def _pick(mutations: tuple[Mutation, ...], rng: Rng) -> Mutation:

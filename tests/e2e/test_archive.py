@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from core.session.session import Session
 from core.version import VERSION
-from tests.e2e.bundle import ROOT, answers, environment, started, taught
+from tests.e2e.bundle import ROOT, environment, started
 
 _DIST = Path(os.environ.get("SOMERSAULT_DIST", ROOT / "packaging/dist"))
 _ARCHIVES = sorted(_DIST.glob(f"somersault-{VERSION}-linux-*.tar.xz"))
@@ -27,8 +26,6 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the archive is Linux's"),
     pytest.mark.skipif(not _ARCHIVES, reason="no archive: python3 packaging/build.py"),
 ]
-ENOUGH = 5
-"""Answers that show an archive to teach."""
 
 
 @pytest.fixture(scope="module")
@@ -53,15 +50,6 @@ def _line(path: Path, folder: Path) -> str:
     if path.is_symlink():
         return f"{'link':>12} {name} -> {os.readlink(path)}"
     return f"{path.stat().st_size:>12} {name}"
-
-
-def test_its_window_teaches(unpacked: Path, display: str, tmp_path: Path) -> None:
-    environ, session = environment(tmp_path / "home", display), tmp_path / "s"
-    command = [unpacked / "somersault", "--task", "hopper-backflip", "--teacher", "oracle", "--session", session]
-    done = taught(command, environ, session, ENOUGH)
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
-    assert answers(session) >= ENOUGH
-    Session.open(session).close()
 
 
 def test_it_teaches_without_a_window(unpacked: Path, tmp_path: Path) -> None:

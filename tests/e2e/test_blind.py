@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 
 from core.events import (
@@ -21,13 +20,7 @@ from core.types import Answer, Choice
 from tests.e2e.taught import SHORT, TASK, Finished, Teach, garbage, same
 
 
-def nothing(physics: Any) -> np.ndarray:
-    return np.full(len(physics.positions), np.nan)
-
-
-@pytest.mark.parametrize(
-    ("other_reward", "changes"), [(garbage, {}), (nothing, {}), (None, {}), (garbage, {"oracle__equal": 0.2})]
-)
+@pytest.mark.parametrize(("other_reward", "changes"), [(garbage, {}), (None, {}), (garbage, {"oracle__equal": 0.2})])
 def test_neither_policy_nor_reward_fit_sees_the_true_reward(
     teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch, other_reward: Any, changes: dict[str, Any]
 ) -> None:

@@ -20,7 +20,6 @@ import psutil
 import pytest
 
 from core.session.session import Session
-from core.version import LIBRARIES, VERSION
 from tests.e2e.bundle import (
     BUNDLE,
     HAS_CUDA,
@@ -72,18 +71,6 @@ def assert_taught(done: subprocess.CompletedProcess[str], folder: Path) -> None:
 def test_its_size() -> None:
     files = [path for path in BUNDLE.rglob("*") if path.is_file() and not path.is_symlink()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
-
-
-def test_it_tells_its_version(tmp_path: Path) -> None:
-    done = started([PROGRAM, "--version"], environment(tmp_path / "home", None))
-    assert (done.returncode, done.stdout) == (0, f"somersault {VERSION}\n")
-
-
-def test_it_teaches_for_a_minute_and_quits(display: str, tmp_path: Path) -> None:
-    """How many answers a minute brings depends on the machine; the tests below wait for some."""
-    environ = environment(tmp_path / "home", display)
-    done = started([PROGRAM, *TEACH, "--session", tmp_path / "s", "--quit-after", "60"], environ)
-    assert_quiet(done, tmp_path / "s")
 
 
 def test_the_windows_process_maps_no_heavy_library(display: str, tmp_path: Path) -> None:
@@ -162,23 +149,9 @@ def test_each_kind_of_task_is_taught_and_filmed(task: str, tmp_path: Path) -> No
     assert (tmp_path / "x.mp4").read_bytes()[4:8] == b"ftyp"
 
 
-def test_a_session_of_the_bundle_leaves_it_as_a_file(tmp_path: Path) -> None:
-    environ = environment(tmp_path / "home", None)
-    teach = [PROGRAM, "teach", "reacher", "--teacher", "oracle", "--labels", "4", "--steps", "12000"]
-    assert started([*teach, "--session", tmp_path / "s"], environ).returncode == 0
-    assert started([PROGRAM, "export", tmp_path / "s", tmp_path / "s.somersault"], environ).returncode == 0
-    assert started([PROGRAM, "import", tmp_path / "s.somersault", tmp_path / "t"], environ).returncode == 0
-    done = started([PROGRAM, "evaluate", tmp_path / "t", "--episodes", "1", "--json"], environ)
-    assert done.returncode == 0 and json.loads(done.stdout)["task"] == "reacher"
-
-
 def _shipped() -> set[str]:
     """The distributions whose version the program can tell."""
     return {path.name.partition("-")[0].lower() for path in (BUNDLE / "lib/_internal").glob("*.dist-info")}
-
-
-def test_about_can_tell_the_version_of_each_library() -> None:
-    assert {name.lower().replace("-", "_") for name in LIBRARIES} <= _shipped()
 
 
 _NEWEST_OF_UBUNTU_22 = {b"GLIBC_2": 35, b"GLIBCXX_3.4": 30, b"CXXABI_1.3": 13}

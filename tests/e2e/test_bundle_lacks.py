@@ -9,29 +9,22 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.bundle import (
-    HAS_CUDA,
     PROGRAM,
     environment,
     may_mount,
     needs_bundle,
     started,
-    with_driver,
     with_mounts,
 )
 
 pytestmark = needs_bundle
 needs_root = pytest.mark.skipif(not may_mount(), reason="only root can hide a part of the system from a program")
-needs_old_driver = pytest.mark.skipif(
-    not (HAS_CUDA and shutil.which("cc")),
-    reason="only the CUDA flavour asks the driver of a GPU, for which a C compiler makes a stand-in",
-)
 TEACH = [PROGRAM, "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "4", "--steps", "20000"]
 
 
@@ -48,22 +41,6 @@ def test_without_a_gpu_cuda_is_refused_in_a_sentence(tmp_path: Path) -> None:
     done = started([*TEACH, "--device", "cuda", "--session", tmp_path / "s"], environ)
     told = done.stderr.splitlines()[-1]  # below the progress bar
     assert done.returncode == 2 and "no CUDA device" in told and "--device cpu" in told
-
-
-@needs_old_driver
-def test_beside_an_old_driver_cuda_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    environ = environment(tmp_path / "home", None) | with_driver(tmp_path, 11040)
-    done = started([*TEACH, "--device", "cuda", "--session", tmp_path / "s"], environ)
-    told = done.stderr.splitlines()[-1]  # below the progress bar
-    assert done.returncode == 2 and "driver is too old: it supports CUDA 11.4" in told and "--device cpu" in told
-
-
-@needs_old_driver
-def test_beside_an_old_driver_it_goes_on_on_the_cpu_and_says_so(tmp_path: Path) -> None:
-    environ = environment(tmp_path / "home", None) | with_driver(tmp_path, 11040)
-    done = started([*TEACH, "--session", tmp_path / "s", "--json"], environ)
-    assert done.returncode == 0 and json.loads(done.stdout)["labels"] > 0
-    assert "driver is too old: it supports CUDA 11.4" in done.stderr and "continues on the CPU" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -117,18 +94,6 @@ def test_too_little_memory(display: str, tmp_path: Path) -> None:
     done = started(with_mounts(hidden, teach), environment(tmp_path / "home", None))
     assert_one_sentence(done, "0.4 GB of memory are free", "0.6 GB")
     assert not (tmp_path / "s").exists()
-
-
-@needs_root
-def test_too_little_disk(display: str, tmp_path: Path) -> None:
-    (tmp_path / "small").mkdir()
-    small = [f"-t tmpfs -o size=50m none {tmp_path / 'small'}"]
-    command = [PROGRAM, "--task", "hopper-backflip", "--session", tmp_path / "small" / "s"]
-    done = started(with_mounts(small, command), environment(tmp_path / "home", display))
-    assert_one_sentence(done, "MB are free on the disk", "--session")
-    teach = [*TEACH, "--session", tmp_path / "small" / "s"]
-    done = started(with_mounts(small, teach), environment(tmp_path / "home", None))
-    assert_one_sentence(done, "MB are free on the disk", "--session")
 
 
 @pytest.mark.parametrize(

@@ -165,12 +165,6 @@ def test_it_is_in_the_path_and_in_the_menu(fresh: Path, within: Run, installed: 
 
 
 @needs_root
-def test_without_a_screen_it_says_so(within: Run, installed: set[str]) -> None:
-    done = within("somersault")
-    assert done.returncode == 2 and "no display" in done.stderr
-
-
-@needs_root
 def test_it_teaches_without_a_window_and_films(fresh: Path, within: Run, installed: set[str]) -> None:
     teach = ["somersault", "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "10", "--steps", "30000"]
     done = within(*teach, "--session", "/root/s", "--video", "/root/s.mp4")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -135,19 +134,6 @@ def test_where_no_film_can_be_made_it_is_said_in_a_sentence(taught: Path, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
-def test_a_task_that_draws_no_pictures_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gymnasium.envs.classic_control import CartPoleEnv
-
-    monkeypatch.setattr(CartPoleEnv, "render", lambda self: None)
-    session = Session.create(tmp_path / "s", tiny(task="gym:CartPole-v1"))
-    with closing(session), closing(HeadlessRun(session, lambda event: None, threads=1)):
-        snapshots = session.snapshots()
-        _, weights = snapshots.load(0)
-        snapshots.add(SnapshotInfo(500, 1, 1.0, 0.0), weights, always=True)
-    assert "draws no pictures" in refused(tmp_path / "s", tmp_path / "film.mp4")
-    assert [path.name for path in tmp_path.iterdir()] == ["s"]
-
-
 @pytest.mark.parametrize(
     ("known", "games", "steps", "told"), [(4.25, 1, 300, 4.25), (float("nan"), 8, 4500, 3.5)], ids=["taught", "new"]
 )
@@ -165,22 +151,6 @@ def test_a_game_is_judged_by_games_that_were_played_to_their_end(
     moment = SnapshotInfo(500, 1, 1.0, known)
     scene = FilmJob(config).make_scene(moment, state_arrays(build_policy(config)))
     assert asked == [(games, 1, steps, 300)] and scene.figure == told
-
-
-@pytest.mark.parametrize("ended", [0, 1], ids=["no episode ended", "only short ones ended"])
-def test_unless_all_episodes_end_the_figure_is_the_snapshots_own(
-    taught: Path, monkeypatch: pytest.MonkeyPatch, ended: int
-) -> None:
-    run_episodes = film.run_episodes
-
-    def cut_off(*arguments: Any) -> Any:
-        finished, states = run_episodes(*arguments)
-        return finished[:ended], states
-
-    monkeypatch.setattr(film, "run_episodes", cut_off)
-    info, weights = PolicySnapshots(taught).load(0)
-    scene = FilmJob(read_config(taught)).make_scene(dataclasses.replace(info, measure=4.25), weights)
-    assert scene.figure == 4.25 and scene.caption.figure == "4.2"
 
 
 def test_the_command_makes_a_film_or_says_in_a_sentence_why_not(

@@ -28,7 +28,7 @@ def start(kind: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
-    """Until a random moment, from before it has opened the session to well at work; what it has said by then."""
+    """Waits until a random moment, from before it has opened the session to well at work; what it has said by then."""
     assert program.stdout
     starting = rng.random() < _WHILE_STARTING
     said = "" if starting else program.stdout.readline()
@@ -87,9 +87,9 @@ def goes_on(kind: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["window", "headless"])
-def test_after_a_few_kills(kind: str, tmp_path: Path) -> None:
+def test_every_answer_shown_survives_a_kill(kind: str, tmp_path: Path) -> None:
     folder = tmp_path / "s"
-    killed_again_and_again(kind, folder, 2, random.Random(1))
+    killed_again_and_again(kind, folder, 1, random.Random(1))
     goes_on(kind, folder)
 
 
@@ -97,7 +97,7 @@ def test_after_a_few_kills(kind: str, tmp_path: Path) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["window", "headless"])
 def test_after_many_kills(kind: str, tmp_path: Path) -> None:
-    """SOMERSAULT_KILLS says how many of each kind; a hundred by default."""
+    """The environment variable SOMERSAULT_KILLS is the number of kills of each kind; 100 by default."""
     folder, kills = tmp_path / "s", int(os.environ.get("SOMERSAULT_KILLS", "100"))
     shown = killed_again_and_again(kind, folder, kills, random.Random(2))
     goes_on(kind, folder)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import collections
 import json
 import os
-import queue
 import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -33,58 +30,20 @@ _PATIENCE_SECONDS = 120
 _MAX_SECONDS, _MAX_MB = 5.0, 1024.0
 
 
-class Opener:
-    """The process that opens; started anew when it hangs or dies."""
-
-    def __init__(self) -> None:
-        self._start()
-
-    def _start(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.opener"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self._lines: queue.Queue[str] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, args=(self._process, self._lines))
-        self._reader.start()
-
-    @staticmethod
-    def _read(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
-        assert process.stdout
-        for line in process.stdout:
-            lines.put(line)
-        lines.put(json.dumps({"outcome": "died"}))
-
-    def open(self, path: Path, train: bool) -> dict[str, Any]:
-        assert self._process.stdin
-        print(json.dumps({"path": str(path), "train": train}), file=self._process.stdin, flush=True)
+def opened(orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Opens these copies in one process. Returns a result for each; the one that hangs or ends the process is the last."""
+    command = [sys.executable, "-m", "tests.e2e.opener"]
+    lines = "".join(f"{json.dumps(order)}\n" for order in orders)
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         try:
-            result: dict[str, Any] = json.loads(self._lines.get(timeout=_PATIENCE_SECONDS))
-        except queue.Empty:
-            result = {"outcome": "hung"}
-        if result["outcome"] in ("hung", "died"):
-            self.close()
-            self._start()
-        return result
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe
-            pipe.close()
-
-
-@pytest.fixture
-def opener() -> Iterator[Opener]:
-    made = Opener()
-    yield made
-    made.close()
+            output, _ = process.communicate(lines, timeout=_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+    results = [json.loads(line) for line in output.splitlines()]
+    return results if len(results) == len(orders) else [*results, {"outcome": "hung or died"}]
 
 
 @pytest.fixture(scope="module")
@@ -129,43 +88,47 @@ def complaint(result: dict[str, Any], expected: list[list[Any]]) -> str | None:
             return f"opened with {len(result['answers'])} of {len(expected)} answers"
         case "refused" if "\n" in result["text"] or not result["text"].endswith((".", "?")):
             return f"no plain sentence: {result['text']!r}"
-        case "crashed" | "hung" | "died":
+        case "crashed" | "hung or died":
             return f"{result['outcome']}: {result.get('text', '')}"
     if result["seconds"] > _MAX_SECONDS or result["mb"] > _MAX_MB:
         return f"{result['seconds']:.1f} s, {result['mb']:.0f} MB"
     return None
 
 
-def spoil_and_open(taught: Path, place: Path, opener: Opener, seeds: range) -> collections.Counter[str]:
-    """Opens so many spoiled copies; what came of them. Fails with every complaint there is."""
+def spoil_and_open(taught: Path, place: Path, seeds: range) -> collections.Counter[str]:
+    """Opens spoiled copies, forty at a time. Returns the number of each outcome; fails with all complaints."""
     expected, complaints = answers(taught / "session"), []
     outcomes: collections.Counter[str] = collections.Counter()
-    for seed in seeds:
-        inside = place / "a" / "b"
-        inside.mkdir(parents=True)
-        session, killed, packed = (taught / name for name in ("session", "killed", "packed"))
-        copy, what = mutated(session, killed, packed, inside, np.random.default_rng(seed))
-        result = opener.open(copy, train="config.json" not in what)
-        outcomes[result["outcome"]] += 1
-        said = complaint(result, expected)
-        escaped = [path for path in (place / "escaped", place / "a" / "escaped", Path("/tmp/escaped")) if path.exists()]
-        if said or escaped:
-            complaints.append(f"seed {seed}, {what}: {said or escaped}")
-        shutil.rmtree(place / "a")
+    session, killed, packed = (taught / name for name in ("session", "killed", "packed"))
+    for batch in (seeds[at : at + 40] for at in range(0, len(seeds), 40)):
+        copies = []
+        for seed in batch:
+            inside = place / f"{seed}" / "a" / "b"
+            inside.mkdir(parents=True)
+            copies.append(mutated(session, killed, packed, inside, np.random.default_rng(seed)))
+        results = opened([{"path": str(copy), "train": "config.json" not in what} for copy, what in copies])
+        for seed, (_, what), result in zip(batch, copies, results, strict=False):
+            outcomes[result["outcome"]] += 1
+            folder = place / f"{seed}"
+            escapes = (folder / "escaped", folder / "a" / "escaped", place / "escaped", Path("/tmp/escaped"))
+            said = complaint(result, expected) or [path for path in escapes if path.exists()]
+            if said:
+                complaints.append(f"seed {seed}, {what}: {said}")
+            shutil.rmtree(folder)
     assert not complaints, "\n".join(complaints)
     return outcomes
 
 
-def test_forty_spoiled_sessions(taught: Path, tmp_path: Path, opener: Opener) -> None:
-    outcomes = spoil_and_open(taught, tmp_path, opener, range(40))
-    assert outcomes["refused"] > 5 and outcomes["opened"] > 5
+def test_spoiled_sessions_are_refused_or_open_whole(taught: Path, tmp_path: Path) -> None:
+    outcomes = spoil_and_open(taught, tmp_path, range(20))
+    assert outcomes["refused"] > 2 and outcomes["opened"] > 2
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_many_spoiled_sessions(taught: Path, tmp_path: Path, opener: Opener) -> None:
+def test_many_spoiled_sessions(taught: Path, tmp_path: Path) -> None:
     """SOMERSAULT_MUTATIONS says how many; a thousand by default."""
     count = int(os.environ.get("SOMERSAULT_MUTATIONS", "1000"))
-    outcomes = spoil_and_open(taught, tmp_path, opener, range(1000, 1000 + count))
+    outcomes = spoil_and_open(taught, tmp_path, range(1000, 1000 + count))
     print(dict(outcomes))
     assert outcomes.total() == count

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,14 +45,6 @@ def test_a_fit_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, fi
     rounds = [event.generation for event in whole.all(RewardFitted)]
     assert rounds == list(range(1, len(rounds) + 1)) and 2 < len(rounds) < 8
     assert_resumes(teach, whole, cycles, **chosen)
-
-
-def test_a_finished_run_resumed_reports_its_results(teach: Teach, finished: Finished, tmp_path: Path) -> None:
-    first = finished().outcome
-    shutil.copytree(finished().session.folder, tmp_path / "a")
-    again = teach("a").finished()
-    assert first and (again.env_steps, again.steps_taken, again.labels) == (first.env_steps, 0, 12)
-    assert again.true_return == first.true_return and again.measure == first.measure
 
 
 def test_answers_since_the_last_checkpoint_are_not_lost(teach: Teach) -> None:

@@ -18,7 +18,7 @@ from tests.e2e.test_kills import ROOT, kept, kill
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="Windows can't hold a process still")
 _NAP_SECONDS = 2.0
 """Longer than any time the program waits for a child before it ends it."""
-_ANSWERS = 4
+_ANSWERS = 2
 _WINDOW = """
 import sys, time
 from pathlib import Path
@@ -58,13 +58,12 @@ def test_a_session_goes_on_after_sleep_and_with_the_clock_set_back(tmp_path: Pat
         program = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=complaints, text=True)
     rng = random.Random(5)
     shown = answers(program)
-    for _ in range(2):
-        nap(program, rng)
-        set_back.touch()
-        shown += answers(program)
+    nap(program, rng)
+    set_back.touch()
+    shown += answers(program)
     lines = kill(program, shown)
     there = kept(folder)
-    assert len(lines) >= 3 * _ANSWERS and set(lines) <= set(there)
+    assert len(lines) >= 2 * _ANSWERS and set(lines) <= set(there)
     assert [int(answer.split()[0]) for answer in there] == list(range(1, len(there) + 1))
     said = (tmp_path / "complaints").read_text()
     assert "can't go on" not in said and "process:" not in said and "Traceback" not in said

@@ -65,17 +65,6 @@ def test_an_oracle_that_skips_is_asked_again(finished: Finished) -> None:
     assert 0 < skipped == len(choices(taught)) - taught.all(RewardFitted)[-1].preferences
 
 
-def test_a_single_predictor_asks_at_random(finished: Finished) -> None:
-    taught = finished(**SHORT, **VARIANTS["no-ensemble"])
-    assert taught.outcome and taught.outcome.labels == 12
-    assert len(taught.all(RewardFitted)[-1].train_loss) == 1
-
-
-def test_only_the_target_ablation_is_told_returns(finished: Finished) -> None:
-    taught = finished(**SHORT, **VARIANTS["that skips and sees ties"])
-    assert {p.preference.returns for p in taught.all(PreferenceAdded)} == {None}
-
-
 def test_the_oracles_answers_are_the_only_way_for_true_returns_to_the_target_ablation(
     teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:

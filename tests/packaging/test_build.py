@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -56,17 +54,3 @@ def test_without_a_commit_it_asks_for_the_time(script: Script, tmp_path: Path, m
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     with pytest.raises(SystemExit, match=r"^There is no commit here .* set SOURCE_DATE_EPOCH"):
         build.Build("cpu", tmp_path)
-
-
-def test_a_bundle_on_another_disk_is_copied(script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EXDEV, "Invalid cross-device link")
-
-    (tmp_path / "b/licences").mkdir(parents=True)
-    (tmp_path / "b/licences/INDEX.txt").write_text("numpy\n")
-    (tmp_path / "b/somersault").write_bytes(b"#!/bin/sh\n")
-    (tmp_path / "b/somersault").chmod(0o755)
-    monkeypatch.setattr(os, "link", refuse)
-    script("debian").lay_out(tmp_path / "b", "1.2", tmp_path / "staging")
-    copied = tmp_path / "staging/usr/lib/somersault/somersault"
-    assert copied.read_bytes() == b"#!/bin/sh\n" and os.access(copied, os.X_OK)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from contextlib import closing
 from pathlib import Path
 
@@ -14,23 +13,19 @@ from ale_py import roms
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import QueryOffered
 from core.io.segment_codec import (
     CompressedArray,
     CompressedSegment,
-    Deferred,
     compress,
     compress_segment,
     frame_sequence,
     from_arrays,
-    state_size,
     to_arrays,
 )
 from core.preferences.store import PreferenceStore
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
-from core.system.shared_memory import decode, encode
 from core.types import Choice, Query, Segment
 
 STACK = 4
@@ -114,37 +109,6 @@ def test_a_store_of_answers_about_a_game_gives_back_its_segments(
     assert LABELS / 8 * sum(path.stat().st_size for path in (tmp_path / "answers").iterdir()) < STORE_BYTES / 4
 
 
-def test_between_processes_a_segment_stays_packed() -> None:
-    kept = kept_of(noise(8), np.eye(5, dtype=np.float32), np.zeros((5, 0)))
-    event = decode(encode(QueryOffered(Query(1, kept, kept, 0.5))))
-    assert isinstance(event, QueryOffered) and isinstance(event.query.left, CompressedSegment)
-    assert np.array_equal(event.query.left.observations, stacked(noise(8)))
-    assert event.query.left.true_rewards is None and event.query.left.env_steps == 7
-
-
-def test_pictures_that_go_nowhere_are_not_packed_but_those_of_a_long_segment_are_at_once() -> None:
-    few, many = frame_sequence(noise(28), STACK).pictures, frame_sequence(noise(60), STACK).pictures
-    assert isinstance(few, Deferred) and not isinstance(many, Deferred)
-    assert "payload" not in vars(few)
-    assert np.array_equal(CompressedArray(few.payload, few.shape).array(), noise(28)) and np.array_equal(
-        few.array(), noise(28)
-    )
-    again = pickle.loads(pickle.dumps(few))
-    assert type(again) is CompressedArray and np.array_equal(again.array(), noise(28))
-
-
-def test_differences_that_do_not_fit_a_byte_come_back() -> None:
-    rows = np.array([[0, 255], [255, 0], [1, 254]], np.uint8)
-    assert np.array_equal(compress(rows).array(), rows)
-
-
-def test_states_that_are_no_pictures_stay_as_they_are() -> None:
-    numbers = np.random.default_rng(0).standard_normal((5, 7))
-    kept = kept_of(noise(8), np.eye(5, dtype=np.float32), numbers)
-    assert kept.states is numbers and state_size(kept) == 7
-    assert np.array_equal(from_arrays(1, 7, to_arrays(kept)).states, numbers)
-
-
 def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
     kept = kept_of(noise(8), np.eye(5, 6, dtype=np.float32), np.zeros((5, 9), np.uint8))
     return {**to_arrays(kept), name: value}
@@ -196,11 +160,6 @@ def test_a_reel_whose_stacks_would_fill_the_memory_is_refused(steps: int) -> Non
     arrays = damaged("stacks", np.zeros((steps, 4), np.int32)) | {"actions": np.zeros((steps, 5), np.float32)}
     with pytest.raises(ValueError, match="whole"):
         from_arrays(1, 7, arrays)
-
-
-def test_a_damaged_payload_is_told() -> None:
-    with pytest.raises(ValueError, match="damaged"):
-        CompressedArray(np.full(50, 7, np.uint8), (5, 2)).array()
 
 
 def test_a_session_whose_pictures_are_none_is_not_taken_in(tmp_path: Path) -> None:

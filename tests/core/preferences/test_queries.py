@@ -105,12 +105,6 @@ def test_information_by_hand() -> None:
     assert information(left, np.zeros_like(left), 0.0) == pytest.approx([half, 0.0, quarter - half / 2], abs=1e-9)
 
 
-def test_information_counts_with_the_labellers_errors() -> None:
-    left = np.array([[60.0], [-60.0]], np.float32)  # with 10% of errors, P is .95 and .05
-    noise = -0.95 * math.log(0.95) - 0.05 * math.log(0.05)
-    assert information(left, np.zeros_like(left), 0.1) == pytest.approx([math.log(2) - noise])
-
-
 def test_recency_by_hand() -> None:
     cut = np.array([[1000, 1000], [1000, 800], [600, 800]], np.float64)
     assert recency(cut, 1000, 100) == pytest.approx([1, 0.5, 0.125])
@@ -136,24 +130,6 @@ def test_each_selection_asks_the_pair_it_values_most(choosing: str, asked: set[i
         assert {best.left.id, best.right.id} == asked
 
 
-def test_information_and_disagreement_may_choose_differently() -> None:
-    """Two members nearly sure, one of them less so, tell more by the answer than two in doubt that differ as much."""
-
-    def predict(segments: list[Segment]) -> Float32:
-        worth = {0: (0.0, 0.0), 1: (logit(0.999), logit(0.70)), 2: (logit(0.655), logit(0.345))}
-        return np.array([worth[s.id] for s in segments], np.float32).T
-
-    def asked(choosing: str) -> set[int]:
-        config = schedule(selection=choosing, candidates=100)
-        chooser = QuerySelector(config, 0.0, np.random.default_rng(0))
-        chooser.set_state({"offered": [(1, 2)], "next_id": 1})
-        (best,) = chooser.select([segment(i) for i in range(3)], 1, predict)
-        return {best.left.id, best.right.id}
-
-    assert asked("disagreement") == {0, 2}
-    assert asked("mutual_information") == {0, 1}
-
-
 def torn_over(*torn: int) -> Any:
     """Two members that agree on all segments but these."""
 
@@ -162,14 +138,6 @@ def torn_over(*torn: int) -> Any:
         return np.stack([values, -values])
 
     return predict
-
-
-def test_the_pair_that_members_disagree_on_is_asked() -> None:
-    pool = [segment(i) for i in range(1, 6)]  # 10 pairs; most or all are among 10 times 10 tries
-    for seed in range(10):
-        (best,) = selector(seed, candidates=10).select(pool, 1, torn_over(4))
-        assert 4 in (best.left.id, best.right.id)
-        assert best.disagreement == pytest.approx(0.25, abs=1e-3)
 
 
 @pytest.mark.parametrize(("count", "candidates"), [(1, 10), (4, 10), (3, 5)])
@@ -197,12 +165,6 @@ def test_a_random_selection_never_asks_the_ensemble() -> None:
     assert all(np.isnan(each.disagreement) for each in asked)
 
 
-def test_before_the_first_fit_pairs_are_random() -> None:
-    pool = [segment(i) for i in range(8)]
-    lefts = {q.left.id for seed in range(40) for q in selector(seed).select(pool, 1, None)}
-    assert lefts == set(range(8))
-
-
 @pytest.mark.parametrize("selection", ["random", "disagreement", "mutual_information", "recency"])
 def test_no_pair_is_asked_twice_either_way_round_and_none_with_itself(selection: str) -> None:
     chooser, pool = selector(selection=selection), [segment(i) for i in range(7)]
@@ -211,11 +173,6 @@ def test_no_pair_is_asked_twice_either_way_round_and_none_with_itself(selection:
     assert len(pairs) == len(asked) == 21  # all there are
     assert all(len(pair) == 2 for pair in pairs)
     assert len({q.id for q in asked}) == 21
-
-
-def test_too_small_a_pool_gives_no_query() -> None:
-    assert selector().select([], 3, None) == []
-    assert selector().select([segment(1)], 3, None) == []
 
 
 def test_a_restored_selector_asks_no_pair_again_and_continues_numbering() -> None:

@@ -17,11 +17,9 @@ from core.preferences.review import (
     consistency,
     contradicted,
     contradiction,
-    expected_share,
     repeatable,
 )
-from core.types import Choice, Preference
-from tests.core.builders import query
+from core.types import Choice
 
 L, R, T, N = Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL
 
@@ -38,11 +36,6 @@ def row(key: int, choice: Choice | None = L, *, repeats: int | None = None, swap
 )
 def test_how_much_a_prediction_contradicts_an_answer(choice: Choice, left: float, expected: float) -> None:
     assert contradiction(choice, left) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("choice", [N, None])
-def test_what_claims_nothing_is_not_contradicted(choice: Choice | None) -> None:
-    assert contradiction(choice, 0.99) == 0
 
 
 def test_the_most_contradicted_comes_first_and_only_the_doubted_are_there() -> None:
@@ -88,12 +81,6 @@ def test_what_was_taken_back_or_can_not_be_read_counts_not_at_all() -> None:
     assert consistency([row(1, None), row(5, L, repeats=1)]) == Consistency(0, 0, 0)
     assert consistency([row(1), row(5, None, repeats=1)]) == Consistency(0, 0, 0)
     assert consistency([row(5, L, repeats=1)]) == Consistency(0, 0, 0)
-
-
-def test_the_methods_ten_percent_would_be_905_in_a_thousand_alike() -> None:
-    assert expected_share(0.1) == pytest.approx(0.905)
-    assert expected_share(0.0) == 1.0
-    assert expected_share(1.0) == 0.5
 
 
 def test_the_share_and_its_interval() -> None:
@@ -150,11 +137,3 @@ def test_none_is_picked_twice() -> None:
     rows = [row(key) for key in range(1, 5)]
     assert sorted(key for _ in range(3) if (key := repeats.pick(rows))) == [1, 2, 3]
     assert repeats.pick(rows) is None
-
-
-def test_left_and_right_are_swapped_half_of_the_time() -> None:
-    repeats = Repeats(QueryConfig(repeats="on"), "human", np.random.default_rng(0))
-    first = Preference(7, query(1), Choice.LEFT, "human", 0.0)
-    swapped = [repeats.repeated_query(first).left is first.query.right for _ in range(400)]
-    assert 160 < sum(swapped) < 240
-    assert repeats.repeated_query(first).repeats == 7

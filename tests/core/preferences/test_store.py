@@ -305,23 +305,6 @@ def test_a_write_that_fails_anywhere_loses_nothing_and_can_be_repeated(
     assert labels(folder)[0] == (1, TIE)
 
 
-def test_a_full_disk_refuses_the_answer_and_keeps_the_earlier_ones(store: PreferenceStore, folder: Path) -> None:
-    resource = pytest.importorskip("resource")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    size = (folder / LOG).stat().st_size
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 30, limits[1]))
-        for act in (lambda: store.add(query(9), LEFT, "human"), store.undo):
-            with pytest.raises(UserError, match="can't be written"):
-                act()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, handler)
-    assert labels(folder) == [(1, LEFT), (2, RIGHT), (3, TIE)] and (folder / LOG).stat().st_size == size
-    assert store.add(query(9), LEFT, "human").id == 4
-
-
 def test_a_line_torn_by_a_crash_is_dropped_and_overwritten(store: PreferenceStore, folder: Path) -> None:
     store.add(query(5), LEFT, "human")
     store.close()
@@ -385,7 +368,6 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] 
         (3, 0),
     ),
     "a flipped bit of a segment": (flipped(SECOND, -40), f"{SECOND} is damaged (it does not match", (2, 1)),
-    "a flipped bit of a header": (flipped(SECOND, 20), f"{SECOND} is damaged", (2, 1)),
     "a truncated file": (lambda folder: os.truncate(folder / SECOND, 300), f"{SECOND} is damaged", (2, 1)),
     "a missing file": (lambda folder: (folder / SECOND).unlink(), f"{SECOND} is missing", (2, 1)),
     "files that changed places": (
@@ -393,29 +375,20 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, tuple[int, int] | None]] 
         f"{SECOND} is damaged (it does not match its checksum, or belongs to another answer)",
         (2, 1),
     ),
-    "a lost line at the end": (lines(lambda all: all[:-1]), "has lost 1 answer at its end", (3, 0)),
     "an empty log": (lines(lambda all: []), "has lost 3 answers at its end", (3, 0)),
     "no log": (lambda folder: (folder / LOG).unlink(), "log.jsonl is missing", (3, 0)),
     "a lost line in the middle": (lines(lambda all: all[:1] + all[2:]), "a line before it is missing", (3, 0)),
     "a line that is there twice": (lines(lambda all: all[:2] + all[1:]), "there twice", (3, 0)),
     "a long line": (lines(lambda all: [b"x" * 5000 + b"\n", *all]), "line 1: it is too long", (3, 0)),
-    "a long line that is whole": (answer(labeller="x" * 5000), "log.jsonl is damaged (line 2: it is too long", (3, 0)),
     "deep JSON": (lines(lambda all: [*all, DEEP + b',"crc":"%08x"}\n' % zlib.crc32(DEEP)]), "line 4: ", (3, 0)),
     "a huge log": (lambda folder: os.truncate(folder / LOG, 20 << 20), "is too long", (3, 0)),
-    "another number": (answer(id=7), "line 3: ", (3, 1)),
     "a number of no answer": (answer(id=10**30), "line 2: ", (3, 0)),
     "an infinite time": (answer(answered_at=10**400), "line 2: ", (2, 1)),
-    "a time in words": (answer(answered_at="yesterday"), "line 2: 'yesterday' is not a finite number", (2, 1)),
-    "half a character": (answer(labeller="\ud800"), "line 2: ", (2, 1)),
     "another choice": (answer(choice="maybe"), "line 2: 'maybe' is not a valid Choice", (2, 1)),
     "a choice that the file does not have": (answer(choice="tie"), f"{SECOND} is damaged (it does not", (2, 1)),
-    "odd returns": (answer(returns=[1]), "line 2: not enough values", (2, 1)),
     "a repeat of itself": (answer(repeats=2, left=None, right=None), "line 2: ", (2, 1)),
-    "no segments": (answer(left=None), "line 2: ", (2, 1)),
-    "a field too many": (answer(more=1), "line 2: it has not the fields", (2, 1)),
     "an undo of nothing": (line(2, lambda body: body.update(do="undo", id=9)), "line 3: 9", (3, 0)),
     "a command of nobody": (line(2, lambda body: body.update(do="import os", id=1)), "it can't 'import os'", (3, 0)),
-    "no object": (lines(lambda all: [*all, b'[1,"crc":"%08x"}\n' % zlib.crc32(b"[1")]), "line 4: ", (3, 0)),
     "all in ruins": (
         lambda folder: [path.write_bytes(b"\0" * 99) for path in folder.iterdir()],
         "has lost 3 answers",
@@ -438,8 +411,6 @@ if os.name != "nt":
             (2, 1),
         ),
         "a pipe": (instead(os.mkfifo), f"{SECOND} can't be read (not a regular file)", (2, 1)),
-        "a folder": (instead(Path.mkdir), f"{SECOND} can't be read", (2, 1)),
-        "a device": (instead(lambda path: path.symlink_to("/dev/zero")), f"{SECOND} can't be read", (2, 1)),
         "a huge file": (lambda folder: os.truncate(folder / SECOND, 3 << 30), "not believable", (2, 1)),
         "a pipe for a log": (instead(os.mkfifo, LOG), "log.jsonl can't be read (not a regular file)", (3, 0)),
         "a link for a log": (
@@ -511,35 +482,6 @@ def test_writing_follows_no_link(store: PreferenceStore, folder: Path, tmp_path:
     folder.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UserError, match="is a link"):
         PreferenceStore(folder)
-
-
-@needs_posix
-@pytest.mark.parametrize("replaced", [True, False])
-def test_nothing_is_written_into_a_folder_that_was_deleted_or_replaced(
-    store: PreferenceStore, folder: Path, tmp_path: Path, replaced: bool
-) -> None:
-    if replaced:
-        shutil.copytree(folder, tmp_path / "copy")
-    shutil.rmtree(folder)
-    if replaced:
-        (tmp_path / "copy").rename(folder)
-    before = list(tmp_path.rglob("*"))
-    for act in (
-        lambda: store.add(query(9), LEFT, "human"),
-        store.undo if replaced else lambda: store.add(query(9), TIE, ""),
-    ):
-        with pytest.raises(UserError, match="replaced by another copy" if replaced else "gone|missing"):
-            act()
-    assert list(tmp_path.rglob("*")) == before
-
-
-def test_nothing_is_written_without_the_owners_consent(folder: Path) -> None:
-    def refuse() -> None:
-        raise UserError("The lock was deleted.")
-
-    with closing(PreferenceStore(folder, require_owner=refuse)) as store, pytest.raises(UserError, match="lock"):
-        store.add(query(1), LEFT, "human")
-    assert [path.name for path in folder.iterdir()] == [LOG]
 
 
 def test_a_store_that_is_only_listed_or_counted_reads_no_segment(store: PreferenceStore, folder: Path) -> None:

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +12,6 @@ import pytest
 
 from core.errors import UserError
 from core.events import JobState
-from core.io.files import write_atomically
 from core.seeding import generator, get_rng_state
 from core.session.checkpoint import load_newest, save_checkpoint
 
@@ -86,12 +83,6 @@ def flipped_bit(path: Path) -> None:
     path.write_bytes(content)
 
 
-def flipped_value(path: Path) -> None:
-    content = path.read_bytes()
-    assert content.count(b"[[1, 2]") == 1
-    path.write_bytes(content.replace(b"[[1, 2]", b"[[1, 3]"))
-
-
 def flipped_version(path: Path) -> None:
     """One bit, from 2 to 3: the digest tells that this is no newer program's."""
     content = path.read_bytes()
@@ -119,10 +110,6 @@ def claiming(path: Path, size: int) -> None:
         file.truncate(8 + len(header) + size)
 
 
-def huge(path: Path) -> None:
-    claiming(path, 1500 << 20)
-
-
 def renamed(path: Path) -> None:
     path.rename(path.with_name("00000009.safetensors"))
 
@@ -134,8 +121,8 @@ def deep(path: Path) -> None:
 
 
 DAMAGES = [
-    *(cut_short, empty, foreign, flipped_bit, flipped_value, flipped_version),
-    *(oversized_header, long_header, huge, renamed, deep),
+    *(cut_short, empty, foreign, flipped_bit, flipped_version),
+    *(oversized_header, long_header, renamed, deep),
 ]
 
 
@@ -176,21 +163,6 @@ def test_one_that_is_too_large_to_be_loaded_again_is_not_written(tmp_path: Path)
     assert number_of(load_newest(tmp_path)) == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows can't sync a folder, and needs not")
-def test_the_folder_is_synced_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without that, a power cut may undo the renaming."""
-    synced: list[bool] = []
-    fsync = os.fsync
-
-    def spy(handle: int) -> None:
-        synced.append(stat.S_ISDIR(os.fstat(handle).st_mode))
-        fsync(handle)
-
-    monkeypatch.setattr("core.io.files.os.fsync", spy)
-    write_atomically(tmp_path / "file", b"x")
-    assert synced == [False, True]
-
-
 def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
     for number in (1, 2):
         empty(save_checkpoint(tmp_path, number, states(number)))
@@ -202,26 +174,6 @@ def test_another_versions_is_refused(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, 1, states(1), version=1000)
     with pytest.raises(UserError, match="version"):
         load_newest(tmp_path)
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def no_room(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("core.io.files.os.fsync", no_room)
-    with pytest.raises(UserError, match="No space left"):
-        write_atomically(path, b"new and longer")
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]  # nothing is left to take the room that is wanted
-
-
-def test_where_no_checkpoint_can_be_written_it_says_so(tmp_path: Path) -> None:
-    (tmp_path / "c").write_text("in the way")
-    with pytest.raises(UserError, match="can't be written"):
-        save_checkpoint(tmp_path / "c", 1, states())
 
 
 def test_the_window_loads_checkpoints_without_torch() -> None:

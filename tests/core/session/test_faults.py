@@ -13,22 +13,20 @@ import pytest
 
 from core.errors import Lack, NotFiniteError, UserError, lack, summary
 from core.events import JobState
-from core.io import files
 from core.session import library
 from core.session.archive import export_session, import_session
-from core.session.checkpoint import load_newest, save_checkpoint
 from core.session.diagnostics import collect
-from core.session.preference_export import export_preferences
+from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
 from tests.core.builders import tiny
 
-REASONS = [errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES, errno.ENOENT]
+REASONS = [errno.ENOSPC, errno.EACCES]
 STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
 
 
 def one_sentence(told: pytest.ExceptionInfo[UserError]) -> str:
     text = str(told.value)
-    assert "\n" not in text and text.endswith(".")
+    assert "\n" not in text and text.endswith((".", "?"))
     return text
 
 
@@ -45,36 +43,52 @@ def failing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return start
 
 
-CALLS = pytest.mark.parametrize("call", ["open", "fsync", "replace"])
+WRITERS: dict[str, Callable[[Session, Path], object]] = {
+    "export": lambda session, place: export_session(session, place / "out.somersault"),
+    "answers": lambda session, place: export_preferences(session, place / "answers"),
+    "answers in": lambda session, place: import_preferences(place / "other", place / "back"),
+    "diagnostics": lambda session, place: collect(session.folder, place / "out.zip"),
+    "import": lambda session, place: import_session(place / "packed", place / "back"),
+    "create": lambda session, place: Session.create(place / "new", tiny()),
+    "checkpoint": lambda session, place: session.save(2, STATES),
+    "copy": lambda session, place: library.duplicate(place / "other", place / "copy"),
+}
 
 
-@CALLS
-def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
-    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
+def files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+
+
+@pytest.mark.parametrize("calls", [("open",), ("fsync",), ("replace",), ("replace", "unlink")], ids="+".join)
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_failed_write_is_one_sentence_loses_nothing_and_can_be_repeated(
+    tmp_path: Path,
+    failing: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    calls: tuple[str, ...],
 ) -> None:
-    save_checkpoint(tmp_path / "c", 1, STATES)
-    failing(call)
-    with pytest.raises(UserError, match="can't be written") as told:
-        save_checkpoint(tmp_path / "c", 2, STATES)
-    one_sentence(told)
-    monkeypatch.undo()
-    loaded = load_newest(tmp_path / "c")
-    assert loaded and loaded[0] == 1
-    save_checkpoint(tmp_path / "c", 2, STATES)
-    loaded = load_newest(tmp_path / "c")
-    assert loaded and loaded[0] == 2
-
-
-@CALLS
-def test_a_session_that_cannot_be_made_can_be_made_later(
-    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    failing(call)
+    """Where even the half-written file can't be deleted (unlink), only the sentence counts."""
+    if name == "diagnostics" and calls == ("fsync",):
+        pytest.skip("a copy to be sent need not survive a power cut")
+    session = Session.create(tmp_path / "s", tiny())
+    session.store().close()
+    session.save(1, STATES)
+    export_session(session, tmp_path / "packed")
+    import_session(tmp_path / "packed", tmp_path / "other")
+    before = files_in(tmp_path)
+    for call in calls:
+        failing(call)
     with pytest.raises(UserError) as told:
-        Session.create(tmp_path / "s", tiny())
-    one_sentence(told)
+        WRITERS[name](session, tmp_path)
     monkeypatch.undo()
-    Session.create(tmp_path / "s", tiny()).close()
+    one_sentence(told)
+    if "unlink" not in calls:
+        assert files_in(tmp_path) == before
+        WRITERS[name](session, tmp_path)
+    loaded = session.load()
+    assert loaded and loaded[0] == (2 if name == "checkpoint" and "unlink" not in calls else 1)
+    session.close()
 
 
 def test_a_lock_that_cannot_be_taken_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,68 +103,6 @@ def test_a_lock_that_cannot_be_taken_is_told_of(tmp_path: Path, monkeypatch: pyt
             Session.open(tmp_path / "s")
         one_sentence(told)
     Session.open(tmp_path / "s").close()
-
-
-@CALLS
-def test_an_export_that_cannot_be_written_leaves_nothing_behind(
-    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    session = Session.create(tmp_path / "s", tiny())
-    session.store().close()
-    with monkeypatch.context():
-        failing(call)
-        with pytest.raises(UserError) as told:
-            export_session(session, tmp_path / "out.somersault")
-    monkeypatch.undo()
-    one_sentence(told)
-    session.close()
-    assert [p.name for p in tmp_path.iterdir()] == ["s"]
-
-
-@CALLS
-def test_an_import_that_cannot_be_written_leaves_nothing_behind(
-    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    session = Session.create(tmp_path / "s", tiny())
-    session.store().close()
-    export_session(session, tmp_path / "out.somersault")
-    session.close()
-    failing(call)
-    if call == "fsync":
-        monkeypatch.setattr(files, "sync_folder", lambda folder: os.fsync(0))
-    with pytest.raises(UserError) as told:
-        import_session(tmp_path / "out.somersault", tmp_path / "back")
-    monkeypatch.undo()
-    one_sentence(told)
-    assert not list(tmp_path.glob("back.*"))
-
-
-WRITERS: dict[str, Callable[[Session, Path], object]] = {
-    "export": lambda session, place: export_session(session, place / "out.somersault"),
-    "answers": lambda session, place: export_preferences(session, place / "answers"),
-    "diagnostics": lambda session, place: collect(session.folder, place / "out.zip"),
-    "import": lambda session, place: import_session(place / "packed", place / "back"),
-    "create": lambda session, place: Session.create(place / "new", tiny()),
-    "checkpoint": lambda session, place: session.save(1, STATES),
-    "copy": lambda session, place: library.duplicate(place / "other", place / "copy"),
-}
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_where_what_is_half_written_cannot_be_deleted_either_one_sentence_says_why(
-    tmp_path: Path, failing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    session = Session.create(tmp_path / "s", tiny())
-    session.store().close()
-    export_session(session, tmp_path / "packed")
-    import_session(tmp_path / "packed", tmp_path / "other")
-    failing("replace")
-    failing("unlink")
-    with pytest.raises(UserError, match="can't be written") as told:
-        WRITERS[name](session, tmp_path)
-    monkeypatch.undo()
-    one_sentence(told)
-    session.close()
 
 
 @pytest.mark.parametrize(

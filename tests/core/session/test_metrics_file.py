@@ -95,12 +95,6 @@ def test_damage_is_logged_in_a_sentence_and_nothing_is_taken(
     assert record.levelno == logging.WARNING and "so they start again." in record.getMessage()
 
 
-def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with open(tmp_path / metrics_file.NAME, "wb") as file:
-        file.truncate(1 << 40)
-    assert loaded(tmp_path).names() == () and "not believable" in caplog.text
-
-
 def test_where_nothing_can_be_written_the_session_goes_on(
     metrics: Metrics, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

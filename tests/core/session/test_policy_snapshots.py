@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import UserError
 from core.session.archive import export_session, import_session
-from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, snapshots_of, thinned
+from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, thinned
 from core.session.session import Session
 from tests.core.builders import tiny
 from tests.core.session.test_checkpoint import (
@@ -123,25 +123,6 @@ def test_an_intact_one_with_an_impossible_value_is_left_out(tmp_path: Path, valu
     assert made.seconds() == 60.0
 
 
-def test_a_failure_to_write_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "policies").write_text("in the way")
-    with pytest.raises(UserError, match="can't be written"):
-        filled(tmp_path, 0)
-
-
-def test_other_files_in_the_folder_are_no_snapshots(tmp_path: Path) -> None:
-    made = filled(tmp_path, 0)
-    (tmp_path / "policies" / "000000000100.safetensors.part").write_bytes(b"half")
-    (tmp_path / "policies" / "notes.safetensors").write_bytes(b"mine")
-    assert made.env_steps() == [0]
-
-
-def test_the_steps_between_two_follow_the_sessions_length(tmp_path: Path) -> None:
-    assert snapshots_of(tmp_path, tiny(steps=2_000_000)).min_steps == 10_000
-    endless = tiny(steps=10**12, query__horizon=400_000)
-    assert snapshots_of(tmp_path, endless).min_steps == 2000
-
-
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
     session = Session.create(tmp_path / "s", tiny())
@@ -166,14 +147,3 @@ def test_a_file_with_more_than_any_session_keeps_is_refused(packed: Path, tmp_pa
         archive.writestr("policies/000000009999.safetensors", b"x")
     with pytest.raises(UserError, match="too many"):
         import_session(packed, tmp_path / "back")
-
-
-def test_a_damaged_one_in_a_file_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    session = Session.create(tmp_path / "s", tiny())
-    session.store().close()
-    flipped_bit(filled(session.folder, 0, 100).files()[1])
-    export_session(session, tmp_path / "shared.somersault")
-    session.close()
-    import_session(tmp_path / "shared.somersault", tmp_path / "back")
-    assert "is damaged" in caplog.text
-    assert [known.env_steps for known in PolicySnapshots(tmp_path / "back").infos()] == [0]

@@ -16,7 +16,6 @@ import pytest
 
 from core.__main__ import main
 from core.errors import UserError
-from core.io import files
 from core.preferences.records import StoredPreference
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session
@@ -99,29 +98,6 @@ def test_from_a_damaged_store_the_undamaged_answers_are_saved(session: Session, 
         assert [(each.preference.id, str(each.preference.choice), each.withdrawn) for each in records(again)] == [
             *((2, "tie", False), (3, "tie", True), (4, "can't tell", False), (5, "right", True)),
         ]
-
-
-def full(*_: object) -> None:
-    raise OSError(28, "No space left on device")
-
-
-@pytest.mark.parametrize("there", [False, True])
-def test_an_export_or_import_that_fails_leaves_no_trace(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
-) -> None:
-    with monkeypatch.context() as broken, pytest.raises(UserError, match="make room"):
-        broken.setattr(files, "sync_tree", full)
-        export_preferences(session, tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["s"]
-    export_preferences(session, tmp_path / "out")
-    if there:
-        (tmp_path / "back").mkdir()
-    before = sorted(tmp_path.rglob("*"))
-    with monkeypatch.context() as broken, pytest.raises(UserError, match="make room"):
-        broken.setattr(files, "sync_tree", full)
-        import_preferences(tmp_path / "out", tmp_path / "back")
-    assert sorted(tmp_path.rglob("*")) == before
-    assert import_preferences(tmp_path / "out", tmp_path / "back") == 5
 
 
 def test_answers_that_are_damaged_or_of_another_task_are_not_imported(session: Session, tmp_path: Path) -> None:

@@ -65,14 +65,6 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s").write_text("x")
-    for folder in (tmp_path / "s", tmp_path / "s" / "below"):
-        with pytest.raises(UserError) as refused:
-            Session.create(folder, tiny())
-        one_sentence(refused)
-
-
 @pytest.mark.parametrize("content", [None, "", "not json", "[1, 2]", '{"nothing": 1}', '{"seed": -1}', "\xff\xfe"])
 def test_what_is_no_session_is_refused(tmp_path: Path, content: str | None) -> None:
     if content is not None:
@@ -80,12 +72,6 @@ def test_what_is_no_session_is_refused(tmp_path: Path, content: str | None) -> N
     with pytest.raises(UserError) as refused:
         Session.open(tmp_path)
     one_sentence(refused)
-
-
-def test_a_missing_folder_is_refused_and_not_made(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="not a session"):
-        Session.open(tmp_path / "nowhere")
-    assert not (tmp_path / "nowhere").exists()
 
 
 HOLDER = """

@@ -10,9 +10,8 @@ import pytest
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.io import image_codec
 from core.session.session import Session
-from core.session.size_limits import COLOUR_BYTES, FILMED_POOL, require_bearable
+from core.session.size_limits import FILMED_POOL, require_bearable
 from core.tasks import get_task
 
 ABSURD = [
@@ -49,10 +48,6 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
     for environments, steps in ((16, 5), (128, 128), (256, 256), (400, 5)):
         config = Config(task=task)
         require_bearable(replaced(config, rollout__environments=environments, rollout__steps=steps), get_task(task))
-
-
-def test_a_colour_picture_is_as_large_as_it_reckons() -> None:
-    assert COLOUR_BYTES == image_codec.ROW_BYTES
 
 
 def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:

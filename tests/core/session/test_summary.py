@@ -22,10 +22,6 @@ def test_it_is_read_as_it_was_written(tmp_path: Path, best: float | None) -> Non
     assert summary.read(tmp_path) == told
 
 
-def test_where_there_is_none(tmp_path: Path) -> None:
-    assert summary.read(tmp_path) is None
-
-
 @pytest.mark.parametrize(
     "change",
     [

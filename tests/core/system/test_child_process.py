@@ -165,16 +165,6 @@ def test_a_parent_that_waits_for_the_rest_of_a_message_is_freed_by_killing_the_c
     assert died[0].exit_code == -signal.SIGKILL
 
 
-def test_a_child_that_was_never_started_is_let_go() -> None:
-    before, child = left_open(), ChildProcess("light", failing.run_server)
-    child.kill()
-    child.close()
-    child.close()
-    with pytest.raises(ChildDiedError):
-        child.send(1)
-    assert left_open() == before
-
-
 PARENT = """
 import multiprocessing, time
 from core.system.child_process import ChildProcess

@@ -6,7 +6,6 @@ import errno
 import io
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,14 +112,6 @@ def test_a_message_for_which_there_is_no_room_raises_and_leaves_nothing(monkeypa
     with pytest.raises(OSError, match="No space left"):
         encode(LARGE)
     assert left_open() == before
-
-
-def test_a_message_larger_than_the_free_memory_is_refused_and_kills_nobody(tmp_path: Path) -> None:
-    path = tmp_path / "sparse"
-    path.touch()
-    os.truncate(path, 1 << 42)
-    with pytest.raises(MemoryError, match="does not fit"):
-        encode(np.asarray(np.memmap(path, np.uint8, "r")))
 
 
 def test_a_process_out_of_descriptors_is_not_taken_for_the_other_ones_end() -> None:

@@ -1,0 +1,99 @@
+"""Parts shared by the benchmarks of the window: a session, a shown window over real child processes, keys, waiting."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.session.controller import Controller
+from app.style import theme
+from app.windows.main import MainWindow
+from core.config import Config, replaced
+from core.preferences import oracle
+from core.session.session import Session
+from core.system.child_process import JobProcess
+from core.tasks import get_task
+from core.types import Choice
+
+_KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
+PATIENCE_SECONDS = 300.0
+
+
+def parser(description: str | None, **numbers: tuple[float, str]) -> argparse.ArgumentParser:
+    """Argument parser with an option for each number: its default, which fixes its type, and its help."""
+    made = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, (default, text) in numbers.items():
+        made.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default, help=text)
+    return made
+
+
+@contextmanager
+def application() -> Iterator[tuple[QApplication, Path]]:
+    """The application in its style, and a scratch folder, which also has the settings (not the user's)."""
+    app = QApplication([])
+    app.setQuitOnLastWindowClosed(False)
+    theme.apply(app)
+    with tempfile.TemporaryDirectory(prefix="somersault-benchmark-") as scratch:
+        QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, scratch)
+        yield app, Path(scratch)
+
+
+def create_session(folder: Path, **changes: object) -> Session:
+    """A session of the default task with its presets that never reaches its last step."""
+    return Session.create(folder, replaced(Config(), **{**get_task(Config().task).presets, "steps": 10**12, **changes}))
+
+
+def show(session: Session) -> tuple[Controller, MainWindow]:
+    """Shows the window of a session; `controller.start()` then starts its children."""
+    controller = Controller(session, JobProcess)
+    window = MainWindow(controller)
+    window.show()
+    window.activateWindow()
+    return controller, window
+
+
+def wait(done: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> float:
+    """Processes events until the condition holds. Returns the seconds it took. Raises SystemExit if it never does."""
+    started, loop, timer = time.perf_counter(), QEventLoop(), QTimer(interval=1)
+    timer.timeout.connect(lambda: loop.quit() if done() else None)
+    QTimer.singleShot(round(1000 * seconds), loop.quit)
+    timer.start()
+    loop.exec()
+    if not done():
+        raise SystemExit(f"The window did not get there within {seconds:.0f} seconds.")
+    return time.perf_counter() - started
+
+
+def wait_seconds(seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    wait(lambda: time.perf_counter() >= until, seconds + 1)
+
+
+def close(window: MainWindow) -> float:
+    """Closes the window. Returns the seconds until every child and thread has ended."""
+    closed: list[bool] = []
+    window.closed.connect(lambda: closed.append(True))
+    window.close()
+    seconds = wait(lambda: bool(closed))
+    window.deleteLater()
+    return seconds
+
+
+def press_oracle_key(controller: Controller, window: MainWindow) -> None:
+    """Presses the key of the oracle's answer to the pair shown, if there is one."""
+    shown = window.clips.shown
+    if shown is not None:
+        QTest.keyClick(window, _KEYS[oracle.answer(shown.query, controller.session.config).choice])
+
+
+def trains(controller: Controller) -> bool:
+    """Whether the first reward fit is done and steps are collected."""
+    return "train loss 0" in controller.metrics.names() and controller.progress.steps_per_second > 0
