@@ -134,12 +134,6 @@ def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: 
     assert [path.name for path in tmp_path.rglob("*.jpg")] == [f"{line.split()[1]}.jpg" for line in output]
 
 
-def test_without_a_task_it_quits_after_the_given_time_too(tmp_path: Path) -> None:
-    done = run_python("-m", "app", "--quit-after", "0.5", **fresh_user(tmp_path))
-    assert done.returncode == 0 and done.stdout == ""
-    assert "Traceback" not in done.stderr and "QThread" not in done.stderr
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     script = (
@@ -179,9 +173,3 @@ def test_started_from_a_menu_it_shows_the_sentence_in_a_box_too(variable: str, b
     done = run_python("-c", _FROM_MENU, SOMERSAULT_FROM_MENU=variable)
     assert (done.returncode, done.stdout) == (0, boxes)
     assert done.stderr.splitlines()[0] == "Only a little is free: make room."
-
-
-def test_started_from_a_menu_without_a_display_it_ends_with_a_sentence(tmp_path: Path) -> None:
-    nowhere = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": "", "SOMERSAULT_FROM_MENU": "1"}
-    done = run_python("-m", "app", "--session", tmp_path / "s", **nowhere)
-    assert done.returncode == 2 and "display" in done.stderr and "Traceback" not in done.stderr

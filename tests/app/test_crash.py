@@ -80,7 +80,7 @@ def test_an_error_in_any_thread_is_one_sentence_in_a_dialog(
     picture(dialog, "crash")
 
 
-def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, picture: Any) -> None:
+def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot) -> None:
     logging.getLogger("app.session.controller").info("running, 12 answers")
     dialog = crashed(reporter, qtbot)
     assert not dialog.log.isVisible()
@@ -90,37 +90,8 @@ def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot, pict
     for part in ("running, 12 answers", "Traceback (most recent call last)", 'raise KeyError("left")'):
         assert part in text
     assert text.endswith("The whole log is in /somewhere/log.txt.")
-    picture(dialog, "crash-log")
     dialog.copy.click()
     assert QApplication.clipboard().text() == f"{dialog.sentence.text()}\n\n{text}"
-
-
-def test_the_next_error_after_going_on_is_told_again(reporter: CrashReporter, qtbot: QtBot) -> None:
-    crashed(reporter, qtbot).dismiss.click()
-    assert reporter.dialog is None
-    assert crashed(reporter, qtbot).isVisible()
-
-
-def test_errors_while_one_is_told_are_only_logged(
-    reporter: CrashReporter, qtbot: QtBot, caplog: pytest.LogCaptureFixture
-) -> None:
-    dialog = crashed(reporter, qtbot)
-    for count in (2, 3):
-        in_a_slot()
-        qtbot.waitUntil(lambda count=count: caplog.text.count("Unexpected") == count)
-    assert reporter.dialog is dialog
-
-
-def test_a_dialog_that_fails_does_not_start_another(
-    reporter: CrashReporter, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def broken(*_: object) -> None:
-        raise OSError("no window for you")
-
-    monkeypatch.setattr(crash, "CrashDialog", broken)
-    in_a_slot()
-    qtbot.waitUntil(lambda: "no window for you" in caplog.text)
-    assert caplog.text.count("Unexpected") == 2
 
 
 def test_a_log_that_fails_leaves_the_error_on_stderr(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ def judge(face: Face, generation: int, left: dict[int, float], times: int = 1) -
     reward.play(AnswersJudged(token, generation, ids, probabilities))
 
 
-def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face], qtbot: QtBot, picture: Any) -> None:
+def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     page = disagreements(face)
     assert page.empty.isVisible()
@@ -52,7 +51,6 @@ def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face
     assert texts[2].endswith("the predictor gives one side 90%")
     choose(page, 6)
     qtbot.waitUntil(lambda: playing(page, 6))
-    picture(page, "history-disagreements")
 
 
 @pytest.mark.parametrize(

@@ -115,9 +115,7 @@ def test_a_change_that_can_not_be_kept_changes_nothing(
     assert not face.engine["reward"].got(PreferenceChanged)
 
 
-def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(
-    opened: Callable[..., Face], qtbot: QtBot, picture: Picture
-) -> None:
+def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     damage(face, 4)
     page = page_of(face)
@@ -130,7 +128,6 @@ def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(
     assert page.pane.empty.headline.text() == "This answer can't be shown"
     assert not any(made.isEnabled() for made in page.pane.choices.values())
     QCoreApplication.processEvents()  # the text is laid out again
-    picture(page, "history-unreadable")
     choose(page, 3)
     qtbot.waitUntil(lambda: playing(page, 3))
     QTest.mouseClick(page.pane.choices[Choice.LEFT], Qt.MouseButton.LeftButton)

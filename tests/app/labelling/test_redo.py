@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from core.events import PreferenceAdded, PreferenceWithdrawn
-from core.types import Choice, Query, Teacher
+from core.types import Choice, Query
 from tests.app.fakes import Face, make_query
 
 KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Up)
@@ -84,19 +84,6 @@ def test_a_new_answer_ends_what_could_be_given_again(face: Face, qtbot: QtBot) -
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
 
 
-def test_undo_goes_on_where_it_was_after_a_restart(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = open_face()
-    queries = answered(face, qtbot, 4)
-    undo(face, qtbot)
-    face.close()
-    again = open_face()
-    qtbot.waitUntil(lambda: again.controller.progress.labels == 3)
-    for query in (queries[2], queries[1], queries[0]):
-        undo(again, qtbot)
-        qtbot.waitUntil(lambda query=query: again.query is not None and again.query.id == query.id)
-    assert again.answers() == []
-
-
 def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face()
     answered(face, qtbot, 3)
@@ -128,11 +115,3 @@ def test_redo_before_the_pair_is_drawn_again_drops_it(open_face: Callable[..., F
     redo(again, qtbot)
     assert not again.labelling.pairs.waits_for_undone and again.labelling.pairs.rendering == 0
     assert again.query is None and len(again.answers()) == 1
-
-
-def test_the_oracle_goes_on_after_a_redo(face: Face, qtbot: QtBot) -> None:
-    answered(face, qtbot, 1)
-    undo(face, qtbot)
-    redo(face, qtbot)
-    face.labelling.set_teacher(Teacher.ORACLE)
-    qtbot.waitUntil(lambda: [a.labeller for a in face.answers()] == ["human", "oracle"])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
@@ -162,9 +161,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(
     assert not again.labelling.repeats.on
 
 
-def test_the_figure_is_shown_with_its_count_and_what_it_means(
-    opened: Callable[..., Face], qtbot: QtBot, picture: Callable[[QWidget, str], None]
-) -> None:
+def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened([(Choice.LEFT, Teacher.HUMAN)] * 10)
     with closing(face.controller.session.store()) as store:
         for key in range(1, 10):
@@ -176,4 +173,3 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(
     told = page.consistency.comment.text()
     assert "assumes 10% random answers" in told and "that fits" in told
     assert "1 more with “can't tell” are left out" in told
-    picture(page, "history-consistency")

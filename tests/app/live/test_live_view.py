@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
@@ -88,24 +88,3 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     qtbot.waitUntil(lambda: chosen == [SNAPSHOTS[2]])
     view.go_live()
     assert chosen == [SNAPSHOTS[2], None]
-
-
-def test_the_live_view_has_its_pictures(view: LiveView, picture: Take, qapp: QApplication) -> None:
-    def take(name: str) -> None:
-        qapp.processEvents()  # the layout follows the texts
-        view.policy.player.show_frame(20)
-        view.policy.reward_timeline.set_share(0.42)
-        picture(view, name)
-
-    view.resize(390, 340)
-    take("live-empty")
-    view.set_snapshots(SNAPSHOTS)
-    view.set_live(demonstration(predicted=False))
-    view.halt()
-    take("live-no-reward")
-    view.policy.play_now(demonstration())
-    view.halt()
-    take("live-now")
-    view.slider.setValue(4)
-    take("live-asked")
-    assert view.title.text() == "After 8 answers, 2 minutes"

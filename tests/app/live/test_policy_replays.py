@@ -74,22 +74,6 @@ def test_while_one_is_rendered_only_the_last_one_wanted_comes_next(face: Face, q
     assert [d.snapshot for d in drawn] == [snapshots[2], snapshots[0]]
 
 
-def test_the_cache_is_bounded(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS)
-    replays, snapshots = face.controller.replays, face.controller.policy_history.snapshots
-    replays.cache_bytes = 2 * make_frames().pixels.nbytes
-    for number in (0, 1, 2):
-        replays.show(snapshots[number])
-        request(face, qtbot, number + 1)
-        with qtbot.waitSignal(replays.replay_drawn):
-            render(face)
-    for number in (1, 2):
-        with qtbot.waitSignal(replays.replay_drawn):
-            replays.show(snapshots[number])
-    replays.show(snapshots[0])
-    request(face, qtbot, 4)
-
-
 def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_live(face: Face, qtbot: QtBot) -> None:
     learned(face, qtbot, *STEPS[:2])
     live = face.window.live

@@ -10,8 +10,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
-from core.errors import Lack, UserError
-from core.events import Failed
+from core.errors import UserError
 from core.session.session import Session
 from tests.app.fakes import Engine, Face
 from tests.app.faulty import FullSystem, press_restart
@@ -55,20 +54,6 @@ def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made
     film_export.make(target)
     with qtbot.waitSignal(film_export.film_ended):
         film_export.cancel()
-
-
-def test_the_cause_of_a_failed_film_is_in_the_log(face: Face, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
-    face.controller.film_export.make(face.folder.parent / "x.mp4")
-    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.film_export.film_ended) as ended:
-        face.engine["film"].play(Failed("film", "RuntimeError: boom", "the trace"))
-    assert "RuntimeError: boom" in ended.args[0] and "the trace" in caplog.text
-
-
-def test_save_and_quit_closes_after_a_failure(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    with qtbot.waitSignal(face.window.closed):
-        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
 
 
 def test_a_restart_that_cannot_load_says_why_and_can_be_tried_again(

@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
-from app.session.recovery import failure_sentence, recovery_action
+from app.session.recovery import recovery_action
 from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
@@ -35,11 +35,6 @@ def test_a_job_that_ran_out_of_memory_is_restarted_with_less(job: str, lack: Lac
     assert batches == {name: n // 2 if name == job and "smaller" in button else n for name, n in before.items()}
 
 
-def test_an_optimizer_of_whole_batches_is_offered_no_smaller_ones() -> None:
-    config = replaced(Config(), policy__algorithm="a2c")
-    assert recovery_action(Failed("policy", "", "", Lack.MEMORY), config).name == "Restart"
-
-
 @pytest.mark.parametrize(("job", "smallest"), [("policy", 64), ("reward", 8)])
 def test_batches_shrink_to_a_useful_size_only(job: str, smallest: int) -> None:
     failed, config = Failed(job, "", "", Lack.MEMORY), Config()
@@ -49,12 +44,6 @@ def test_batches_shrink_to_a_useful_size_only(job: str, smallest: int) -> None:
     assert recovery_action(failed, config).name == "Restart"
     small = replaced(config, **{f"{job}__minibatch": 5})
     assert recovery_action(failed, small).config == small
-
-
-def test_messages_name_the_part_that_stopped() -> None:
-    assert (
-        failure_sentence(Failed("clips", "its process ended.", "")) == "The clip renderer stopped: its process ended."
-    )
 
 
 def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face, qtbot: QtBot) -> None:

@@ -65,7 +65,7 @@ def read_by(face: Face, name: str) -> list[int]:
 
 
 def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
-    damaged: tuple[Face, Damage], qtbot: QtBot, picture: Any
+    damaged: tuple[Face, Damage], qtbot: QtBot
 ) -> None:
     face, damage = damaged
     banner = face.window.banner
@@ -80,7 +80,6 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
         assert face.controller.state == State.FAILED and not face.labelling.open
         assert read_by(face, "reward") == [1] and not face.engine["reward"].got(AnswersReplayed)
         assert face.controller.session.load() is None and face.controller.progress.labels == 3
-    picture(face.window, "replay_refused")
     damage.flip()
     press_restart(face)
     for name in ("reward", "rollout"):
@@ -138,21 +137,6 @@ def test_labelling_waits_until_every_job_has_all_answers(
     face.press(Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: face.query is third)
     assert [answer.query.id for answer in face.answers()] == [first.id, second.id]
-
-
-def test_another_job_that_stops_meanwhile_opens_no_labelling(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    face.offer(make_query(), make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    refuse(face, monkeypatch, FULL)
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.engine["clips"].die()
-    assert face.controller.state == State.FAILED and not face.labelling.open
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.labelling.open)
-    assert set(face.controller.job_group.running) == {"rollout", "reward", "policy", "clips"}
 
 
 def test_what_a_job_learned_without_every_answer_is_not_saved(

@@ -88,16 +88,6 @@ def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Ke
     assert read(again).best == 6.0
 
 
-def test_where_less_is_better(open_face: Callable[..., Face], keep: Keep, qtbot: QtBot) -> None:
-    face = open_face(task="reacher")
-    keep(face)
-    for distance in (0.4, 0.1, 0.2):
-        face.engine["rollout"].play(RolloutReported(1, 0.5, 1, 1, 0.0, 0.0, {"mean_distance": distance}, 0.0, 0))
-    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1)
-    face.controller.checkpointer.request()
-    qtbot.waitUntil(lambda: read(face).best == 0.1)
-
-
 def test_the_last_picture_is_the_middle_of_the_last_demonstration(face: Face, keep: Keep, qtbot: QtBot) -> None:
     keeper = keep(face)
     frames = make_frames(size=64, count=8)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session.config_draft import setting
@@ -74,27 +71,3 @@ def test_the_arrows_keep_to_the_bounds(make: Any, name: str, value: float, key: 
     box = make(name, value)
     QTest.keyClick(box, key)
     assert box.value() == pytest.approx(expected)
-
-
-def test_showing_a_value_is_no_edit(make: Any) -> None:
-    box, told = make("reward.holdout", math.exp(-1)), list[object]()
-    box.edited.connect(told.append)
-    box.set_value(0.25)
-    assert told == [] and box.lineEdit().text() == "0.25"
-
-
-def test_the_wheel_is_left_to_the_form(make: Any) -> None:
-    box = make("labels", 100)
-    box.setFocus()
-    event = QWheelEvent(
-        QPointF(5, 5),
-        QPointF(5, 5),
-        QPoint(0, 120),
-        QPoint(0, 120),
-        Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(box, event)
-    assert box.value() == 100 and not event.isAccepted()

@@ -10,8 +10,7 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from app.start_page.previews import Preview, Previews, cache_folder
-from core.version import VERSION
+from app.start_page.previews import Preview, Previews
 from tests.app.drawers import Drawer, Drawers
 
 Open = Callable[..., tuple[Previews, Drawers]]
@@ -125,10 +124,12 @@ def test_while_it_is_held_nothing_is_drawn_and_afterwards_all_is(open_previews: 
 
 
 @pytest.mark.parametrize("content", [b"", b"no picture", b"\xff\xd8\xff"])
-def test_a_damaged_file_in_the_cache_is_drawn_again(open_previews: Open, qtbot: QtBot, content: bytes) -> None:
+def test_a_damaged_file_in_the_cache_is_drawn_again(
+    open_previews: Open, qtbot: QtBot, tmp_path: Path, content: bytes
+) -> None:
     previews, _ = open_previews()
     brought(qtbot, previews, "a")
-    path = previews._path("a")
+    (path,) = (tmp_path / "cache").glob("*.jpg")
     path.write_bytes(content)
     later, drawers = open_previews()
     assert brought(qtbot, later, "a").count == 6
@@ -143,7 +144,3 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
     previews, _ = open_previews()
     assert brought(qtbot, previews, "a").count == 6
     assert "can't be kept" in caplog.text
-
-
-def test_another_version_of_the_program_has_its_own_cache() -> None:
-    assert cache_folder().name.startswith(f"{VERSION}-")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QSlider, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import settings
@@ -46,7 +46,6 @@ def test_nothing_is_cut_off_on_a_small_screen(
     face.controller.progress.reported(123_456_789)
     window.refresh()
     qtbot.waitUntil(lambda: clipped(window) == [])
-    picture(window, f"small-empty-{task}")
     face.offer(make_query(), make_query())
     qtbot.waitUntil(lambda: face.query is not None)
     qtbot.waitUntil(lambda: clipped(window) == [])
@@ -57,12 +56,6 @@ def test_nothing_is_cut_off_on_a_small_screen(
     qtbot.waitUntil(lambda: window.banner.shows_failure)
     qtbot.waitUntil(lambda: clipped(window) == [])
     assert window.size() == SMALL
-    picture(window, f"small-failed-{task}")
-
-
-def test_the_first_window_fits_its_screen(face: Face) -> None:
-    room = face.window.screen().availableSize()
-    assert face.window.width() <= room.width() and face.window.height() <= room.height()
 
 
 def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -164,13 +157,6 @@ def press_on_focus(key: Qt.Key) -> None:
     QTest.keyClick(here, key)
 
 
-def test_no_button_has_the_focus_unasked(face: Face) -> None:
-    face.offer(make_query())
-    press_on_focus(Qt.Key.Key_Space)
-    assert not face.window.clips.clock.playing
-    assert QApplication.focusWidget() is face.window.centralWidget()
-
-
 def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query())
     tie = face.window.key_hints.buttons[Choice.TIE]
@@ -195,20 +181,6 @@ def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> No
     assert [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE]
     press_on_focus(Qt.Key.Key_Escape)
     assert QApplication.focusWidget() is face.window.centralWidget()
-
-
-def test_an_arrow_answers_wherever_the_focus_is_but_on_a_slider(face: Face, qtbot: QtBot) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    slider = QSlider(Qt.Orientation.Horizontal, face.window)
-    slider.setRange(0, 10)
-    slider.show()
-    slider.setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(slider, Qt.Key.Key_Right)
-    assert slider.value() == 1 and face.query is first
-    face.window.key_hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(face.window.key_hints.buttons[Command.UNDO], Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.query is second)
 
 
 def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> None:
