@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import Controller, State
@@ -131,6 +132,16 @@ class FakeProcess:
         return [event for event in self.sent if isinstance(event, kind)]
 
 
+class Clock:
+    """Time that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Engine:
     """Makes fake processes and remembers the newest of each name."""
 
@@ -147,6 +158,14 @@ class Engine:
     def offer(self, *queries: Query) -> None:
         for query in queries:
             self["rollout"].play(QueryOffered(query))
+
+
+def take_file(window: QWidget, path: Path) -> None:
+    """Choose this file in the file dialog of the window."""
+    dialog = window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.fileSelected.emit(str(path))
+    dialog.close()
 
 
 class Face:

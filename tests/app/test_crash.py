@@ -17,7 +17,6 @@ from PySide6.QtCore import QThread, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import crash
 from app.crash import CrashDialog, CrashReporter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,19 +91,6 @@ def test_it_shows_and_copies_the_log(reporter: CrashReporter, qtbot: QtBot) -> N
     assert text.endswith("The whole log is in /somewhere/log.txt.")
     dialog.copy.click()
     assert QApplication.clipboard().text() == f"{dialog.sentence.text()}\n\n{text}"
-
-
-def test_a_log_that_fails_leaves_the_error_on_stderr(
-    reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def broken(*_: object) -> None:
-        raise OSError("the log is gone")
-
-    monkeypatch.setattr(crash.log, "critical", broken)
-    error = KeyError("left")
-    reporter.report(KeyError, error, None)
-    told = capfd.readouterr().err
-    assert "the log is gone" in told and "KeyError: 'left'" in told
 
 
 def test_ctrl_c_is_no_crash(reporter: CrashReporter, monkeypatch: pytest.MonkeyPatch) -> None:

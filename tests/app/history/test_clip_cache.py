@@ -75,20 +75,3 @@ def test_recent_clips_are_not_rendered_again_and_closing_the_page_empties_the_ca
     qtbot.waitUntil(face.window.isActiveWindow)
     assert page_of(face) is page
     qtbot.waitUntil(lambda: listed(page) == [6, 5, 4, 3, 2, 1])
-
-
-def test_a_restarted_clips_job_gets_the_request_again(
-    opened: Callable[..., Face], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
-    cache = face.controller.preference_history.clip_cache
-    qtbot.waitUntil(lambda: cache.idle)
-    clips, lost = face.engine["clips"], list[object]()
-    monkeypatch.setattr(clips, "send", lost.append)
-    choose(page, 2)
-    qtbot.waitUntil(lambda: any(isinstance(event, ClipsRequested) for event in lost))
-    clips.die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: playing(page, 2))

@@ -11,15 +11,7 @@ from app.labelling.milestones import Milestone, MilestoneTracker, milestones
 from app.labelling.progress import Progress
 from core.config import Config, replaced
 from core.types import Choice
-from tests.app.fakes import Face, make_query
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.app.fakes import Clock, Face, make_query
 
 
 @pytest.mark.parametrize(
@@ -105,12 +97,3 @@ def test_a_milestone_is_announced_in_the_window_and_outside_only_if_it_is_behind
     assert "100 %" in tray.messages[0][1] and "100 %" in face.window.statusBar().currentMessage()
     face.close()
     assert tray.closed
-
-
-def test_a_failure_is_announced_outside_too(
-    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    behind(face, monkeypatch)
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert [text for _, text in tray.messages] == [face.window.banner.text.text()]

@@ -4,14 +4,7 @@ import pytest
 
 from app.labelling.progress import Progress
 from core.config import Config, replaced
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.app.fakes import Clock
 
 
 @pytest.fixture

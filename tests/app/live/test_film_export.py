@@ -8,21 +8,17 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from core.events import Failed, FilmMade, FilmProgressed, FilmRequested
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, make_query, take_file
 
 
 def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
     found = face.window.findChild(QAction, action)
     assert isinstance(found, QAction)
     found.trigger()
-    dialog = face.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(target))
-    dialog.close()
+    take_file(face.window, target)
     qtbot.waitUntil(lambda: bool(face.engine["film"].got(FilmRequested)))
 
 

@@ -12,30 +12,14 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
-from app.live.reward_timeline import RewardTimeline, colour, heights
+from app.live.reward_timeline import RewardTimeline, colour
 from app.style import theme
 from core.session.policy_snapshots import SnapshotInfo
-from core.types import Float32
 from tests.app.live.test_policy_history import rewards
 from tests.app.windows.test_demo import demonstration
 
 Take = Callable[[QWidget, str], None]
 SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(9))
-
-
-@pytest.mark.parametrize(
-    ("predicted", "columns", "expected"),
-    [
-        (rewards(0, 2.5, -2.5, 1), 4, [0, 1, -1, 0.4]),
-        (rewards(0, 2.5, -2.5, 1), 2, [0.5, -0.3]),
-        (rewards(5, -9), 4, [1, 1, -1, -1]),
-        (rewards(1, 2), 3, [0.4, 0.6, 0.8]),
-    ],
-)
-def test_a_column_is_as_high_as_the_mean_reward_of_its_steps(
-    predicted: Float32, columns: int, expected: list[float]
-) -> None:
-    assert heights(predicted, columns).tolist() == pytest.approx(expected)
 
 
 def test_the_timeline_is_green_above_the_mean_and_blue_below_and_its_head_moves(qtbot: QtBot) -> None:

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from core.session.archive import import_session
 from core.session.session import Session
 from core.types import Choice
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, make_query, take_file
 
 
 def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
@@ -21,10 +20,7 @@ def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
     found = face.window.findChild(QAction, action)
     assert isinstance(found, QAction)
     found.trigger()
-    dialog = face.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(target))
-    dialog.close()
+    take_file(face.window, target)
     qtbot.waitUntil(lambda: face.window.banner.isVisible())
 
 

@@ -10,15 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QAction, QImage, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QAction, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.plots.plot import Plot
-from app.style import theme
-from tests.app.fakes import Face
-from tests.app.tape import NAN, X, drawn, has_colour, plot, report, teaching
+from tests.app.fakes import Face, take_file
+from tests.app.tape import NAN, X, drawn, plot, report, teaching
 
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
@@ -138,10 +137,7 @@ def test_a_double_click_on_the_title_opens_one_window_that_follows(
 
 def choose(face: Face, qtbot: QtBot, target: Path) -> str:
     """Takes this file in the dialog; what the banner says then."""
-    dialog = face.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(target))
-    dialog.close()
+    take_file(face.window, target)
     qtbot.waitUntil(face.window.banner.isVisible)
     return face.window.banner.text.text()
 
@@ -165,35 +161,3 @@ def test_figures_saved_as_a_table_come_back_exactly(
         [3.0, 0.5, 0.6, 0.25, pytest.approx(NAN, nan_ok=True), 0.8, 1.0],
         [3.5, 0.1 + 0.2, None, None, None, None, None],
     ]
-
-
-def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
-    open_face: Callable[..., Face], qtbot: QtBot, tmp_path: Path
-) -> None:
-    face = teaching(open_face)
-    measure = plot(face, "measure")
-    size = measure.size() * 3
-    menu_action(measure, "PNG").trigger()
-    assert "Saved measure.png" in choose(face, qtbot, tmp_path / "measure.png")
-    image = QImage(str(tmp_path / "measure.png"))
-    assert image.size() == size
-    assert all(
-        has_colour(image, colour)
-        for colour in (theme.palette().green, theme.palette().panel, theme.palette().background)
-    )
-
-
-def test_the_schemes_restyle_the_plots_at_once(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = teaching(open_face)
-    measure = plot(face, "measure")
-    for name in ("light", "dark"):
-        action = face.window.findChild(QAction, name)
-        assert isinstance(action, QAction)
-        action.trigger()
-        scheme = theme.palette()
-        assert scheme.dark == (name == "dark")
-        (item,) = measure.items.values()
-        assert item.opts["pen"].color().name() == scheme.green
-        assert measure.canvas.backgroundBrush().color().name() == scheme.panel
-        icon = face.window.stop_action.icon().pixmap(18, 18).toImage()
-        assert icon.pixelColor(9, 9).name() == scheme.text

@@ -79,12 +79,6 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     assert numbers(face) == {"rollout": 2, "reward": 2, "policy": 2}
 
 
-def test_a_late_state_is_not_part_of_a_checkpoint(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].play(StateSaved("policy", 77, None))  # type: ignore[arg-type]
-    with qtbot.waitSignal(face.controller.checkpointer.saved):
-        face.controller.checkpointer.request()
-
-
 @pytest.mark.parametrize(
     ("failing", "expected"),
     [

@@ -56,15 +56,3 @@ def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(fa
     face.engine["reward"].die()
     qtbot.waitUntil(lambda: face.window.banner.shows_failure)
     assert face.window.banner.restart.text() == "Restart"
-
-
-def test_the_cause_of_an_earlier_failure_is_not_shown_for_a_later_one(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
-    with qtbot.waitSignal(face.controller.stopped):
-        face.controller.stop()
-    face.controller.start()
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert "its process ended unexpectedly" in face.window.banner.text.text()
-    assert face.window.banner.restart.text() == "Restart"

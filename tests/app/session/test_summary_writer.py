@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from app.live.demonstrations import Demonstration
@@ -86,18 +85,6 @@ def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Ke
     again.window.pause_action.trigger()
     qtbot.waitUntil(lambda: read(again).env_steps == 6000)
     assert read(again).best == 6.0
-
-
-def test_the_last_picture_is_the_middle_of_the_last_demonstration(face: Face, keep: Keep, qtbot: QtBot) -> None:
-    keeper = keep(face)
-    frames = make_frames(size=64, count=8)
-    face.controller.demonstrations.demonstration_drawn.emit(Demonstration(frames, np.zeros(8, np.float32), 100))
-    keeper.write()
-    path = face.folder / summary.PICTURE
-    qtbot.waitUntil(path.exists)
-    picture = QImage(str(path))
-    assert (picture.width(), picture.height()) == (192, 192)
-    assert picture.pixelColor(60, 90).blue() > 150 and picture.pixelColor(180, 90).blue() < 60
 
 
 def test_a_summary_that_cannot_be_written_stops_nothing(

@@ -138,17 +138,6 @@ def test_what_is_out_of_bounds_is_told_and_marked_until_it_is_mended(form: Form)
     assert form.mark("policy.discount") == "Changed"
 
 
-def test_a_contradiction_is_told_until_it_is_mended(form: Form) -> None:
-    form.unfold()
-    form.type_in("reward.members", "1")
-    assert "One predictor cannot disagree with itself" in form.problem
-    form.choose("query.selection", "random")
-    assert form.problem == ""
-    QTest.mouseClick(form.page.create_button, Qt.MouseButton.LeftButton)
-    ((_, config),) = form.made
-    assert (config.reward.members, config.query.selection) == (1, "random")
-
-
 def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", ".5")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from core.preferences.store import PreferenceStore
@@ -17,7 +17,7 @@ from core.session.archive import export_session
 from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.types import Choice
-from tests.app.fakes import make_query
+from tests.app.fakes import make_query, take_file
 from tests.app.start_page_driver import Page, make_session
 
 Picture = Callable[[QWidget, str], None]
@@ -125,14 +125,6 @@ def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page, qtbot:
     assert (folder / "config.json").exists() and page.entries == ["mine"]
 
 
-def take(page: Page, path: Path) -> None:
-    """In the dialog that is open."""
-    dialog = page.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(path))
-    dialog.close()
-
-
 @pytest.mark.parametrize("way", ["key", "button"])
 def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Path, way: str) -> None:
     folder = make_session(page.root, "mine")
@@ -144,7 +136,7 @@ def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Pat
         page.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier)
     else:
         page.click("Import…")
-    take(page, tmp_path / "mine.somersault")
+    take_file(page.window, tmp_path / "mine.somersault")
     qtbot.waitUntil(lambda: page.chosen == "mine-1")
     assert page.told == "Imported mine-1."
     assert page.rows.entries.entries[0].problem == ""
@@ -170,7 +162,7 @@ def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
     away = make_session(tmp_path / "usb", "stick")
     page = make_page().show()
     page.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
-    take(page, away)
+    take_file(page.window, away)
     qtbot.waitUntil(lambda: len(page.opened) == 1)
     page.window.library.refresh()
     qtbot.waitUntil(lambda: page.entries == ["stick"])

@@ -18,7 +18,6 @@ from core.events import Waited
 from core.types import Choice, Teacher
 from tests.app.fakes import Face, make_frames, make_query
 from tests.app.labelling.test_labelling import KEYS
-from tests.app.windows.test_main import report
 
 
 @pytest.fixture
@@ -108,15 +107,6 @@ def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face
     assert face.labelling.teacher == Teacher.ORACLE
     demo.close()
     assert face.labelling.teacher == Teacher.HUMAN  # who taught before
-
-
-def test_it_tells_labels_minutes_and_the_measure(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    QTest.keyClick(demo, Qt.Key.Key_Left)
-    face.controller.progress.seconds_before = 180.0
-    face.engine["rollout"].play(report(3000))
-    qtbot.waitUntil(lambda: demo.measure.text() == "2.5")
-    assert (demo.answers.text(), demo.time.text(), demo.time_unit.text()) == ("1", "3", "minutes")
 
 
 def test_the_window_behind_it_holds_still_and_goes_on_after(face: Face, qtbot: QtBot) -> None:

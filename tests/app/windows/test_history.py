@@ -43,23 +43,6 @@ def test_a_chosen_answer_plays_both_clips_in_step(opened: Callable[..., Face], q
     picture(page, "history-playing")
 
 
-def test_running_through_the_list_draws_only_where_it_ends(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
-
-    def drawn() -> int:
-        return len([e for e in face.engine["clips"].got(ClipsRequested) if e.fps == 30])
-
-    page.selection_timer.setInterval(60_000)  # a slow machine must not settle between two keys
-    before = drawn()
-    for _ in range(4):
-        QTest.keyClick(page.list, Qt.Key.Key_Down)
-    assert drawn() == before
-    page.selection_timer.timeout.emit()
-    qtbot.waitUntil(lambda: playing(page, 2))
-    assert drawn() == before + 1
-
-
 def test_the_clips_step_and_slow_down_by_the_usual_keys(opened: Callable[..., Face], qtbot: QtBot) -> None:
     page = page_of(opened(MIXED))
     qtbot.waitUntil(lambda: playing(page, 6))
@@ -76,22 +59,6 @@ def test_the_clips_step_and_slow_down_by_the_usual_keys(opened: Callable[..., Fa
         QTest.keyClick(widget, Qt.Key.Key_3)
         QTest.keyClick(widget, Qt.Key.Key_Space)
         assert clock.playing and clock.speed == 1
-
-
-def test_the_persons_own_keys_work_here_too(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    old = page_of(face)
-    old.close()
-    face.window.set_keys(face.window.commands.keys.with_keys(Choice.TIE, "H"))
-    face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
-    page = page_of(face)
-    assert page is not old
-    choose(page, 2)
-    QTest.keyClick(page.list, Qt.Key.Key_Return)
-    qtbot.waitUntil(page.pane.hasFocus)
-    QTest.keyClick(page.pane, Qt.Key.Key_H)
-    qtbot.waitUntil(lambda: page.model.row(2).choice == Choice.TIE)
 
 
 def test_the_labelling_page_goes_on_beside_it(opened: Callable[..., Face], qtbot: QtBot) -> None:

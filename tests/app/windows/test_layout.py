@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -80,55 +76,6 @@ def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., 
     assert open_face().window.dock.isVisible()
 
 
-_AT_SCALE_2 = """
-import pathlib, sys, tempfile
-from PySide6.QtCore import QSettings
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
-sys.path.insert(0, '.')
-place = tempfile.mkdtemp()
-QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, place)
-from app.style import theme
-from app.session.controller import Controller
-from app.windows.main import MainWindow
-from core.config import Config, replaced
-from core.session.session import Session
-from tests.app.clipping import clipped
-from tests.app.fakes import Engine, make_query
-
-application = QApplication([])
-theme.apply(application)
-engine = Engine()
-controller = Controller(Session.create(pathlib.Path(place) / 's', replaced(Config(), teacher='human')), engine)
-window = MainWindow(controller)
-application.setQuitOnLastWindowClosed(False)
-window.closed.connect(application.quit)
-window.resize(1920, 1080)
-window.show()
-controller.start()
-def look(_):
-    QTest.qWait(100)
-    print(clipped(window))
-    picture = window.grab()
-    print(picture.width(), picture.height(), picture.devicePixelRatio())
-    if len(sys.argv) > 1:
-        picture.save(sys.argv[1])
-    window.close()
-controller.labelling.pair_shown.connect(look)
-controller.state_changed.connect(lambda state: state == 'running' and engine.offer(make_query()))
-application.exec()
-"""
-
-
-def test_nothing_is_cut_off_at_twice_the_scale(tmp_path: Path) -> None:
-    folder = Path(os.environ.get("SOMERSAULT_PICTURES", "build/pictures")).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "2"}
-    command = [sys.executable, "-c", textwrap.dedent(_AT_SCALE_2), str(folder / "large-pair.png")]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.splitlines() == ["[]", "3840 2160 2.0"], done.stderr
-
-
 def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBot) -> None:
     face.offer(make_query())
     window = face.window
@@ -155,17 +102,6 @@ def press_on_focus(key: Qt.Key) -> None:
     here = QApplication.focusWidget()
     assert here is not None
     QTest.keyClick(here, key)
-
-
-def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    tie = face.window.key_hints.buttons[Choice.TIE]
-    tie.setFocus(Qt.FocusReason.TabFocusReason)
-    press_on_focus(Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: not tie.isEnabled())
-    assert QApplication.focusWidget() is face.window.centralWidget()
-    press_on_focus(Qt.Key.Key_Space)
-    assert len(face.answers()) == 1
 
 
 def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:

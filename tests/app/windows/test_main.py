@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -14,14 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
 from core.events import (
-    DemonstrationRecorded,
     Failed,
     Paused,
     PreferenceAdded,
     RolloutReported,
 )
 from core.session.routing import JOBS
-from tests.app.fakes import Face, make_query, make_segment
+from tests.app.fakes import Face, make_query
 
 
 def report(env_steps: int, divergences: int = 0) -> RolloutReported:
@@ -174,15 +172,6 @@ def test_the_strip_tells_blow_ups_once_there_are_some(face: Face, qtbot: QtBot) 
     qtbot.waitUntil(lambda: shown() == ["3", "Diverged"])
     face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
     qtbot.waitUntil(lambda: shown() == ["Environment steps"])
-
-
-def test_the_live_view_shows_the_newest_demonstration(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
-    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321))
-    qtbot.waitUntil(lambda: face.window.live.shown is not None)
-    shown = face.window.live.shown
-    assert shown and shown.env_steps == 4321
 
 
 def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(

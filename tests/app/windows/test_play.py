@@ -132,13 +132,6 @@ def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[...,
     assert opened is not None and opened.isVisible()
 
 
-def test_it_is_not_offered_for_robots_that_no_keys_could_steer(face: Face) -> None:
-    assert not face.window.play_button.isVisible() and not face.window.play_advice.isVisible()
-    face.press(Qt.Key.Key_F5)
-    assert face.window.playing.window is None
-    assert "can't be controlled by keys" in face.window.banner.text.text()
-
-
 def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
     open_face: Callable[..., Face], qtbot: QtBot
 ) -> None:

@@ -13,15 +13,7 @@ from app.labelling.countdown import Countdown, save_start_seconds, usual_start_s
 from app.labelling.progress import Progress
 from app.session.controller import State
 from core.events import Waited
-from tests.app.fakes import Face, make_query
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.app.fakes import Clock, Face, make_query
 
 
 def told(face: Face) -> tuple[str, str]:
@@ -46,14 +38,6 @@ def test_an_estimate_is_the_median_of_what_was_measured(clock: Clock) -> None:
     assert estimate.left == 3.5
     clock.now += 4.0
     assert estimate.left == -0.5
-
-
-def test_what_was_interrupted_is_not_measured(clock: Clock) -> None:
-    estimate = Countdown(None, clock)
-    estimate.begin()
-    clock.now += 100
-    estimate.drop()
-    assert estimate.end() is None and estimate.expected is None and not estimate.under_way
 
 
 def counting(face: Face, clock: Clock) -> None:
