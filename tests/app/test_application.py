@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -16,15 +14,9 @@ import pytest
 from app import __main__, application
 from core.config import Config, replaced
 from core.session.session import Session
+from tests.screens import run_python
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAVY = "print([name for name in ('torch', 'mujoco', 'gymnasium', 'cv2', 'ale_py') if name in sys.modules])"
-
-
-def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), **environ}
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
 
 
 def fresh_user(tmp_path: Path) -> dict[str, str]:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
 import sys
-import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +14,6 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.crash import CrashDialog, CrashReporter
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -103,39 +97,3 @@ def test_ctrl_c_is_no_crash(reporter: CrashReporter, monkeypatch: pytest.MonkeyP
         reporter.remove()
     reporter.install()
     assert passed == [KeyboardInterrupt] and reporter.dialog is None
-
-
-_PROGRAM = """
-import app.application as p, tests.app.fakes as f
-p.JobProcess = f.FakeProcess
-from PySide6.QtCore import QTimer
-start = p.Controller.start
-made = []
-class Reporter(p.CrashReporter):
-    def install(self):
-        super().install()
-        made.append(self)
-p.CrashReporter = Reporter
-def fail():
-    raise ZeroDivisionError("in a slot")
-def press_quit():
-    if made[0].dialog is None:
-        QTimer.singleShot(50, press_quit)
-        return
-    print(made[0].dialog.sentence.text(), flush=True)
-    made[0].dialog.quit.click()
-p.Controller.start = lambda c: (start(c), QTimer.singleShot(200, fail), QTimer.singleShot(800, press_quit))
-raise SystemExit(p.run(["--session", {folder!r}]))
-"""
-
-
-def test_the_program_tells_and_then_leaves_in_good_order(tmp_path: Path) -> None:
-    script = textwrap.dedent(_PROGRAM.format(folder=str(tmp_path / "s")))
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "ZeroDivisionError: in a slot" in done.stdout
-    assert (tmp_path / "s" / "checkpoints").exists()
-    assert "ZeroDivisionError" in (tmp_path / "s" / "log.txt").read_text()

@@ -13,20 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from core.types import Query
 from tests.app.fakes import Face, make_query
+from tests.app.tape import words
 
 SURE, OTHER = (0.9, 0.8, 0.76), (0.1, 0.2, 0.3)
 
 
 def predicted(values: tuple[float, ...]) -> Query:
     return replace(make_query(), predicted=values)
-
-
-def texts(widget: QWidget) -> str:
-    """Every text of a window that can be seen or read out."""
-    parts = [widget, *widget.findChildren(QWidget)]
-    seen = [part.text() for part in parts if hasattr(part, "text") and callable(part.text)]
-    names = [f"{p.accessibleName()} {p.accessibleDescription()} {p.toolTip()}" for p in parts if p.isVisible()]
-    return " ".join(map(str, seen + names))
 
 
 def pixels(widget: QWidget) -> bytes:
@@ -42,7 +35,7 @@ def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Fac
     face.labelling.pair_shown.connect(lambda pair: at_pairs.append(face.window.clips.predicted))
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.window.clips.predicted == SURE)
-    assert face.query is second and "left 82 %, right 18 %" in texts(face.window)
+    assert face.query is second and "left 82 %, right 18 %" in words(face.window)
     face.press(Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: face.window.clips.predicted == OTHER)
     assert at_pairs[0] == SURE  # of the first pair, while the second is on screen
@@ -61,7 +54,7 @@ def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face:
         face.window.clips.step(-face.window.clips.clock.frame)
         face.window.refresh()
         assert face.window.clips.predicted == ()
-        looks.append((pixels(face.window), texts(face.window)))
+        looks.append((pixels(face.window), words(face.window)))
     assert looks[0] == looks[1] == looks[2] and "82 %" not in looks[0][1]
 
 

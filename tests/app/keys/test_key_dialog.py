@@ -51,8 +51,7 @@ def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyD
     choose(dialog, Choice.LEFT, Qt.Key.Key_A)
     press(dialog, QDialogButtonBox.StandardButton.Ok)
     assert face.window.key_hints.buttons[Choice.LEFT].text() == "A  Left is better"
-    first, second = make_query(), make_query()
-    face.offer(first, second)
+    first, second = face.offer(make_query(), make_query())
     face.window.activateWindow()
     qtbot.waitUntil(face.window.isActiveWindow)
     face.press(Qt.Key.Key_Left)

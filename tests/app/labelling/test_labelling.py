@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.session.controller import State
 from app.workers.preference_writer import PreferenceWriter
 from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded
 from core.io.segment_codec import fingerprint, pair_of
@@ -29,8 +28,7 @@ KEYS = {
 
 
 def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answers(face: Face, qtbot: QtBot) -> None:
-    queries = [make_query() for _ in range(5)]
-    face.offer(*queries)
+    queries = face.offer(*[make_query() for _ in range(5)])
     assert face.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         face.press(key)
@@ -80,8 +78,7 @@ def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face
 
 
 def test_two_presses_at_once_are_one_answer(face: Face, qtbot: QtBot) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
+    first, second = face.offer(make_query(), make_query())
     face.press(Qt.Key.Key_Left)
     face.press(Qt.Key.Key_Right)  # before the first answer is on disk: the person can't have seen the second pair
     qtbot.waitUntil(lambda: face.query is second)
@@ -119,10 +116,8 @@ def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face
 def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: Face, qtbot: QtBot) -> None:
     shown = make_query()
     face.offer(shown, make_query())
-    face.engine["rollout"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.die("rollout")
+    face.restart()
     qtbot.waitUntil(lambda: len(face.engine["rollout"].got(AnswersReplayed)) == 1)
     ((waiting,),) = [told.waiting for told in face.engine["rollout"].got(AnswersReplayed)]
     assert face.query is shown and waiting.id == shown.id

@@ -34,13 +34,6 @@ def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
     assert progress.steps_per_second == pytest.approx(2000)
 
 
-def test_a_restarted_rollout_has_no_negative_speed(progress: Progress, clock: Clock) -> None:
-    progress.reported(9000)
-    clock.now += 1
-    progress.reported(1000)
-    assert progress.steps_per_second == 0
-
-
 def test_what_the_schedule_wants_goes_with_the_steps(progress: Progress) -> None:
     assert progress.due == 25
     progress.reported(3_000_000)  # log(4) / log(16): half of the other 75

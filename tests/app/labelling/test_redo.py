@@ -18,8 +18,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 def answered(face: Face, qtbot: QtBot, count: int) -> list[Query]:
     """So many answers given with different keys; one more pair is on screen."""
-    queries = [make_query() for _ in range(count + 1)]
-    face.offer(*queries)
+    queries = face.offer(*[make_query() for _ in range(count + 1)])
     for key, following in zip(KEYS[:count], queries[1:], strict=True):
         face.press(key)
         qtbot.waitUntil(lambda following=following: face.query is following)
@@ -101,17 +100,3 @@ def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callabl
     assert [a.choice for a in again.answers()] == CHOICES[:3]
     again.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: len(again.answers()) == 4)
-
-
-def test_redo_before_the_pair_is_drawn_again_drops_it(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = open_face()
-    answered(face, qtbot, 1)
-    face.close()
-    again = open_face()
-    qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
-    again.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
-    undo(again, qtbot)
-    assert again.labelling.pairs.waits_for_undone
-    redo(again, qtbot)
-    assert not again.labelling.pairs.waits_for_undone and again.labelling.pairs.rendering == 0
-    assert again.query is None and len(again.answers()) == 1

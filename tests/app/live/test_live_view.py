@@ -6,39 +6,15 @@ import math
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QRect
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
-from app.live.reward_timeline import RewardTimeline, colour
-from app.style import theme
 from core.session.policy_snapshots import SnapshotInfo
-from tests.app.live.test_policy_history import rewards
 from tests.app.windows.test_demo import demonstration
 
 Take = Callable[[QWidget, str], None]
 SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(9))
-
-
-def test_the_timeline_is_green_above_the_mean_and_blue_below_and_its_head_moves(qtbot: QtBot) -> None:
-    assert colour(1.0).name() == theme.palette().green and colour(-1.0).name() == theme.palette().blue
-    timeline = RewardTimeline()
-    qtbot.addWidget(timeline)
-    timeline.setFixedSize(120, 34)
-    timeline.show()
-    timeline.set_predicted(rewards(2.5, 0, -2.5))
-    timeline.set_share(0.5)
-    image, panel = timeline.grab().toImage(), QColor(theme.palette().panel)
-    for x, above, below in ((20, True, False), (50, False, False), (100, False, True)):
-        assert (image.pixelColor(x, 2) != panel, image.pixelColor(x, 31) != panel) == (above, below)
-    timeline.set_predicted(rewards(0, 0))
-    for share, x in ((0.0, 0), (0.25, 30), (0.999, 118)):
-        timeline.set_share(share)
-        image = timeline.grab(QRect(0, 0, 120, 34)).toImage()
-        assert image.pixelColor(x, 3) == QColor(theme.palette().text)
-        assert image.pixelColor((x + 40) % 120, 3) == panel
 
 
 @pytest.fixture

@@ -92,8 +92,7 @@ def test_a_restarted_clips_job_gets_the_request_again(face: Face, qtbot: QtBot) 
     learned(face, qtbot, *STEPS[:2])
     face.window.live.slider.setValue(0)
     request(face, qtbot, 1)
-    face.engine["clips"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("clips")
     face.controller.restart()
     qtbot.waitUntil(lambda: len(requests(face)) == 1 and not face.window.banner.shows_failure)
     render(face)
@@ -123,15 +122,3 @@ def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, qtbot: 
     render(face)
     newest = face.controller.policy_history.snapshots[1]
     qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot == newest)
-
-
-def test_before_the_first_demonstration_the_newest_snapshot_stands_in(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS[:2])
-    live = face.window.live
-    live.go_live()
-    assert request(face, qtbot, 1).weights["weights"].tolist() == [1e10] * 4
-    render(face)
-    qtbot.waitUntil(lambda: live.shown is not None)
-    live.set_live(demonstration())
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is None)  # when the loop has ended
-    assert live.title.text() == "The policy now, after 120,000 steps"

@@ -28,8 +28,7 @@ def test_comma_and_period_step_both_clips_together(face: Face) -> None:
 
 
 def test_the_speed_is_shown_and_stays_for_the_next_pair(face: Face, qtbot: QtBot) -> None:
-    queries = [make_query() for _ in range(5)]
-    face.offer(*queries)
+    queries = face.offer(*[make_query() for _ in range(5)])
     for (key, speed), following in zip(SPEED_KEYS, queries[1:], strict=True):
         face.press(key)
         face.press(Qt.Key.Key_Left)

@@ -12,8 +12,7 @@ from app.session.controller import State
 from core.errors import UserError
 from core.events import Event, StateRequested, StateSaved
 from core.session.session import Session
-from tests.app.fakes import Face
-from tests.app.faulty import ERRORS, FULL, Error, numbers
+from tests.app.fakes import ERRORS, FULL, Error, Face, numbers
 
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])

@@ -12,22 +12,19 @@ from pytestqt.qtbot import QtBot
 from app.session.controller import State
 from core.errors import UserError
 from core.session.session import Session
-from tests.app.fakes import Engine, Face
-from tests.app.faulty import FullSystem, press_restart
+from tests.app.fakes import Engine, Face, FullSystem, press_restart
 
 
 def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face, qtbot: QtBot) -> None:
     job_group = face.controller.job_group
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("policy")
     job_group.make_process = FullSystem(face, 1)
     press_restart(face)
     qtbot.waitUntil(lambda: "Too many open files" in face.window.banner.text.text())
     assert face.window.banner.shows_failure and face.controller.state == State.FAILED
     assert job_group.running == ("reward", "clips") and all(p.started or p.stopped for p in face.engine.made)
     job_group.make_process = face.engine
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert set(job_group.running) == {"rollout", "policy", "reward", "clips"}
 
 
@@ -62,13 +59,11 @@ def test_a_restart_that_cannot_load_says_why_and_can_be_tried_again(
     def failing(*_: Any) -> None:
         raise UserError("No checkpoint can be read: delete that folder.")
 
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("reward")
     with monkeypatch.context() as patch:
         patch.setattr(Session, "load", failing)
         press_restart(face)
         qtbot.waitUntil(lambda: "No checkpoint can be read" in face.window.banner.text.text())
     assert face.controller.state == State.FAILED and face.window.banner.restart.isVisible()
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert not face.window.banner.isVisible()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.session.controller import State
 from app.session.recovery import recovery_action
 from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
 from tests.app.fakes import Face
-from tests.app.faulty import press_restart
 
 
 @pytest.mark.parametrize(
@@ -35,24 +33,11 @@ def test_a_job_that_ran_out_of_memory_is_restarted_with_less(job: str, lack: Lac
     assert batches == {name: n // 2 if name == job and "smaller" in button else n for name, n in before.items()}
 
 
-@pytest.mark.parametrize(("job", "smallest"), [("policy", 64), ("reward", 8)])
-def test_batches_shrink_to_a_useful_size_only(job: str, smallest: int) -> None:
-    failed, config = Failed(job, "", "", Lack.MEMORY), Config()
-    for _ in range(20):
-        config = recovery_action(failed, config).config
-    assert getattr(config, job).minibatch == smallest
-    assert recovery_action(failed, config).name == "Restart"
-    small = replaced(config, **{f"{job}__minibatch": 5})
-    assert recovery_action(failed, small).config == small
-
-
 def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face, qtbot: QtBot) -> None:
     face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
     qtbot.waitUntil(lambda: face.window.banner.restart.text() == "Retry on the CPU")
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert face.engine["reward"].spec.config["device"] == "cpu"
     assert face.controller.session.config.device == "auto"
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("reward")
     assert face.window.banner.restart.text() == "Restart"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -19,8 +17,7 @@ from core.events import AnswersReplayed, PreferenceAdded
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Choice, Preference
-from tests.app.fakes import Face, make_query
-from tests.app.faulty import ERRORS, FULL, Error, numbers, press_restart
+from tests.app.fakes import ERRORS, FULL, Error, Face, make_query, numbers, press_restart
 
 CLOSED = "Labelling and training are paused until every answer can be read."
 
@@ -151,31 +148,3 @@ def test_what_a_job_learned_without_every_answer_is_not_saved(
     with qtbot.waitSignal(checkpointer.saved):
         refuse(face, monkeypatch, FULL)
     assert numbers(face) == {"rollout": 2, "reward": 1, "policy": 2}
-
-
-def held(gate: threading.Event, act: Callable[..., Any]) -> Callable[..., Any]:
-    def wait(*arguments: Any) -> Any:
-        assert gate.wait(20)
-        return act(*arguments)
-
-    return wait
-
-
-def test_a_restart_waits_for_a_job_that_fails_while_the_checkpoint_is_read(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loading, ending = threading.Event(), threading.Event()
-    job_group, rollout = face.controller.job_group, face.engine["rollout"]
-    monkeypatch.setattr(Session, "load", held(loading, Session.load))
-    monkeypatch.setattr(rollout, "stop", held(ending, rollout.stop))
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.engine["reward"].die()
-    press_restart(face)
-    with qtbot.waitSignal(job_group.job_ended):
-        face.engine["policy"].die()
-    with qtbot.waitSignal(face.controller.checkpointer.loaded):
-        loading.set()
-    assert face.controller.state == State.RESTARTING and face.engine["rollout"] is rollout
-    ending.set()
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    assert set(job_group.running) == {"rollout", "reward", "policy", "clips"} and face.engine["rollout"] is not rollout

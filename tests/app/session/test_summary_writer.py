@@ -55,9 +55,7 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     first = read(face)
     assert (first.task, first.teacher, first.labels, first.planned) == ("hopper-backflip", "human", 0, 100)
     assert (first.best, first.measure_title) == (None, "Backflips an episode (8 s)")
-    face.offer(make_query(), make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.answered()
     for event in (report(1000, 1.5), report(2000, 4.5), report(3000, 3.0)):
         face.engine["rollout"].play(event)
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)

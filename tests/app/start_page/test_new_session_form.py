@@ -17,7 +17,7 @@ from app.start_page.new_session_form import NewSessionForm
 from app.start_page.number_box import NumberBox
 from app.start_page.previews import of_frames
 from core.config import Config
-from tests.app.drawers import make_preview
+from tests.app.start_page_driver import make_preview
 
 Picture = Callable[[QWidget, str], None]
 _FRESH = ConfigDraft("reacher").config

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
 from app.start_page.previews import Preview, Previews
-from tests.app.drawers import Drawer, Drawers
+from tests.app.start_page_driver import Drawer, Drawers
 
 Open = Callable[..., tuple[Previews, Drawers]]
 
@@ -54,18 +54,6 @@ def test_a_picture_is_drawn_once_and_then_comes_from_the_cache(open_previews: Op
 def _near(found: QColor, wanted: QColor) -> bool:
     pairs = zip(found.getRgb(), wanted.getRgb(), strict=True)  # type: ignore[call-overload]
     return all(abs(a - b) < 12 for a, b in pairs)
-
-
-def test_they_are_drawn_one_after_the_other_by_one_child_that_then_ends(open_previews: Open, qtbot: QtBot) -> None:
-    previews, drawers = open_previews()
-    ready: list[str] = []
-    previews.preview_ready.connect(lambda task, _: ready.append(task))
-    for task in ("a", "b", "c", "b"):
-        previews.request(task)
-    qtbot.waitUntil(lambda: ready == ["a", "b", "c"])
-    assert drawers.asked == ["a", "b", "c"]
-    qtbot.waitUntil(lambda: all(drawer.stopped for drawer in drawers.made))
-    assert len(drawers.made) == 1
 
 
 @pytest.mark.parametrize("where", ["make", "send"])

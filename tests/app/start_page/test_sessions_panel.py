@@ -142,20 +142,6 @@ def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Pat
     assert page.rows.entries.entries[0].problem == ""
 
 
-@pytest.mark.parametrize("opens", [True, False])
-def test_its_folder_is_shown(page: Page, monkeypatch: pytest.MonkeyPatch, opens: bool) -> None:
-    folder, shown = make_session(page.root, "mine"), list[str]()
-    monkeypatch.setattr(
-        "app.start_page.sessions_panel.QDesktopServices.openUrl",
-        lambda url: (shown.append(url.toLocalFile()), opens)[1],
-    )
-    page.show()
-    page.press(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    page.click("Show folder")
-    assert shown == [str(folder)] * 2
-    assert (str(folder) in page.told) == (not opens)
-
-
 def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
     make_page: Callable[..., Page], qtbot: QtBot, tmp_path: Path
 ) -> None:

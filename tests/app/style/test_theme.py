@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import re
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -12,7 +11,7 @@ from PySide6.QtGui import QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.style import assets, theme
+from app.style import theme
 from app.style.palette import DARK, LIGHT, Palette
 from app.style.theme import Appearance
 
@@ -39,12 +38,6 @@ def test_every_text_can_be_read_on_every_surface(scheme: Palette) -> None:
     pairs = [*itertools.product(TEXTS, SURFACES), *itertools.product(COLOURS, ("background", "panel"))]
     poor = {pair: contrast(*(getattr(scheme, name) for name in pair)) for pair in pairs}
     assert {pair: ratio for pair, ratio in poor.items() if ratio < LEAST} == {}
-
-
-def test_no_colour_of_the_style_sheet_is_left_unfilled_or_of_its_own(qapp: QApplication) -> None:
-    assert re.findall(r"@\w+", qapp.styleSheet()) == ["@NAME"]  # of the comment at its top
-    rules = [line for line in assets.text("style.qss").splitlines() if "{" in line]
-    assert not [line for line in rules if "#" in line.partition("{")[2]]
 
 
 @pytest.mark.parametrize(("chosen", "scheme"), [(Appearance.LIGHT, LIGHT), (Appearance.DARK, DARK)])

@@ -51,8 +51,7 @@ def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, qtbot: Qt
 
 
 def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
-    queries = [make_query() for _ in range(5)]
-    face.offer(*queries)
+    queries = face.offer(*[make_query() for _ in range(5)])
     assert demo.clips.shown and demo.clips.shown.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         QTest.keyClick(demo, key)
@@ -107,19 +106,6 @@ def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face
     assert face.labelling.teacher == Teacher.ORACLE
     demo.close()
     assert face.labelling.teacher == Teacher.HUMAN  # who taught before
-
-
-def test_the_window_behind_it_holds_still_and_goes_on_after(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query(), make_query())
-    clock = face.window.clips.clock
-    assert clock.playing
-    demo = opened(face, qtbot)
-    assert not clock.playing and demo.clips.clock.playing
-    QTest.keyClick(demo, Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    assert not clock.playing
-    demo.close()
-    assert clock.playing
 
 
 def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: QtBot) -> None:

@@ -19,8 +19,8 @@ from app.session.factory import sessions_folder
 from core.config import Config, replaced
 from core.events import JobSpec
 from core.session.session import Session
-from tests.app.drawers import Drawers
 from tests.app.fakes import Engine, FakeProcess, make_query
+from tests.app.start_page_driver import Drawers
 
 Begin = Callable[..., "Flow"]
 

@@ -43,24 +43,6 @@ def test_a_chosen_answer_plays_both_clips_in_step(opened: Callable[..., Face], q
     picture(page, "history-playing")
 
 
-def test_the_clips_step_and_slow_down_by_the_usual_keys(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    page = page_of(opened(MIXED))
-    qtbot.waitUntil(lambda: playing(page, 6))
-    clock = page.pane.clips.clock
-    for widget in (page.list, page.pane):
-        widget.setFocus()
-        QTest.keyClick(widget, Qt.Key.Key_Period)
-        assert not clock.playing
-        before = clock.frame
-        QTest.keyClick(widget, Qt.Key.Key_Period)
-        assert clock.frame == (before + 1) % 8
-        QTest.keyClick(widget, Qt.Key.Key_2)
-        assert clock.speed == 0.5
-        QTest.keyClick(widget, Qt.Key.Key_3)
-        QTest.keyClick(widget, Qt.Key.Key_Space)
-        assert clock.playing and clock.speed == 1
-
-
 def test_the_labelling_page_goes_on_beside_it(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     page = page_of(face)

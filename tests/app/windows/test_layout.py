@@ -105,8 +105,7 @@ def press_on_focus(key: Qt.Key) -> None:
 
 
 def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:
-    first, second, third = make_query(), make_query(), make_query()
-    face.offer(first, second, third)
+    first, second, third = face.offer(make_query(), make_query(), make_query())
     tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)

@@ -80,8 +80,7 @@ def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
 
 
 def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("policy")
     with qtbot.waitSignal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
 
@@ -90,10 +89,7 @@ def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )
 def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot: QtBot, name: str, way: str) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
+    first, second = face.answered()
     broken, others = face.engine[name], {other: face.engine[other] for other in JOBS if other != name}
     if way == "fails":
         broken.play(Failed(name, "OutOfMemoryError: no room", "traceback"))
@@ -106,8 +102,7 @@ def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot
     assert face.controller.state == State.FAILED
     for process in others.values():
         qtbot.waitUntil(lambda process=process: process.got(Paused)[-1:] == [Paused(True)])
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert face.engine[name] is not broken
     together = {"rollout", "policy"} if name in ("rollout", "policy") else {name}  # these two share a checkpoint
     assert all((face.engine[other] is process) == (other not in together) for other, process in others.items())
@@ -153,9 +148,9 @@ def test_the_strip_tells_the_next_milestone_and_ticks_the_last(open_face: Callab
     for labels, minutes, caption in ((1, "–", "To 2 answers (25 %)"), (8, "✓", "All answers given")):
         face.controller.progress.counted(labels)
         face.window.refresh()
-        figures = {cell.text(): cell for cell in face.window.status_strip.findChildren(QLabel)}
-        assert minutes in figures and caption in figures
-        assert figures[minutes].accessibleName() == f"{caption}: {minutes}"
+        cells = face.window.status_strip.findChildren(QLabel)
+        assert (minutes, caption) in itertools.pairwise(cell.text() for cell in cells)
+        assert f"{caption}: {minutes}" in [cell.accessibleName() for cell in cells]
 
 
 def test_the_strip_tells_blow_ups_once_there_are_some(face: Face, qtbot: QtBot) -> None:

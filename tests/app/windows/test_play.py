@@ -12,7 +12,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.session.controller import State
 from app.windows.play import Playing, PlayWindow
 from core.config import Config
 from core.events import ControlsHeld, GameShown
@@ -149,17 +148,6 @@ def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
     qtbot.waitUntil(face.window.isActiveWindow)
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
-
-
-def test_a_game_that_is_opened_while_the_session_closes_ends_with_it(
-    open_face: Callable[..., Face], qtbot: QtBot
-) -> None:
-    face = open_face(task="breakout")
-    with qtbot.waitSignal(face.window.closed):
-        face.window.close()
-        face.press(Qt.Key.Key_F5)
-        assert face.controller.state == State.STOPPING and face.window.playing.window is not None
-    assert face.engine["play"].stopped and face.window.playing.window is None
 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:

@@ -65,16 +65,6 @@ def test_what_rollout_waits_for_is_counted_down_to(face: Face, qtbot: QtBot, clo
     qtbot.waitUntil(lambda: told(face)[0] == "Rollout waits for the policy: 8 s")
 
 
-def test_drawing_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
-    face.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
-    drawing = face.controller.progress.drawing = Countdown(3.0, clock)
-    face.engine.offer(make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.rendering == 1)
-    assert drawing.under_way
-    clock.now += 1.2
-    assert told(face)[0] == "Rendering the next pair: 2 s"
-
-
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
     open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
 ) -> None:
