@@ -46,22 +46,6 @@ def test_a_key_changes_the_chosen_answer_for_good(opened: Callable[..., Face], q
     assert face.controller.progress.labels == 6
 
 
-def test_a_change_is_undone_by_a_change_back(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
-    choose(page, 1)
-    for choice in (Choice.TIE, Choice.LEFT):
-        qtbot.waitUntil(page.pane.choices[choice].isEnabled)
-        QTest.mouseClick(page.pane.choices[choice], Qt.MouseButton.LeftButton)
-        qtbot.waitUntil(lambda choice=choice: page.model.row(1).choice == choice, timeout=30_000)
-    found = stored(face, 1)
-    assert found.preference.choice == Choice.LEFT
-    assert [c.choice for c in found.changes] == [Choice.LEFT, Choice.TIE]
-    QTest.mouseClick(page.pane.choices[Choice.LEFT], Qt.MouseButton.LeftButton)  # what it is already
-    assert page.pane.choices[Choice.LEFT].isChecked()
-    assert len(stored(face, 1).changes) == 2
-
-
 def test_arrows_in_the_list_change_nothing(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     page = page_of(face)

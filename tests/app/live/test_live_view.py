@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pytest
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
 from core.session.policy_snapshots import SnapshotInfo
 from tests.app.windows.test_demo import demonstration
 
-Take = Callable[[QWidget, str], None]
 SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(9))
 
 

