@@ -62,7 +62,8 @@ def test_a_session_that_can_not_be_opened_is_refused(refusal: Callable[..., str]
     with closing(Session.create(tmp_path / "s", Config(teacher="human", labels=100))):
         assert "open in another Somersault" in refusal("--session", tmp_path / "s")
     assert "--labels 100" in refusal("--session", tmp_path / "s", "--labels", 50)
-    (tmp_path / "s" / "preferences.sqlite").write_bytes(b"not a database, by any means" * 100)
+    (tmp_path / "s" / "preferences").mkdir(exist_ok=True)
+    (tmp_path / "s" / "preferences" / "log.jsonl").write_bytes(b"not a log, by any means\n" * 100)
     assert "damaged" in refusal("--session", tmp_path / "s")
 
 
@@ -70,7 +71,7 @@ def test_a_session_that_fits_to_true_returns_is_refused(tmp_path: Path) -> None:
     Session.create(tmp_path / "s", replaced(Config(), reward__target="returns")).close()
     done = run_python("-m", "app", "--session", tmp_path / "s")
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "Only the oracle can tell true returns" in done.stderr
+    assert "Only the oracle knows true returns" in done.stderr
 
 
 _WINDOW = f"""

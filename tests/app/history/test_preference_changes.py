@@ -34,7 +34,7 @@ def test_a_key_changes_the_chosen_answer_for_good(opened: Callable[..., Face], q
     QTest.keyClick(page.pane, Qt.Key.Key_Up)
     qtbot.waitUntil(lambda: page.model.row(2).choice == choice)
     assert page.pane.clips.flashed == choice and page.pane.choices[choice].isChecked()
-    assert "It was: Right is better." in page.pane.note.text()
+    assert "before: Right is better" in page.pane.note.text()
     found = stored(face, 2)
     assert found.preference.choice == choice and [c.choice for c in found.changes] == [Choice.RIGHT]
     for name in ("reward", "rollout"):
