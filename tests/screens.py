@@ -1,11 +1,15 @@
-"""Displays that only the tests draw on."""
+"""Displays that only the tests draw on, and processes that have one or none."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @contextmanager
@@ -21,3 +25,9 @@ def x_server(size: str, *options: str) -> Iterator[str]:
             yield f":{number}"
         finally:
             server.terminate()
+
+
+def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), **environ}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)

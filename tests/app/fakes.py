@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
+import os
 import queue
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +13,12 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import Controller, State
 from app.windows.main import MainWindow
+from core.errors import UserError
 from core.events import (
     AnswersReplayed,
     ClipsRendered,
@@ -30,6 +34,15 @@ from core.system.child_process import ChildDiedError, JobSpec
 from core.types import Frames, Preference, Query, Segment
 
 _ids = itertools.count(1)
+Error = tuple[type[Exception], tuple[Any, ...]]
+
+ERRORS: list[Error] = [
+    (OSError, (errno.ENOSPC, os.strerror(errno.ENOSPC))),
+    (RuntimeError, ("CUDA out of memory.",)),
+    (MemoryError, ()),
+]
+
+FULL: Error = (UserError, ("The checkpoint can't be written: make room.",))
 
 
 STEPS = 40
@@ -131,6 +144,16 @@ class FakeProcess:
         return [event for event in self.sent if isinstance(event, kind)]
 
 
+class Clock:
+    """Time that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Engine:
     """Makes fake processes and remembers the newest of each name."""
 
@@ -147,6 +170,14 @@ class Engine:
     def offer(self, *queries: Query) -> None:
         for query in queries:
             self["rollout"].play(QueryOffered(query))
+
+
+def take_file(window: QWidget, path: Path) -> None:
+    """Choose this file in the file dialog of the window."""
+    dialog = window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.fileSelected.emit(str(path))
+    dialog.close()
 
 
 class Face:
@@ -169,10 +200,29 @@ class Face:
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.window, key, modifier)
 
-    def offer(self, *queries: Query) -> None:
-        """Offers queries and waits until the first of them is on screen."""
+    def offer(self, *queries: Query) -> tuple[Query, ...]:
+        """Offers queries, waits until the first of them is on screen, and returns them."""
         self.engine.offer(*queries)
         self.qtbot.waitUntil(lambda: self.labelling.pairs.shown is not None)
+        return queries
+
+    def answered(self, key: Qt.Key = Qt.Key.Key_Left) -> tuple[Query, Query]:
+        """Two pairs: the first is answered by this key and stored, the second is on screen."""
+        first, second = self.offer(make_query(), make_query())
+        self.press(key)
+        self.qtbot.waitUntil(lambda: self.query is second)
+        assert len(self.answers()) == 1
+        return first, second
+
+    def die(self, name: str) -> None:
+        """The process of this job dies, and the window reports it."""
+        self.engine[name].die()
+        self.qtbot.waitUntil(lambda: self.window.banner.shows_failure)
+
+    def restart(self) -> None:
+        """Presses the banner's button, and waits until all jobs run again."""
+        press_restart(self)
+        self.qtbot.waitUntil(lambda: self.controller.state == State.RUNNING)
 
     @property
     def query(self) -> Query | None:
@@ -192,3 +242,27 @@ class Face:
         if self.window.isVisible():
             with self.qtbot.waitSignal(self.window.closed):
                 self.window.close()
+
+
+def press_restart(face: Face) -> None:
+    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
+
+
+def numbers(face: Face) -> dict[str, int]:
+    """Of each job in the newest checkpoint: the number of the request that its state answered."""
+    loaded = face.controller.session.load()
+    assert loaded is not None
+    return {name: state.values["n"] for name, state in loaded[1].items()}
+
+
+class FullSystem:
+    """Makes so many processes of the engine, and then none any more."""
+
+    def __init__(self, face: Face, left: int) -> None:
+        self._make, self._left = face.engine, left
+
+    def __call__(self, spec: JobSpec) -> FakeProcess:
+        self._left -= 1
+        if self._left < 0:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return self._make(spec)

@@ -39,7 +39,7 @@ def page_of(face: Face) -> HistoryPage:
     page = face.window.history_commands.page
     assert page is not None
     face.qtbot.waitUntil(page.isActiveWindow)
-    face.qtbot.waitUntil(lambda: page.empty.headline.text() != "Reading the answers")
+    face.qtbot.waitUntil(lambda: page.empty.headline.text() != "Loading the answers")
     page.resize(1240, 680)
     return page
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app import display_check, system_libraries
-from tests.screens import x_server
+from tests.screens import run_python, x_server
 
 ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": "", "XDG_RUNTIME_DIR": "/nowhere"}
@@ -25,15 +24,9 @@ print(open_display().platformName())
 """
 
 
-def run_python(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *map(str, arguments)]
-    environ = {**os.environ, **NOWHERE, **environ}
-    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
-
-
 def assert_refused(folder: Path, words: str, **environ: str) -> None:
     """The program itself ends with exit code 2 and one sentence, and has left no folder behind."""
-    done = run_python("-m", "app", "--session", folder / "s", **environ)
+    done = run_python("-m", "app", "--session", folder / "s", **{**NOWHERE, **environ})
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert len(done.stderr.splitlines()) == 1 and words in done.stderr, done.stderr
     assert not (folder / "s").exists()
@@ -44,10 +37,7 @@ def assert_refused(folder: Path, words: str, **environ: str) -> None:
     [
         ({}, "no display"),
         ({"DISPLAY": ":987"}, "The display :987 does not answer"),
-        ({"DISPLAY": "nonsense"}, "The display nonsense does not answer"),
-        ({"WAYLAND_DISPLAY": "wayland-9"}, "The display wayland-9 does not answer"),
         ({"WAYLAND_DISPLAY": "wayland-9", "DISPLAY": ":987"}, "The display wayland-9 does not answer"),
-        ({"QT_QPA_PLATFORM": "wayland"}, "no display"),
         ({"QT_QPA_PLATFORM": "foo"}, "QT_QPA_PLATFORM=foo: unset it"),
         ({"QT_QPA_PLATFORM": "foo;xcb", "DISPLAY": ":987"}, "QT_QPA_PLATFORM=foo;xcb: unset it"),
     ],
@@ -67,7 +57,7 @@ def test_an_x_server_that_refuses_this_user(tmp_path: Path) -> None:
         assert_refused(
             tmp_path, f"The display {shown} does not answer", DISPLAY=shown, XAUTHORITY=str(tmp_path / "none")
         )
-        done = run_python("-c", _OPENED, DISPLAY=shown, XAUTHORITY=str(keys))
+        done = run_python("-c", _OPENED, **{**NOWHERE, "DISPLAY": shown, "XAUTHORITY": str(keys)})
         assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr
 
 
@@ -75,12 +65,12 @@ def test_an_x_server_that_refuses_this_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize("environ", [{"WAYLAND_DISPLAY": "wayland-9"}, {"QT_QPA_PLATFORM": "foo;xcb"}], ids=str)
 def test_a_second_platform_is_tried(environ: dict[str, str]) -> None:
     with x_server("640x480", "-ac", "-terminate") as shown:
-        done = run_python("-c", _OPENED, **environ, DISPLAY=shown)
+        done = run_python("-c", _OPENED, **{**NOWHERE, **environ, "DISPLAY": shown})
     assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr
 
 
 def test_a_closed_standard_error_is_no_hindrance() -> None:
-    done = run_python("-c", "import os; os.close(2)\n" + _OPENED, DISPLAY=":987")
+    done = run_python("-c", "import os; os.close(2)\n" + _OPENED, **{**NOWHERE, "DISPLAY": ":987"})
     assert (done.returncode, done.stdout) == (2, "")
 
 

@@ -28,8 +28,8 @@ from core.events import (
     StateSaved,
     Waited,
 )
-from tests.app.drawers import make_preview
 from tests.app.fakes import make_frames, make_query, make_segment
+from tests.app.start_page_driver import make_preview
 
 EMPTY = np.zeros((0,), np.float32)
 FILM = (FilmProgressed(0.5), FilmMade("x.mp4", ""), Waited("film", "no film to make"))

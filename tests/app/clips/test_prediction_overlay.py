@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from core.types import Query
 from tests.app.fakes import Face, make_query
+from tests.app.tape import words
 
 SURE, OTHER = (0.9, 0.8, 0.76), (0.1, 0.2, 0.3)
 
@@ -23,20 +22,12 @@ def predicted(values: tuple[float, ...]) -> Query:
     return replace(make_query(), predicted=values)
 
 
-def texts(widget: QWidget) -> str:
-    """Every text of a window that can be seen or read out."""
-    parts = [widget, *widget.findChildren(QWidget)]
-    seen = [part.text() for part in parts if hasattr(part, "text") and callable(part.text)]
-    names = [f"{p.accessibleName()} {p.accessibleDescription()} {p.toolTip()}" for p in parts if p.isVisible()]
-    return " ".join(map(str, seen + names))
-
-
 def pixels(widget: QWidget) -> bytes:
     image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
     return np.frombuffer(image.constBits(), np.uint8).tobytes()
 
 
-def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Face, qtbot: QtBot, picture: Any) -> None:
+def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Face, qtbot: QtBot) -> None:
     first, second = predicted(SURE), predicted(OTHER)
     face.offer(first, second, make_query())
     face.press(Qt.Key.Key_T)
@@ -44,8 +35,7 @@ def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Fac
     face.labelling.pair_shown.connect(lambda pair: at_pairs.append(face.window.clips.predicted))
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.window.clips.predicted == SURE)
-    assert face.query is second and "left 82 %, right 18 %" in texts(face.window)
-    picture(face.window, "thoughts")
+    assert face.query is second and "left 82 %, right 18 %" in words(face.window)
     face.press(Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: face.window.clips.predicted == OTHER)
     assert at_pairs[0] == SURE  # of the first pair, while the second is on screen
@@ -64,7 +54,7 @@ def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face:
         face.window.clips.step(-face.window.clips.clock.frame)
         face.window.refresh()
         assert face.window.clips.predicted == ()
-        looks.append((pixels(face.window), texts(face.window)))
+        looks.append((pixels(face.window), words(face.window)))
     assert looks[0] == looks[1] == looks[2] and "82 %" not in looks[0][1]
 
 
@@ -89,13 +79,3 @@ def test_it_is_not_shown_unless_wanted_nor_before_the_first_fit(
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
     assert face.window.clips.predicted == ()
-
-
-def test_the_choice_is_saved_for_the_next_run(open_face: Callable[..., Face]) -> None:
-    for expected in (True, False):
-        face = open_face()
-        face.press(Qt.Key.Key_T)
-        face.close()
-        again = open_face()
-        assert again.window.playback_commands.shows_predictions == expected
-        again.close()

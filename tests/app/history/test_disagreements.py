@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.history.preference_model import AGAINST
-from app.session.controller import State
 from app.windows.history import HistoryPage
 from core.events import AnswersJudged, JudgementRequested, Waited
 from core.types import Choice
@@ -37,7 +35,7 @@ def judge(face: Face, generation: int, left: dict[int, float], times: int = 1) -
     reward.play(AnswersJudged(token, generation, ids, probabilities))
 
 
-def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face], qtbot: QtBot, picture: Any) -> None:
+def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     page = disagreements(face)
     assert page.empty.isVisible()
@@ -52,7 +50,6 @@ def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face
     assert texts[2].endswith("the predictor gives one side 90%")
     choose(page, 6)
     qtbot.waitUntil(lambda: playing(page, 6))
-    picture(page, "history-disagreements")
 
 
 @pytest.mark.parametrize(
@@ -95,19 +92,6 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     assert listed(page) == [5] and "(generation 2," in page.filter.judgement.text()
 
 
-def test_a_request_while_training_is_paused_is_answered_when_it_continues(
-    opened: Callable[..., Face], qtbot: QtBot
-) -> None:
-    face = opened(MIXED)
-    face.window.pause_action.trigger()
-    page = disagreements(face)
-    paused = page.empty.detail.text()
-    face.window.pause_action.trigger()
-    assert face.controller.state == State.RUNNING and page.empty.detail.text() != paused
-    judge(face, 1, {1: 0.1})
-    qtbot.waitUntil(lambda: listed(page) == [1])
-
-
 def test_a_restarted_reward_job_gets_the_request_again(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     page = disagreements(face)
@@ -116,7 +100,6 @@ def test_a_restarted_reward_job_gets_the_request_again(opened: Callable[..., Fac
     with qtbot.waitSignal(face.controller.job_failed):
         face.engine["reward"].die()
     QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     judge(face, 2, {5: 0.1})
     qtbot.waitUntil(lambda: listed(page) == [5])

@@ -7,16 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pytestqt.qtbot import QtBot
 
 from app.labelling.last_teacher import last_teacher
-from app.session.summary_writer import SummaryWriter
 from core.config import Config
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
-from core.types import Teacher
-from tests.app.fakes import Face
 
 BY_ORACLE = Summary("hopper-backflip", "oracle", 0, 100, 0, "", None, 0.0)
 
@@ -33,10 +29,3 @@ def test_it_is_the_last_one_and_at_first_that_of_the_config(tmp_path: Path, capl
     for teacher, expected in (("oracle", "oracle"), ("none", "human")):
         with closing(Session.create(tmp_path / teacher, Config(teacher=teacher))) as session:
             assert last_teacher(session) == expected
-
-
-def test_the_choice_in_the_window_is_saved(face: Face, qtbot: QtBot) -> None:
-    writer = SummaryWriter(face.controller)
-    face.window.teacher_actions[Teacher.ORACLE].trigger()
-    writer.close()
-    assert last_teacher(face.controller.session) == "oracle"

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.labelling.milestones import Milestone, MilestoneTracker, milestones
 from app.labelling.progress import Progress
-from app.notifications import Notifier
 from core.config import Config, replaced
 from core.types import Choice
-from tests.app.fakes import Face, make_query
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.app.fakes import Clock, Face, make_query
 
 
 @pytest.mark.parametrize(
@@ -93,7 +82,7 @@ def behind(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_milestone_is_announced_in_the_window_and_outside_only_if_it_is_behind(
-    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch, picture: Any
+    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face.offer(*[make_query() for _ in range(3)])
     face.controller.progress.counted(24)
@@ -101,32 +90,10 @@ def test_a_milestone_is_announced_in_the_window_and_outside_only_if_it_is_behind
     qtbot.waitUntil(lambda: "25 % of this session" in face.window.statusBar().currentMessage())
     assert tray.messages == []
     behind(face, monkeypatch)
-    picture(face.window, "milestone")
     qtbot.waitUntil(lambda: face.labelling.idle and face.labelling.pairs.shown is not None)
     face.controller.progress.counted(99)
     face.labelling.answer(Choice.LEFT)
     qtbot.waitUntil(lambda: len(tray.messages) == 1)
     assert "100 %" in tray.messages[0][1] and "100 %" in face.window.statusBar().currentMessage()
     face.close()
-    assert tray.closed
-
-
-def test_a_failure_is_announced_outside_too(
-    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    behind(face, monkeypatch)
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert [text for _, text in tray.messages] == [face.window.banner.text.text()]
-
-
-def test_the_desktop_is_asked_before_each_message(qtbot: QtBot) -> None:
-    window, inside, tray = QWidget(), list[str](), FakeTray()
-    qtbot.addWidget(window)
-    trays = iter([None, tray])
-    notifier = Notifier(window, inside.append, lambda _: next(trays))
-    for title in ("Half way", "All done"):
-        notifier.tell(title, "50 of 100")
-    assert inside == ["Half way: 50 of 100", "All done: 50 of 100"] and tray.messages == [("All done", "50 of 100")]
-    notifier.close()
     assert tray.closed

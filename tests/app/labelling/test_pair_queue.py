@@ -45,27 +45,6 @@ def test_an_undone_pair_comes_before_the_one_on_screen() -> None:
     assert following and following.query is queries[1]
 
 
-def test_nothing_is_shown_before_an_undone_pair_is_rendered_again() -> None:
-    pairs, _ = rendered(2)
-    pairs.advance()
-    undone = make_query()
-    token, _ = pairs.render_first(undone)
-    assert pairs.shown is None and pairs.advance() is None
-    pairs.add_clips(token, CLIPS)
-    pair = pairs.advance()
-    assert pair and pair.query is undone
-
-
-def test_many_undone_pairs_keep_few_clips_in_memory() -> None:
-    pairs, _ = rendered(3)
-    pairs.advance()
-    for _ in range(20):
-        token, _ = pairs.render_first(make_query())
-        pairs.add_clips(token, CLIPS)
-        pairs.advance()
-    assert pairs.ready <= 4
-
-
 def test_of_pairs_undone_in_a_row_only_the_last_is_rendered_first() -> None:
     pairs, _ = rendered(1)
     queries = [make_query() for _ in range(50)]

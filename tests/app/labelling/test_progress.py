@@ -4,14 +4,7 @@ import pytest
 
 from app.labelling.progress import Progress
 from core.config import Config, replaced
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.app.fakes import Clock
 
 
 @pytest.fixture
@@ -33,32 +26,12 @@ def test_pace_is_labels_of_the_last_minute(progress: Progress, clock: Clock) -> 
     assert progress.labels_per_minute == 0
 
 
-def test_a_withdrawn_answer_counts_for_nothing(progress: Progress) -> None:
-    progress.answered()
-    progress.withdrawn()
-    assert (progress.labels, progress.labels_per_minute) == (0, 0)
-
-
 def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
     assert progress.steps_per_second == 0
     for steps in (1000, 3000, 5000):
         progress.reported(steps)
         clock.now += 1
     assert progress.steps_per_second == pytest.approx(2000)
-
-
-def test_speed_is_unknown_when_nothing_came_for_long(progress: Progress, clock: Clock) -> None:
-    progress.reported(1000)
-    progress.reported(9000)
-    clock.now += 60
-    assert progress.steps_per_second == 0
-
-
-def test_a_restarted_rollout_has_no_negative_speed(progress: Progress, clock: Clock) -> None:
-    progress.reported(9000)
-    clock.now += 1
-    progress.reported(1000)
-    assert progress.steps_per_second == 0
 
 
 def test_what_the_schedule_wants_goes_with_the_steps(progress: Progress) -> None:

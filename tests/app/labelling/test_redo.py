@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from core.events import PreferenceAdded, PreferenceWithdrawn
-from core.types import Choice, Query, Teacher
+from core.types import Choice, Query
 from tests.app.fakes import Face, make_query
 
 KEYS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Up)
@@ -18,8 +18,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 def answered(face: Face, qtbot: QtBot, count: int) -> list[Query]:
     """So many answers given with different keys; one more pair is on screen."""
-    queries = [make_query() for _ in range(count + 1)]
-    face.offer(*queries)
+    queries = face.offer(*[make_query() for _ in range(count + 1)])
     for key, following in zip(KEYS[:count], queries[1:], strict=True):
         face.press(key)
         qtbot.waitUntil(lambda following=following: face.query is following)
@@ -84,19 +83,6 @@ def test_a_new_answer_ends_what_could_be_given_again(face: Face, qtbot: QtBot) -
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
 
 
-def test_undo_goes_on_where_it_was_after_a_restart(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = open_face()
-    queries = answered(face, qtbot, 4)
-    undo(face, qtbot)
-    face.close()
-    again = open_face()
-    qtbot.waitUntil(lambda: again.controller.progress.labels == 3)
-    for query in (queries[2], queries[1], queries[0]):
-        undo(again, qtbot)
-        qtbot.waitUntil(lambda query=query: again.query is not None and again.query.id == query.id)
-    assert again.answers() == []
-
-
 def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face()
     answered(face, qtbot, 3)
@@ -114,25 +100,3 @@ def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callabl
     assert [a.choice for a in again.answers()] == CHOICES[:3]
     again.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: len(again.answers()) == 4)
-
-
-def test_redo_before_the_pair_is_drawn_again_drops_it(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = open_face()
-    answered(face, qtbot, 1)
-    face.close()
-    again = open_face()
-    qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
-    again.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
-    undo(again, qtbot)
-    assert again.labelling.pairs.waits_for_undone
-    redo(again, qtbot)
-    assert not again.labelling.pairs.waits_for_undone and again.labelling.pairs.rendering == 0
-    assert again.query is None and len(again.answers()) == 1
-
-
-def test_the_oracle_goes_on_after_a_redo(face: Face, qtbot: QtBot) -> None:
-    answered(face, qtbot, 1)
-    undo(face, qtbot)
-    redo(face, qtbot)
-    face.labelling.set_teacher(Teacher.ORACLE)
-    qtbot.waitUntil(lambda: [a.labeller for a in face.answers()] == ["human", "oracle"])

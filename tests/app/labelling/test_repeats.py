@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-import pytest
-from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
-from core.errors import UserError
 from core.events import PreferenceAdded, PreferenceWithdrawn
-from core.preferences.records import PreferenceSummary
-from core.preferences.store import PreferenceStore
 from core.session.session import read_config
-from core.types import Choice, Preference, Query, Teacher
+from core.types import Choice, Query, Teacher
 from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import MIXED, page_of, stored
 
@@ -104,37 +98,6 @@ def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(
     assert not face.engine["reward"].got(PreferenceWithdrawn)
 
 
-def test_a_pair_is_answered_once_even_if_no_repeat_can_be_found_meanwhile(
-    opened: Callable[..., Face], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    face = opened(MIXED, **SOON)
-    looking, reached, adding = threading.Event(), threading.Event(), threading.Event()
-    add = PreferenceStore.add
-
-    def spoiled(store: PreferenceStore) -> list[PreferenceSummary]:
-        looking.wait(5)
-        raise UserError("The disk can't be read: look after it.")
-
-    def slow(store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> Preference:
-        reached.set()
-        adding.wait(5)
-        return add(store, query, choice, labeller)
-
-    monkeypatch.setattr(PreferenceStore, "rows", spoiled)
-    monkeypatch.setattr(PreferenceStore, "add", slow)
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
-    face.press(Qt.Key.Key_Left)
-    looking.set()
-    qtbot.waitUntil(reached.is_set)
-    QCoreApplication.processEvents()  # whatever the failed search tells has come
-    face.press(Qt.Key.Key_Right)
-    adding.set()
-    qtbot.waitUntil(lambda: face.query is second)
-    assert [(a.query.id, a.choice) for a in face.answers()[6:]] == [(first.id, Choice.LEFT)]
-
-
 def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = with_a_repeat(opened)
     query = face.query
@@ -162,9 +125,7 @@ def test_the_switch_works_at_once_and_outlives_the_session(
     assert not again.labelling.repeats.on
 
 
-def test_the_figure_is_shown_with_its_count_and_what_it_means(
-    opened: Callable[..., Face], qtbot: QtBot, picture: Callable[[QWidget, str], None]
-) -> None:
+def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened([(Choice.LEFT, Teacher.HUMAN)] * 10)
     with closing(face.controller.session.store()) as store:
         for key in range(1, 10):
@@ -174,6 +135,5 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(
     page = page_of(face)
     qtbot.waitUntil(lambda: page.consistency.figure.text() == "88% the same (7 of 8)")
     told = page.consistency.comment.text()
-    assert "assumes 10% random answers" in told and "that fits" in told
+    assert "assumes 10% random answers" in told and "this fits" in told
     assert "1 more with “can't tell” are left out" in told
-    picture(page, "history-consistency")

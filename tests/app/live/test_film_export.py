@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.events import Failed, FilmMade, FilmProgressed, FilmRequested
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, make_query, take_file
 
 
 def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
     found = face.window.findChild(QAction, action)
     assert isinstance(found, QAction)
     found.trigger()
-    dialog = face.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(target))
-    dialog.close()
+    take_file(face.window, target)
     qtbot.waitUntil(lambda: bool(face.engine["film"].got(FilmRequested)))
 
 
@@ -43,14 +38,6 @@ def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
     assert child.stopped and not face.window.film_bar.isVisible()
 
 
-def test_teaching_goes_on_while_a_film_is_made(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
-    choose(face, qtbot, "film", tmp_path / "flip.mp4")
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    assert face.window.film_bar.isVisible()
-
-
 def test_given_up_it_leaves_no_half_file(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
     choose(face, qtbot, "film", tmp_path / "flip")  # without a suffix it is an mp4
     half = tmp_path / "flip.mp4.part"
@@ -61,17 +48,27 @@ def test_given_up_it_leaves_no_half_file(face: Face, qtbot: QtBot, tmp_path: Pat
     choose(face, qtbot, "film", tmp_path / "again.mp4")
 
 
-def test_what_goes_wrong_is_told_in_its_own_sentence(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("failure", "sentence"),
+    [
+        (
+            Failed("film", "There are no policies kept yet: teach for a minute first.", "traceback"),
+            "teach for a minute",
+        ),
+        (None, "ended unexpectedly"),
+    ],
+)
+def test_a_failed_film_is_one_sentence_and_labelling_continues(
+    face: Face, qtbot: QtBot, tmp_path: Path, failure: Failed | None, sentence: str
+) -> None:
     choose(face, qtbot, "film", tmp_path / "flip.mp4")
-    face.engine["film"].play(Failed("film", "There are no policies kept yet: teach for a minute first.", "traceback"))
-    qtbot.waitUntil(lambda: "teach for a minute first" in face.window.banner.text.text())
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    assert face.window.film_bar.isVisible()
+    face.engine["film"].play(failure) if failure else face.engine["film"].die()
+    qtbot.waitUntil(lambda: sentence in face.window.banner.text.text())
     assert not face.window.banner.shows_failure and not face.window.film_bar.isVisible()
-
-
-def test_a_child_that_dies_is_told_of(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
-    choose(face, qtbot, "film", tmp_path / "flip.mp4")
-    face.engine["film"].die()
-    qtbot.waitUntil(lambda: "ended unexpectedly" in face.window.banner.text.text())
 
 
 def test_one_film_at_a_time(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
@@ -87,15 +84,3 @@ def test_closing_the_window_ends_the_film_too(face: Face, qtbot: QtBot, tmp_path
     half.write_bytes(b"half")
     face.close()
     assert face.engine["film"].stopped and not half.exists()
-
-
-def test_the_bar_has_its_picture(
-    face: Face, qtbot: QtBot, tmp_path: Path, picture: Callable[[QWidget, str], None]
-) -> None:
-    choose(face, qtbot, "film", tmp_path / "flip.mp4")
-    face.offer(make_query())
-    face.engine["film"].play(FilmProgressed(0.4))
-    qtbot.waitUntil(lambda: face.window.film_bar.bar.value() == 40)
-    face.window.resize(1280, 720)
-    picture(face.window, "film-being-made")
-    assert face.window.film_bar.cancel.text() == "Cancel"

@@ -3,58 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QRect
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.live.live_view import LiveView
-from app.live.reward_timeline import RewardTimeline, colour, heights
-from app.style import theme
 from core.session.policy_snapshots import SnapshotInfo
-from core.types import Float32
-from tests.app.live.test_policy_history import rewards
 from tests.app.windows.test_demo import demonstration
 
-Take = Callable[[QWidget, str], None]
 SNAPSHOTS = tuple(SnapshotInfo(1000 * i, 2 * i, 30.0 * i, i / 2 if i else math.nan) for i in range(9))
-
-
-@pytest.mark.parametrize(
-    ("predicted", "columns", "expected"),
-    [
-        (rewards(0, 2.5, -2.5, 1), 4, [0, 1, -1, 0.4]),
-        (rewards(0, 2.5, -2.5, 1), 2, [0.5, -0.3]),
-        (rewards(5, -9), 4, [1, 1, -1, -1]),
-        (rewards(1, 2), 3, [0.4, 0.6, 0.8]),
-    ],
-)
-def test_a_column_is_as_high_as_the_mean_reward_of_its_steps(
-    predicted: Float32, columns: int, expected: list[float]
-) -> None:
-    assert heights(predicted, columns).tolist() == pytest.approx(expected)
-
-
-def test_the_timeline_is_green_above_the_mean_and_blue_below_and_its_head_moves(qtbot: QtBot) -> None:
-    assert colour(1.0).name() == theme.palette().green and colour(-1.0).name() == theme.palette().blue
-    timeline = RewardTimeline()
-    qtbot.addWidget(timeline)
-    timeline.setFixedSize(120, 34)
-    timeline.show()
-    timeline.set_predicted(rewards(2.5, 0, -2.5))
-    timeline.set_share(0.5)
-    image, panel = timeline.grab().toImage(), QColor(theme.palette().panel)
-    for x, above, below in ((20, True, False), (50, False, False), (100, False, True)):
-        assert (image.pixelColor(x, 2) != panel, image.pixelColor(x, 31) != panel) == (above, below)
-    timeline.set_predicted(rewards(0, 0))
-    for share, x in ((0.0, 0), (0.25, 30), (0.999, 118)):
-        timeline.set_share(share)
-        image = timeline.grab(QRect(0, 0, 120, 34)).toImage()
-        assert image.pixelColor(x, 3) == QColor(theme.palette().text)
-        assert image.pixelColor((x + 40) % 120, 3) == panel
 
 
 @pytest.fixture
@@ -88,24 +45,3 @@ def test_snapshots_that_the_slider_passes_over_are_not_requested(view: LiveView,
     qtbot.waitUntil(lambda: chosen == [SNAPSHOTS[2]])
     view.go_live()
     assert chosen == [SNAPSHOTS[2], None]
-
-
-def test_the_live_view_has_its_pictures(view: LiveView, picture: Take, qapp: QApplication) -> None:
-    def take(name: str) -> None:
-        qapp.processEvents()  # the layout follows the texts
-        view.policy.player.show_frame(20)
-        view.policy.reward_timeline.set_share(0.42)
-        picture(view, name)
-
-    view.resize(390, 340)
-    take("live-empty")
-    view.set_snapshots(SNAPSHOTS)
-    view.set_live(demonstration(predicted=False))
-    view.halt()
-    take("live-no-reward")
-    view.policy.play_now(demonstration())
-    view.halt()
-    take("live-now")
-    view.slider.setValue(4)
-    take("live-asked")
-    assert view.title.text() == "After 8 answers, 2 minutes"

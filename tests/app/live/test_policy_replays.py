@@ -74,22 +74,6 @@ def test_while_one_is_rendered_only_the_last_one_wanted_comes_next(face: Face, q
     assert [d.snapshot for d in drawn] == [snapshots[2], snapshots[0]]
 
 
-def test_the_cache_is_bounded(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS)
-    replays, snapshots = face.controller.replays, face.controller.policy_history.snapshots
-    replays.cache_bytes = 2 * make_frames().pixels.nbytes
-    for number in (0, 1, 2):
-        replays.show(snapshots[number])
-        request(face, qtbot, number + 1)
-        with qtbot.waitSignal(replays.replay_drawn):
-            render(face)
-    for number in (1, 2):
-        with qtbot.waitSignal(replays.replay_drawn):
-            replays.show(snapshots[number])
-    replays.show(snapshots[0])
-    request(face, qtbot, 4)
-
-
 def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_live(face: Face, qtbot: QtBot) -> None:
     learned(face, qtbot, *STEPS[:2])
     live = face.window.live
@@ -108,8 +92,7 @@ def test_a_restarted_clips_job_gets_the_request_again(face: Face, qtbot: QtBot) 
     learned(face, qtbot, *STEPS[:2])
     face.window.live.slider.setValue(0)
     request(face, qtbot, 1)
-    face.engine["clips"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("clips")
     face.controller.restart()
     qtbot.waitUntil(lambda: len(requests(face)) == 1 and not face.window.banner.shows_failure)
     render(face)
@@ -139,15 +122,3 @@ def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, qtbot: 
     render(face)
     newest = face.controller.policy_history.snapshots[1]
     qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot == newest)
-
-
-def test_before_the_first_demonstration_the_newest_snapshot_stands_in(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS[:2])
-    live = face.window.live
-    live.go_live()
-    assert request(face, qtbot, 1).weights["weights"].tolist() == [1e10] * 4
-    render(face)
-    qtbot.waitUntil(lambda: live.shown is not None)
-    live.set_live(demonstration())
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is None)  # when the loop has ended
-    assert live.title.text() == "The policy now, after 120,000 steps"

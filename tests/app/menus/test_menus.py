@@ -1,4 +1,4 @@
-"""The menus that write a file."""
+"""The menus that write a file, and Help > About."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
+from app.keys.commands import Command
+from core import version
 from core.session.archive import import_session
 from core.session.session import Session
 from core.types import Choice
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import Face, make_query, take_file
 
 
 def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
@@ -21,10 +23,7 @@ def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
     found = face.window.findChild(QAction, action)
     assert isinstance(found, QAction)
     found.trigger()
-    dialog = face.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(target))
-    dialog.close()
+    take_file(face.window, target)
     qtbot.waitUntil(lambda: face.window.banner.isVisible())
 
 
@@ -56,3 +55,12 @@ def test_a_file_that_cannot_be_written_is_told_of_and_stops_nothing(
     choose(face, qtbot, action, tmp_path / "nowhere" / "x")
     assert "can't be written" in face.window.banner.text.text()
     assert not face.window.banner.shows_failure
+
+
+def test_about_lists_the_versions_of_what_is_installed(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version, "LIBRARIES", ("torch", "no-such-library"))
+    face.window.commands[Command.ABOUT].trigger()
+    box = face.window.findChild(QMessageBox)
+    assert isinstance(box, QMessageBox) and version.VERSION in box.text()
+    assert "torch 2." in box.text() and "no-such-library (not installed)" in box.text()
+    box.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
@@ -28,30 +27,14 @@ def test_comma_and_period_step_both_clips_together(face: Face) -> None:
     assert not clips.clock.playing
 
 
-def test_a_step_pauses_clips_that_play(face: Face) -> None:
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Period)
-    assert not face.window.clips.clock.playing
-    assert face.window.playback_status.text() == f"paused at frame {face.window.clips.clock.frame + 1} of 8"
-    face.press(Qt.Key.Key_Space)
-    assert face.window.clips.clock.playing and face.window.playback_status.text() == ""
-
-
-def test_without_a_pair_nothing_steps_or_plays(face: Face) -> None:
-    for key in (Qt.Key.Key_Period, Qt.Key.Key_Comma, Qt.Key.Key_Space):
+def test_the_speed_is_shown_and_stays_for_the_next_pair(face: Face, qtbot: QtBot) -> None:
+    queries = face.offer(*[make_query() for _ in range(5)])
+    for (key, speed), following in zip(SPEED_KEYS, queries[1:], strict=True):
         face.press(key)
-    assert not face.window.clips.clock.playing and face.window.playback_status.text() == ""
-
-
-@pytest.mark.parametrize(("key", "speed"), SPEED_KEYS)
-def test_the_speed_is_shown_and_stays_for_the_next_pair(face: Face, qtbot: QtBot, key: Qt.Key, speed: float) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    face.press(key)
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
-    assert face.window.clips.clock.speed == speed and face.window.clips.clock.playing
-    assert face.window.playback_status.text() == ("" if speed == 1 else f"speed {speed:g}×")
+        face.press(Qt.Key.Key_Left)
+        qtbot.waitUntil(lambda query=following: face.query is query)
+        assert face.window.clips.clock.speed == speed and face.window.clips.clock.playing
+        assert face.window.playback_status.text() == ("" if speed == 1 else f"speed {speed:g}×")
 
 
 def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> None:
@@ -61,12 +44,3 @@ def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> N
     again = open_face()
     assert again.window.clips.clock.speed == 0.25
     assert again.window.playback_status.text() == "speed 0.25×"
-
-
-def test_the_next_pair_plays_though_the_last_was_held(face: Face, qtbot: QtBot) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    face.press(Qt.Key.Key_Space)
-    face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.query is second)
-    assert face.window.clips.clock.playing

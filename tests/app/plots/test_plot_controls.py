@@ -10,17 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QAction, QImage, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QAction, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.plots.plot import Plot
-from app.session.metrics_recorder import validation_loss
-from app.style import theme
-from app.style.theme import Appearance
-from tests.app.fakes import Face, make_query
-from tests.app.tape import NAN, X, drawn, has_colour, plot, report, show_true_reward, teaching
+from tests.app.fakes import Face, take_file
+from tests.app.tape import NAN, plot, teaching
 
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
@@ -77,19 +74,6 @@ def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Calla
     assert returns.canvas.crosshair_x is None and not returns.readout.isVisible()
 
 
-def test_the_readout_of_many_curves_is_whole(open_face: Callable[..., Face]) -> None:
-    face = teaching(open_face, reward__members=6)
-    for member in range(6):
-        face.controller.metrics.append(validation_loss(member), 3.5, 0.123456)
-    loss = plot(face, "loss")
-    loss.read_off(3.5)
-    assert loss.readout.text().count("0.123456") == 6
-    assert loss.readout.parentWidget().rect().contains(loss.readout.geometry())
-    assert loss.readout.height() >= loss.readout.sizeHint().height() > loss.canvas.inside().height()
-    face.window.plots.setCurrentIndex(1)
-    assert not loss.readout.isVisible()
-
-
 def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = teaching(open_face)
     QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
@@ -111,23 +95,6 @@ def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Fac
     assert list(face.window.plots.enlarged) == ["measure"]
     QTest.keyClick(face.window.plots.enlarged["measure"], Qt.Key.Key_Escape)
     assert face.window.plots.enlarged == {}
-
-
-def test_keys_that_answer_still_answer_with_the_focus_on_a_plot(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = teaching(open_face)
-    face.offer(make_query())
-    QTest.keyClick(face.window, Qt.Key.Key_2, CTRL)
-    qtbot.waitUntil(face.window.plots.by_key["ratio"].hasFocus)
-    press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: [str(p.choice) for p in face.answers()] == ["right"])
-
-
-def test_every_plot_is_reached_by_tab(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = teaching(open_face)
-    QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
-    for key in ("measure", "return", "loss"):
-        qtbot.waitUntil(face.window.plots.by_key[key].hasFocus)
-        press(Qt.Key.Key_Tab)
 
 
 def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -154,35 +121,9 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face], q
     qtbot.waitUntil(lambda: fits(measure))
 
 
-def test_a_double_click_on_the_title_opens_one_window_that_follows(
-    open_face: Callable[..., Face], qtbot: QtBot
-) -> None:
-    face = teaching(open_face)
-    measure = plot(face, "measure")
-    for _ in range(2):
-        QTest.mouseDClick(measure.header, Qt.MouseButton.LeftButton, pos=measure.header.title.geometry().center())
-    (large,) = face.window.plots.enlarged.values()
-    assert large.windowTitle() == "Backflips an episode (8 s) – Somersault"
-    face.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
-    qtbot.waitUntil(lambda: drawn(large.plot)["Backflips an episode (8 s)"] == ([*X, 4.0], [0.5, 1.5, 2.5, 7.25]))
-    large.close()
-
-
-def test_the_windows_of_plots_go_with_the_session(open_face: Callable[..., Face]) -> None:
-    face = teaching(open_face)
-    face.window.plots.enlarge(face.window.plots.by_key["loss"].spec)
-    ended: list[int] = []
-    face.window.plots.enlarged["loss"].finished.connect(ended.append)
-    face.close()
-    assert ended == [0] and face.window.plots.enlarged == {}
-
-
 def choose(face: Face, qtbot: QtBot, target: Path) -> str:
     """Takes this file in the dialog; what the banner says then."""
-    dialog = face.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(target))
-    dialog.close()
+    take_file(face.window, target)
     qtbot.waitUntil(face.window.banner.isVisible)
     return face.window.banner.text.text()
 
@@ -206,67 +147,3 @@ def test_figures_saved_as_a_table_come_back_exactly(
         [3.0, 0.5, 0.6, 0.25, pytest.approx(NAN, nan_ok=True), 0.8, 1.0],
         [3.5, 0.1 + 0.2, None, None, None, None, None],
     ]
-
-
-def test_a_picture_is_as_large_as_a_slide_and_shows_the_curve(
-    open_face: Callable[..., Face], qtbot: QtBot, tmp_path: Path
-) -> None:
-    face = teaching(open_face)
-    measure = plot(face, "measure")
-    size = measure.size() * 3
-    menu_action(measure, "PNG").trigger()
-    assert "Saved measure.png" in choose(face, qtbot, tmp_path / "measure.png")
-    image = QImage(str(tmp_path / "measure.png"))
-    assert image.size() == size
-    assert all(
-        has_colour(image, colour)
-        for colour in (theme.palette().green, theme.palette().panel, theme.palette().background)
-    )
-
-
-def test_a_file_that_cannot_be_written_is_told_of_in_a_sentence(
-    open_face: Callable[..., Face], qtbot: QtBot, tmp_path: Path
-) -> None:
-    face = teaching(open_face)
-    (tmp_path / "file").write_bytes(b"")
-    menu_action(plot(face, "measure"), "CSV").trigger()
-    told = choose(face, qtbot, tmp_path / "file" / "measure.csv")
-    assert "can't be written" in told and "\n" not in told and not face.window.banner.shows_failure
-
-
-def test_the_schemes_restyle_the_plots_at_once(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    face = teaching(open_face)
-    measure = plot(face, "measure")
-    for name in ("light", "dark"):
-        action = face.window.findChild(QAction, name)
-        assert isinstance(action, QAction)
-        action.trigger()
-        scheme = theme.palette()
-        assert scheme.dark == (name == "dark")
-        (item,) = measure.items.values()
-        assert item.opts["pen"].color().name() == scheme.green
-        assert measure.canvas.backgroundBrush().color().name() == scheme.panel
-        icon = face.window.stop_action.icon().pixmap(18, 18).toImage()
-        assert icon.pixelColor(9, 9).name() == scheme.text
-
-
-@pytest.mark.parametrize("appearance", [Appearance.DARK])
-def test_pictures(
-    open_face: Callable[..., Face], qtbot: QtBot, picture: Callable[[QWidget, str], None], appearance: Appearance
-) -> None:
-    """To be looked at; what can be checked of them is that nothing reaches beyond its column."""
-    face = teaching(open_face)
-    theme.choose(appearance)
-    show_true_reward(face)
-    plots = face.window.plots
-    for index, key in enumerate(("loss", "ratio", "answers")):
-        plot(face, key).read_off(2.0)
-        picture(face.window, f"plots-{plots.tabText(index).replace(' ', '-').lower()}-{appearance}")
-        area = plots.widget(index)
-        assert area.widget().width() <= area.viewport().width()
-    plots.enlarge(plots.by_key["ratio"].spec)
-    large = plots.enlarged["ratio"]
-    qtbot.waitUntil(lambda: large.plot.canvas.inside().width() > 50)
-    large.plot.read_off(3.0)
-    picture(large, f"plot-enlarged-{appearance}")
-    large.close()

@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
 from app.live.demonstrations import Demonstration
 from app.style import theme
-from core.metrics import SHOWN
 from core.session import metrics_file
 from tests.app.fakes import Face, make_frames, make_query
 from tests.app.tape import (
@@ -69,47 +68,6 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
     }
     assert episode.note.text() == "Predicted and true reward agree closely (r = 1.00)."
     assert episode.items[episode.spec.curves[1]].getViewBox() is episode.canvas.right
-
-
-def test_a_long_run_is_drawn_with_a_thousand_points_and_ends_with_the_newest(open_face: Callable[..., Face]) -> None:
-    face = teaching(open_face)
-    for i in range(3000):
-        face.controller.metrics.append("backflips_per_episode", 4.0 + i, i)
-    x, y = drawn(plot(face, "measure"))[_MEASURE]
-    assert (len(x), x[-1], y[-1]) == (SHOWN, 3003.0, 2999)
-
-
-def test_one_plot_is_drawn_at_a_time_each_in_its_turn(open_face: Callable[..., Face]) -> None:
-    face = teaching(open_face)
-    next(timer for timer in face.window.findChildren(QTimer) if timer.interval() == 250).stop()
-    refresh(face)
-    titles = [face.window.plots.by_key[key].header.title for key in ("measure", "return", "loss")]
-    before = [title.text() for title in titles]
-    for name in ("backflips_per_episode", "predicted return", "train loss 0"):
-        face.controller.metrics.append(name, 4.0, 99.0)
-    news = []
-    for _ in range(4):
-        news.append(face.window.plots.refresh(face.controller.metrics, face.controller.episode))
-        changed = [title.text() != old for title, old in zip(titles, before, strict=True)]
-        assert sum(changed) == sum(news)
-    assert news == [True, True, True, False]
-
-
-def test_what_cannot_be_seen_is_not_drawn_until_it_can(open_face: Callable[..., Face]) -> None:
-    face = teaching(open_face)
-    hidden = face.window.plots.by_key["ratio"]
-    assert drawn(hidden) == {}
-    face.window.plots.setCurrentIndex(1)
-    assert set(drawn(hidden)) == {"ratio 1", "ratio 2", "ratio 3", "L2 1", "L2 2", "L2 3"}
-
-
-def test_before_anything_is_told_it_says_what_will_come(face: Face) -> None:
-    for key, found in face.window.plots.by_key.items():
-        plot(face, key)
-        text = found.message.text()
-        assert found.message.isVisible() and (
-            text.startswith("Appears ") or text.startswith("The true reward is hidden")
-        )
 
 
 def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found(
@@ -174,15 +132,6 @@ def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable
     assert drawn(measure) == {"Return an episode": ([1.0], [123.0])}
     assert face.window.live.figure.text() == "Return an episode: 123" and demo.measure.text() == "123"
     demo.close()
-
-
-def test_curves_go_on_when_the_session_is_opened_again(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    teaching(open_face).close()
-    again = open_face()
-    qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: (X, [0.5, 1.5, 2.5])})
-    assert drawn(plot(again, "loss"))["validation 3"] == ([3.0], [1.0])
-    again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
-    qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([*X, 4.0], [0.5, 1.5, 2.5, 7.25])})
 
 
 def test_damaged_curves_are_no_obstacle(

@@ -12,8 +12,7 @@ from app.session.controller import State
 from core.errors import UserError
 from core.events import Event, StateRequested, StateSaved
 from core.session.session import Session
-from tests.app.fakes import Face
-from tests.app.faulty import ERRORS, FULL, Error, numbers
+from tests.app.fakes import ERRORS, FULL, Error, Face, numbers
 
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])
@@ -77,12 +76,6 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     with qtbot.waitSignal(controller.stopped):
         play(held[0])
     assert numbers(face) == {"rollout": 2, "reward": 2, "policy": 2}
-
-
-def test_a_late_state_is_not_part_of_a_checkpoint(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].play(StateSaved("policy", 77, None))  # type: ignore[arg-type]
-    with qtbot.waitSignal(face.controller.checkpointer.saved):
-        face.controller.checkpointer.request()
 
 
 @pytest.mark.parametrize(

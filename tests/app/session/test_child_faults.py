@@ -10,25 +10,21 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
-from core.errors import Lack, UserError
-from core.events import Failed
+from core.errors import UserError
 from core.session.session import Session
-from tests.app.fakes import Engine, Face
-from tests.app.faulty import FullSystem, press_restart
+from tests.app.fakes import Engine, Face, FullSystem, press_restart
 
 
 def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face, qtbot: QtBot) -> None:
     job_group = face.controller.job_group
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("policy")
     job_group.make_process = FullSystem(face, 1)
     press_restart(face)
     qtbot.waitUntil(lambda: "Too many open files" in face.window.banner.text.text())
     assert face.window.banner.shows_failure and face.controller.state == State.FAILED
     assert job_group.running == ("reward", "clips") and all(p.started or p.stopped for p in face.engine.made)
     job_group.make_process = face.engine
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert set(job_group.running) == {"rollout", "policy", "reward", "clips"}
 
 
@@ -57,33 +53,17 @@ def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made
         film_export.cancel()
 
 
-def test_the_cause_of_a_failed_film_is_in_the_log(face: Face, qtbot: QtBot, caplog: pytest.LogCaptureFixture) -> None:
-    face.controller.film_export.make(face.folder.parent / "x.mp4")
-    with caplog.at_level("ERROR"), qtbot.waitSignal(face.controller.film_export.film_ended) as ended:
-        face.engine["film"].play(Failed("film", "RuntimeError: boom", "the trace"))
-    assert "RuntimeError: boom" in ended.args[0] and "the trace" in caplog.text
-
-
-def test_save_and_quit_closes_after_a_failure(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    with qtbot.waitSignal(face.window.closed):
-        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
-
-
 def test_a_restart_that_cannot_load_says_why_and_can_be_tried_again(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: Any) -> None:
         raise UserError("No checkpoint can be read: delete that folder.")
 
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("reward")
     with monkeypatch.context() as patch:
         patch.setattr(Session, "load", failing)
         press_restart(face)
         qtbot.waitUntil(lambda: "No checkpoint can be read" in face.window.banner.text.text())
     assert face.controller.state == State.FAILED and face.window.banner.restart.isVisible()
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert not face.window.banner.isVisible()

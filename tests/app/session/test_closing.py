@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.session.controller import State
 from core.session.session import Session
 from tests.app.fakes import Face
 
@@ -24,14 +23,6 @@ def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
     while True:
         go_on()
         time.sleep(0.01)
-
-
-def test_a_checkpoint_does_not_wait_for_a_file_that_is_being_written(face: Face, qtbot: QtBot) -> None:
-    gate = threading.Event()
-    face.controller.file_tasks.write(face.folder.parent / "large.csv", lambda: slow_file(gate))
-    with qtbot.waitSignal(face.controller.checkpointer.saved):
-        face.controller.checkpointer.request()
-    gate.set()
 
 
 @pytest.mark.parametrize("stopped_before", [False, True])
@@ -76,13 +67,3 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text
     assert face.controller.session.config.query.repeats == "on"  # what is soon done is done
-
-
-def test_stopping_alone_gives_up_no_file(face: Face, qtbot: QtBot) -> None:
-    gate, file_tasks = threading.Event(), face.controller.file_tasks
-    file_tasks.write(face.folder / "x.csv", lambda: slow_file(gate))
-    face.window.stop_action.trigger()
-    qtbot.waitUntil(lambda: not face.controller.job_group.running)
-    assert face.controller.state == State.STOPPING and not file_tasks.deadline_set
-    with qtbot.waitSignal(face.controller.stopped):
-        gate.set()

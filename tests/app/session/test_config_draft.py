@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from app.session.config_draft import PLAIN, ConfigDraft, sections, setting
+from app.session.config_draft import PLAIN, ConfigDraft, sections
 from core.config import Config
 from core.tasks import CATALOGUE, get_task
 
@@ -20,21 +20,6 @@ def test_every_field_of_the_config_can_be_set_in_one_place() -> None:
     listed = [one.name for section in sections() for one in section.settings]
     assert len(listed) == len(set(listed)) and not set(listed) & set(PLAIN)
     assert set(listed) | set(PLAIN) == fields
-
-
-def test_a_setting_describes_its_field() -> None:
-    discount = setting("policy.discount")
-    assert (discount.title, discount.default, discount.low, discount.high) == ("discount", 0.99, 0, 0.99999)
-    assert not discount.whole and setting("rollout.environments").whole
-    assert "random" in setting("query.selection").options
-    assert all(one.help for section in sections() for one in section.settings)
-
-
-@pytest.mark.parametrize(
-    ("words", "matches"), [("discount", True), ("A.1", True), ("rate step", True), ("policy per", True), ("l2", False)]
-)
-def test_settings_are_searched_by_all_words(words: str, matches: bool) -> None:
-    assert setting("policy.discount").matches(words) == matches
 
 
 @pytest.mark.parametrize("task", [*CATALOGUE, "gym:CartPole-v1"])
@@ -53,20 +38,6 @@ def test_defaults_follow_the_task_and_changes_can_be_reset() -> None:
     assert draft.config and draft.config.policy.discount == 0.5 and draft.default_source("policy.discount") == ""
     draft.reset("policy.discount")
     assert draft.config and draft.config.policy.discount == draft.value("policy.discount") == 0.9
-
-
-def test_defaults_follow_the_algorithm() -> None:
-    draft = ConfigDraft("hopper")
-    draft.set("policy.algorithm", "a2c")
-    assert (draft.value("rollout.steps"), draft.value("reward.interval")) == (5, 2000)
-    assert draft.config and draft.config.rollout.steps == 5
-
-
-def test_changes_stay_when_the_task_changes() -> None:
-    draft = ConfigDraft("reacher", {"labels": 33})
-    draft.set_task("ant")
-    assert draft.config and (draft.config.task, draft.config.labels) == ("ant", 33)
-    assert draft.value("policy.initial_std") == 0.15
 
 
 @pytest.mark.parametrize(
@@ -89,12 +60,3 @@ def test_a_contradiction_is_one_sentence(changes: dict[str, object], sentence: s
     assert wrong <= draft.wrong <= set(changes)
     draft.reset()
     assert draft.problem == "" and draft.config and not draft.wrong
-
-
-def test_the_oracle_needs_a_true_reward(monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = dataclasses.replace(CATALOGUE["reacher"], true_reward=None)  # type: ignore[call-arg]
-    monkeypatch.setitem(CATALOGUE, "reacher", bare)
-    draft = ConfigDraft("reacher", {"teacher": "oracle"})
-    assert "no true reward" in draft.problem
-    draft.set("teacher", "human")
-    assert draft.problem == ""

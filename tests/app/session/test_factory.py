@@ -25,23 +25,6 @@ def test_a_session_has_the_given_options_no_end_and_its_labels_due_over_the_task
     assert scheduled(config.query.horizon, config) == 50
 
 
-def test_labels_of_a_task_with_its_own_horizon_are_due_earlier() -> None:
-    config = new_config(parsed(["--task", "pong"]))
-    assert config.query.horizon == get_task("pong").presets["query.horizon"] < get_task("pong").presets["steps"]
-
-
-@pytest.mark.parametrize(("labels", "first"), [(20, 6), (700, 30), (100, 30)])
-def test_training_starts_after_thirty_answers_at_most(labels: int, first: int) -> None:
-    assert new_config(parsed(["--labels", str(labels)])).query.first_labels == first
-
-
-@pytest.mark.parametrize(("task", "decays"), [("reacher", False), ("pong", True)])
-def test_the_step_size_decays_only_for_tasks_that_take_hours(task: str, decays: bool) -> None:
-    assert get_task(task).presets["policy.decay"] > 0
-    assert (session_config(task).policy.decay > 0) == decays
-    assert session_config(task, {"policy.decay": 0.5}).policy.decay == 0.5
-
-
 @pytest.mark.parametrize(("task", "given", "pool"), [("pong", 1024, 256), ("pong", 100, 100), ("walker", 1024, 1024)])
 def test_tasks_with_captured_clips_get_a_small_pool(task: str, given: int, pool: int) -> None:
     config = session_config(task, {"query.pool": given})

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.session.controller import State
-from app.session.recovery import failure_sentence, recovery_action
+from app.session.recovery import recovery_action
 from core.config import Config, replaced
 from core.errors import Lack
 from core.events import Failed
 from tests.app.fakes import Face
-from tests.app.faulty import press_restart
 
 
 @pytest.mark.parametrize(
@@ -35,47 +33,11 @@ def test_a_job_that_ran_out_of_memory_is_restarted_with_less(job: str, lack: Lac
     assert batches == {name: n // 2 if name == job and "smaller" in button else n for name, n in before.items()}
 
 
-def test_an_optimizer_of_whole_batches_is_offered_no_smaller_ones() -> None:
-    config = replaced(Config(), policy__algorithm="a2c")
-    assert recovery_action(Failed("policy", "", "", Lack.MEMORY), config).name == "Restart"
-
-
-@pytest.mark.parametrize(("job", "smallest"), [("policy", 64), ("reward", 8)])
-def test_batches_shrink_to_a_useful_size_only(job: str, smallest: int) -> None:
-    failed, config = Failed(job, "", "", Lack.MEMORY), Config()
-    for _ in range(20):
-        config = recovery_action(failed, config).config
-    assert getattr(config, job).minibatch == smallest
-    assert recovery_action(failed, config).name == "Restart"
-    small = replaced(config, **{f"{job}__minibatch": 5})
-    assert recovery_action(failed, small).config == small
-
-
-def test_messages_name_the_part_that_stopped() -> None:
-    assert (
-        failure_sentence(Failed("clips", "its process ended.", "")) == "The clip renderer stopped: its process ended."
-    )
-
-
 def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face, qtbot: QtBot) -> None:
     face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
     qtbot.waitUntil(lambda: face.window.banner.restart.text() == "Retry on the CPU")
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert face.engine["reward"].spec.config["device"] == "cpu"
     assert face.controller.session.config.device == "auto"
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert face.window.banner.restart.text() == "Restart"
-
-
-def test_the_cause_of_an_earlier_failure_is_not_shown_for_a_later_one(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].play(Failed("policy", "MemoryError", "trace", Lack.MEMORY))
-    with qtbot.waitSignal(face.controller.stopped):
-        face.controller.stop()
-    face.controller.start()
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    assert "its process ended unexpectedly" in face.window.banner.text.text()
+    face.die("reward")
     assert face.window.banner.restart.text() == "Restart"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -19,8 +17,7 @@ from core.events import AnswersReplayed, PreferenceAdded
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Choice, Preference
-from tests.app.fakes import Face, make_query
-from tests.app.faulty import ERRORS, FULL, Error, numbers, press_restart
+from tests.app.fakes import ERRORS, FULL, Error, Face, make_query, numbers, press_restart
 
 CLOSED = "Labelling and training are paused until every answer can be read."
 
@@ -65,7 +62,7 @@ def read_by(face: Face, name: str) -> list[int]:
 
 
 def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
-    damaged: tuple[Face, Damage], qtbot: QtBot, picture: Any
+    damaged: tuple[Face, Damage], qtbot: QtBot
 ) -> None:
     face, damage = damaged
     banner = face.window.banner
@@ -80,7 +77,6 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
         assert face.controller.state == State.FAILED and not face.labelling.open
         assert read_by(face, "reward") == [1] and not face.engine["reward"].got(AnswersReplayed)
         assert face.controller.session.load() is None and face.controller.progress.labels == 3
-    picture(face.window, "replay_refused")
     damage.flip()
     press_restart(face)
     for name in ("reward", "rollout"):
@@ -140,21 +136,6 @@ def test_labelling_waits_until_every_job_has_all_answers(
     assert [answer.query.id for answer in face.answers()] == [first.id, second.id]
 
 
-def test_another_job_that_stops_meanwhile_opens_no_labelling(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    face.offer(make_query(), make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    refuse(face, monkeypatch, FULL)
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.engine["clips"].die()
-    assert face.controller.state == State.FAILED and not face.labelling.open
-    press_restart(face)
-    qtbot.waitUntil(lambda: face.labelling.open)
-    assert set(face.controller.job_group.running) == {"rollout", "reward", "policy", "clips"}
-
-
 def test_what_a_job_learned_without_every_answer_is_not_saved(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,31 +148,3 @@ def test_what_a_job_learned_without_every_answer_is_not_saved(
     with qtbot.waitSignal(checkpointer.saved):
         refuse(face, monkeypatch, FULL)
     assert numbers(face) == {"rollout": 2, "reward": 1, "policy": 2}
-
-
-def held(gate: threading.Event, act: Callable[..., Any]) -> Callable[..., Any]:
-    def wait(*arguments: Any) -> Any:
-        assert gate.wait(20)
-        return act(*arguments)
-
-    return wait
-
-
-def test_a_restart_waits_for_a_job_that_fails_while_the_checkpoint_is_read(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loading, ending = threading.Event(), threading.Event()
-    job_group, rollout = face.controller.job_group, face.engine["rollout"]
-    monkeypatch.setattr(Session, "load", held(loading, Session.load))
-    monkeypatch.setattr(rollout, "stop", held(ending, rollout.stop))
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.engine["reward"].die()
-    press_restart(face)
-    with qtbot.waitSignal(job_group.job_ended):
-        face.engine["policy"].die()
-    with qtbot.waitSignal(face.controller.checkpointer.loaded):
-        loading.set()
-    assert face.controller.state == State.RESTARTING and face.engine["rollout"] is rollout
-    ending.set()
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    assert set(job_group.running) == {"rollout", "reward", "policy", "clips"} and face.engine["rollout"] is not rollout

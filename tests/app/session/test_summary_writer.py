@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from app.live.demonstrations import Demonstration
@@ -56,9 +55,7 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     first = read(face)
     assert (first.task, first.teacher, first.labels, first.planned) == ("hopper-backflip", "human", 0, 100)
     assert (first.best, first.measure_title) == (None, "Backflips an episode (8 s)")
-    face.offer(make_query(), make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.answered()
     for event in (report(1000, 1.5), report(2000, 4.5), report(3000, 3.0)):
         face.engine["rollout"].play(event)
     qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)
@@ -86,28 +83,6 @@ def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Ke
     again.window.pause_action.trigger()
     qtbot.waitUntil(lambda: read(again).env_steps == 6000)
     assert read(again).best == 6.0
-
-
-def test_where_less_is_better(open_face: Callable[..., Face], keep: Keep, qtbot: QtBot) -> None:
-    face = open_face(task="reacher")
-    keep(face)
-    for distance in (0.4, 0.1, 0.2):
-        face.engine["rollout"].play(RolloutReported(1, 0.5, 1, 1, 0.0, 0.0, {"mean_distance": distance}, 0.0, 0))
-    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1)
-    face.controller.checkpointer.request()
-    qtbot.waitUntil(lambda: read(face).best == 0.1)
-
-
-def test_the_last_picture_is_the_middle_of_the_last_demonstration(face: Face, keep: Keep, qtbot: QtBot) -> None:
-    keeper = keep(face)
-    frames = make_frames(size=64, count=8)
-    face.controller.demonstrations.demonstration_drawn.emit(Demonstration(frames, np.zeros(8, np.float32), 100))
-    keeper.write()
-    path = face.folder / summary.PICTURE
-    qtbot.waitUntil(path.exists)
-    picture = QImage(str(path))
-    assert (picture.width(), picture.height()) == (192, 192)
-    assert picture.pixelColor(60, 90).blue() > 150 and picture.pixelColor(180, 90).blue() < 60
 
 
 def test_a_summary_that_cannot_be_written_stops_nothing(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.session.config_draft import setting
@@ -37,13 +34,11 @@ def type_in(box: NumberBox, text: str) -> None:
     ("name", "typed", "expected"),
     [
         ("labels", "1,400", 1400),
-        ("labels", "2e3", 2000),
         ("labels", "1.5", "1.5"),
         ("seed", "9223372036854775807", 2**63 - 1),
         ("policy.learning_rate", "3e-4", 3e-4),
         ("policy.learning_rate", ".5", 0.5),
         ("policy.learning_rate", "nan", "nan"),
-        ("policy.learning_rate", "fast", "fast"),
         ("policy.learning_rate", "99", 99.0),
     ],
 )
@@ -60,13 +55,11 @@ def test_what_is_typed_is_told_as_it_is(make: Any, name: str, typed: str, expect
     ("name", "value", "key", "expected"),
     [
         ("labels", 100, Qt.Key.Key_Up, 101),
-        ("labels", 0, Qt.Key.Key_Down, 0),
         ("rollout.steps", 2, Qt.Key.Key_Down, 2),
         ("policy.lag", 8, Qt.Key.Key_Up, 8),
         ("policy.discount", 0.99, Qt.Key.Key_Up, 0.99999),
         ("policy.discount", 0.99, Qt.Key.Key_Down, 0.98),
         ("policy.learning_rate", 1e-3, Qt.Key.Key_Up, 1.1e-3),
-        ("policy.entropy_bonus", 0.0, Qt.Key.Key_Up, 0.1),
         ("labels", 100, Qt.Key.Key_PageUp, 110),
     ],
 )
@@ -74,27 +67,3 @@ def test_the_arrows_keep_to_the_bounds(make: Any, name: str, value: float, key: 
     box = make(name, value)
     QTest.keyClick(box, key)
     assert box.value() == pytest.approx(expected)
-
-
-def test_showing_a_value_is_no_edit(make: Any) -> None:
-    box, told = make("reward.holdout", math.exp(-1)), list[object]()
-    box.edited.connect(told.append)
-    box.set_value(0.25)
-    assert told == [] and box.lineEdit().text() == "0.25"
-
-
-def test_the_wheel_is_left_to_the_form(make: Any) -> None:
-    box = make("labels", 100)
-    box.setFocus()
-    event = QWheelEvent(
-        QPointF(5, 5),
-        QPointF(5, 5),
-        QPoint(0, 120),
-        QPoint(0, 120),
-        Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier,
-        Qt.ScrollPhase.NoScrollPhase,
-        False,
-    )
-    QApplication.sendEvent(box, event)
-    assert box.value() == 100 and not event.isAccepted()

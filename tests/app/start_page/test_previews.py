@@ -10,9 +10,8 @@ import pytest
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from app.start_page.previews import Preview, Previews, cache_folder
-from core.version import VERSION
-from tests.app.drawers import Drawer, Drawers
+from app.start_page.previews import Preview, Previews
+from tests.app.start_page_driver import Drawer, Drawers
 
 Open = Callable[..., tuple[Previews, Drawers]]
 
@@ -55,18 +54,6 @@ def test_a_picture_is_drawn_once_and_then_comes_from_the_cache(open_previews: Op
 def _near(found: QColor, wanted: QColor) -> bool:
     pairs = zip(found.getRgb(), wanted.getRgb(), strict=True)  # type: ignore[call-overload]
     return all(abs(a - b) < 12 for a, b in pairs)
-
-
-def test_they_are_drawn_one_after_the_other_by_one_child_that_then_ends(open_previews: Open, qtbot: QtBot) -> None:
-    previews, drawers = open_previews()
-    ready: list[str] = []
-    previews.preview_ready.connect(lambda task, _: ready.append(task))
-    for task in ("a", "b", "c", "b"):
-        previews.request(task)
-    qtbot.waitUntil(lambda: ready == ["a", "b", "c"])
-    assert drawers.asked == ["a", "b", "c"]
-    qtbot.waitUntil(lambda: all(drawer.stopped for drawer in drawers.made))
-    assert len(drawers.made) == 1
 
 
 @pytest.mark.parametrize("where", ["make", "send"])
@@ -125,10 +112,12 @@ def test_while_it_is_held_nothing_is_drawn_and_afterwards_all_is(open_previews: 
 
 
 @pytest.mark.parametrize("content", [b"", b"no picture", b"\xff\xd8\xff"])
-def test_a_damaged_file_in_the_cache_is_drawn_again(open_previews: Open, qtbot: QtBot, content: bytes) -> None:
+def test_a_damaged_file_in_the_cache_is_drawn_again(
+    open_previews: Open, qtbot: QtBot, tmp_path: Path, content: bytes
+) -> None:
     previews, _ = open_previews()
     brought(qtbot, previews, "a")
-    path = previews._path("a")
+    (path,) = (tmp_path / "cache").glob("*.jpg")
     path.write_bytes(content)
     later, drawers = open_previews()
     assert brought(qtbot, later, "a").count == 6
@@ -143,7 +132,3 @@ def test_a_cache_that_cannot_be_written_only_costs_time(
     previews, _ = open_previews()
     assert brought(qtbot, previews, "a").count == 6
     assert "can't be kept" in caplog.text
-
-
-def test_another_version_of_the_program_has_its_own_cache() -> None:
-    assert cache_folder().name.startswith(f"{VERSION}-")

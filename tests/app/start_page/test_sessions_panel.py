@@ -7,9 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QSize, Qt
-from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from core.preferences.store import PreferenceStore
@@ -18,22 +17,13 @@ from core.session.archive import export_session
 from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.types import Choice
-from tests.app.fakes import make_query
+from tests.app.fakes import make_query, take_file
 from tests.app.start_page_driver import Page, make_session
 
 Picture = Callable[[QWidget, str], None]
 
 
-def test_without_sessions_it_says_what_to_do(page: Page, picture: Picture) -> None:
-    page.show()
-    page.wait_for_pictures()
-    assert page.window.sessions.stack.currentWidget() is page.window.sessions.empty
-    assert "Choose a task" in page.window.sessions.empty.text()
-    assert not any(action.isEnabled() for action in page.window.sessions.selection_actions)
-    picture(page.window, "start-empty")
-
-
-def test_two_hundred_sessions(page: Page, qtbot: QtBot, picture: Picture) -> None:
+def test_two_hundred_sessions(page: Page, qtbot: QtBot) -> None:
     tasks = list(CATALOGUE)
     for number in range(200):
         name = f"{tasks[number % len(tasks)]}-{number}"
@@ -42,39 +32,11 @@ def test_two_hundred_sessions(page: Page, qtbot: QtBot, picture: Picture) -> Non
     assert page.entries[0] == f"{tasks[0]}-0" and len(page.entries) == 200
     assert page.rows.hasFocus() and page.chosen == page.entries[0]
     page.wait_for_pictures()
-    picture(page.window, "start-many")
     page.press(Qt.Key.Key_End)
     assert page.chosen.endswith("-199")
     page.window.resize(1920, 1080)
-    picture(page.window, "start-large")
     asked = len(page.rows.entries.pictures)
     assert asked < 60  # only those that were seen
-
-
-def test_a_row_is_spoken_in_a_sentence(page: Page) -> None:
-    make_session(page.root, "mine", "hopper-backflip", 20)
-    page.show()
-    model = page.rows.entries
-    spoken = model.data(model.index(0), Qt.ItemDataRole.AccessibleTextRole)
-    assert spoken == "mine, Hopper: backflips, 20 of 40 answers, Best 2.5  ·  Backflips an episode (8 s)"
-
-
-def test_its_own_last_picture_is_shown_and_else_its_tasks(page: Page, qtbot: QtBot) -> None:
-    own, other = make_session(page.root, "own", ago=1), make_session(page.root, "other", ago=2)
-    image = QImage(192, 192, QImage.Format.Format_RGB32)
-    image.fill(Qt.GlobalColor.red)
-    image.save(str(own / summary.PICTURE))
-    page.show()
-    page.wait_for_pictures()
-    model = page.rows.entries
-    shown = {entry.folder: entry for entry in model.entries}
-
-    def red(folder: Path) -> bool:
-        found = model.picture(shown[folder])
-        return found is not None and found.pixelColor(90, 90).red() > 200
-
-    qtbot.waitUntil(lambda: red(own))
-    assert not red(other)
 
 
 @pytest.mark.parametrize("way", ["enter", "double click", "button"])
@@ -93,23 +55,20 @@ def test_a_session_is_opened(page: Page, qtbot: QtBot, way: str) -> None:
     qtbot.waitUntil(lambda: [session.folder for session in page.opened] == [folder])
 
 
-def test_a_session_that_is_open_elsewhere_is_told_of_and_free_for_the_next_try(
-    page: Page, qtbot: QtBot, picture: Picture
-) -> None:
+def test_a_session_that_is_open_elsewhere_is_told_of_and_free_for_the_next_try(page: Page, qtbot: QtBot) -> None:
     folder = make_session(page.root, "busy")
     other = Session.open(folder)
     page.show()
     page.press(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: "open in another Somersault" in page.told)
     assert page.opened == [] and page.window.pages.isEnabled()
-    picture(page.window, "start-locked")
     other.close()
     page.press(Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: len(page.opened) == 1)
 
 
 @pytest.mark.parametrize("damage", ["config.json", "preferences/log.jsonl"])
-def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, damage: str, picture: Picture) -> None:
+def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, damage: str) -> None:
     make_session(page.root, "whole", ago=50)
     folder = make_session(page.root, "broken", ago=1)
     (folder / summary.NAME).unlink()
@@ -118,19 +77,9 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, da
     assert page.entries == ["broken", "whole"]
     problem = page.rows.entries.entries[0].problem
     assert problem.count(".") >= 1 and "\n" not in problem
-    picture(page.window, f"start-damaged-{Path(damage).stem}")
     page.press(Qt.Key.Key_Return)
     assert page.told == problem
     assert page.opened == []
-
-
-def test_damage_that_only_opening_finds_is_told_of(page: Page, qtbot: QtBot) -> None:
-    folder = make_session(page.root, "broken")
-    (folder / "preferences" / "log.jsonl").write_bytes(b"not a log, by any means\n" * 100)
-    page.show()
-    page.press(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: "damaged" in page.told)
-    Session.open(folder).close()  # it was let go
 
 
 @pytest.mark.parametrize("way", ["key", "button", "menu"])
@@ -152,19 +101,6 @@ def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
         assert store.count() == 1
 
 
-def test_copying_tells_how_far_it_is(page: Page, qtbot: QtBot) -> None:
-    folder = make_session(page.root, "mine")
-    (folder / "checkpoints").mkdir()
-    (folder / "checkpoints" / "00000001.safetensors").write_bytes(bytes(3 << 20))
-    page.show()
-    told: list[str] = []
-    page.window.library.progressed.connect(told.append)
-    page.click("Duplicate")
-    qtbot.waitUntil(lambda: page.chosen == "mine-copy-1")
-    assert told[0] == "Copying mine: 0%" and told[-1] == "Copying mine: 100%"
-    assert len(told) >= 4
-
-
 @pytest.mark.parametrize("way", ["key", "button"])
 def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, qtbot: QtBot, way: str) -> None:
     for number, name in enumerate(("a", "b", "c")):
@@ -180,22 +116,13 @@ def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, qtb
     assert "Moved b to the trash" in page.told
 
 
-def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page, qtbot: QtBot, picture: Picture) -> None:
+def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page, qtbot: QtBot) -> None:
     folder = make_session(page.root, "mine")
     page.trashes = False
     page.show()
     page.press(Qt.Key.Key_Delete)
     qtbot.waitUntil(lambda: "mine was not deleted" in page.told)
     assert (folder / "config.json").exists() and page.entries == ["mine"]
-    picture(page.window, "start-trash-refused")
-
-
-def take(page: Page, path: Path) -> None:
-    """In the dialog that is open."""
-    dialog = page.window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
-    dialog.fileSelected.emit(str(path))
-    dialog.close()
 
 
 @pytest.mark.parametrize("way", ["key", "button"])
@@ -209,24 +136,10 @@ def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Pat
         page.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier)
     else:
         page.click("Import…")
-    take(page, tmp_path / "mine.somersault")
+    take_file(page.window, tmp_path / "mine.somersault")
     qtbot.waitUntil(lambda: page.chosen == "mine-1")
     assert page.told == "Imported mine-1."
     assert page.rows.entries.entries[0].problem == ""
-
-
-@pytest.mark.parametrize("opens", [True, False])
-def test_its_folder_is_shown(page: Page, monkeypatch: pytest.MonkeyPatch, opens: bool) -> None:
-    folder, shown = make_session(page.root, "mine"), list[str]()
-    monkeypatch.setattr(
-        "app.start_page.sessions_panel.QDesktopServices.openUrl",
-        lambda url: (shown.append(url.toLocalFile()), opens)[1],
-    )
-    page.show()
-    page.press(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    page.click("Show folder")
-    assert shown == [str(folder)] * 2
-    assert (str(folder) in page.told) == (not opens)
 
 
 def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
@@ -235,16 +148,7 @@ def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
     away = make_session(tmp_path / "usb", "stick")
     page = make_page().show()
     page.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
-    take(page, away)
+    take_file(page.window, away)
     qtbot.waitUntil(lambda: len(page.opened) == 1)
     page.window.library.refresh()
     qtbot.waitUntil(lambda: page.entries == ["stick"])
-
-
-def test_the_window_comes_back_where_it_was(make_page: Callable[..., Page]) -> None:
-    first = make_page().show(1276, 740)
-    first.window.move(QPoint(30, 40))
-    first.close()
-    second = make_page()
-    second.window.show()
-    assert second.window.size() == QSize(1276, 740)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
@@ -33,15 +30,6 @@ def test_only_labels_that_never_change_are_left_to_qts_guess(face: Face, page: P
     assert guessing(page.show().window.findChildren(QLabel)) == set()
     assert guessing(crash.findChildren(QLabel)) == set()
     assert label("told", NASTY).textFormat() == Qt.TextFormat.PlainText
-
-
-def test_an_archives_member_with_markup_for_a_name_is_told_of_as_text(page: Page, qtbot: QtBot, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "bad.somersault", "w") as archive:
-        archive.writestr("<img src=x><b>", b"x")
-    page.show()
-    page.window.library.bring_in(tmp_path / "bad.somersault")
-    qtbot.waitUntil(lambda: "<img src=x><b>" in page.told)
-    assert page.window.banner.textFormat() == Qt.TextFormat.PlainText
 
 
 def test_tooltips_escape_what_they_show(page: Page) -> None:

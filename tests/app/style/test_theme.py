@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import re
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
@@ -12,11 +11,9 @@ from PySide6.QtGui import QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from app import settings
-from app.style import assets, theme
+from app.style import theme
 from app.style.palette import DARK, LIGHT, Palette
 from app.style.theme import Appearance
-from core.types import Choice
 
 LEAST = 4.5
 """WCAG 2.2, success criterion 1.4.3, level AA, for text that is not large."""
@@ -41,18 +38,6 @@ def test_every_text_can_be_read_on_every_surface(scheme: Palette) -> None:
     pairs = [*itertools.product(TEXTS, SURFACES), *itertools.product(COLOURS, ("background", "panel"))]
     poor = {pair: contrast(*(getattr(scheme, name) for name in pair)) for pair in pairs}
     assert {pair: ratio for pair, ratio in poor.items() if ratio < LEAST} == {}
-
-
-@pytest.mark.parametrize("scheme", [DARK, LIGHT], ids=["dark", "light"])
-def test_the_confirmation_of_a_choice_can_be_read(scheme: Palette) -> None:
-    assert set(scheme.choice_colours) == set(Choice)
-    assert all(contrast(scheme.background, colour) >= LEAST for colour in scheme.choice_colours.values())
-
-
-def test_no_colour_of_the_style_sheet_is_left_unfilled_or_of_its_own(qapp: QApplication) -> None:
-    assert re.findall(r"@\w+", qapp.styleSheet()) == ["@NAME"]  # of the comment at its top
-    rules = [line for line in assets.text("style.qss").splitlines() if "{" in line]
-    assert not [line for line in rules if "#" in line.partition("{")[2]]
 
 
 @pytest.mark.parametrize(("chosen", "scheme"), [(Appearance.LIGHT, LIGHT), (Appearance.DARK, DARK)])
@@ -100,8 +85,3 @@ def test_without_a_choice_it_follows_the_system(qapp: QApplication, monkeypatch:
     monkeypatch.setattr(theme, "system_is_light", lambda: False)
     theme.choose(Appearance.SYSTEM)
     assert theme.palette() is DARK
-
-
-def test_what_cannot_be_read_counts_as_no_choice() -> None:
-    settings.keep("window/appearance", "mauve")
-    assert theme.appearance() == Appearance.SYSTEM

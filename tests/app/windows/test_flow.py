@@ -17,11 +17,10 @@ from app.command_line import parsed
 from app.session.controller import State
 from app.session.factory import sessions_folder
 from core.config import Config, replaced
-from core.errors import UserError
 from core.events import JobSpec
 from core.session.session import Session
-from tests.app.drawers import Drawers
 from tests.app.fakes import Engine, FakeProcess, make_query
+from tests.app.start_page_driver import Drawers
 
 Begin = Callable[..., "Flow"]
 
@@ -176,14 +175,6 @@ def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: 
     assert not flow.program.start.isVisible() and flow.program.open is None
 
 
-def test_quitting_while_a_session_is_open_ends_all(begin: Begin, qtbot: QtBot) -> None:
-    flow = begin()
-    flow.begin_session("reacher")
-    flow.program.quit()
-    qtbot.waitUntil(lambda: flow.ended == 1)
-    assert not flow.program.start.isVisible()
-
-
 def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin, qtbot: QtBot) -> None:
     flow = begin()
     flow.wait_for_start()
@@ -225,8 +216,3 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
     for name in ("reacher-1", "ant-1"):
         log = (sessions_folder() / name / "log.txt").read_text()
         assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
-
-
-def test_bad_numbers_are_refused_before_there_is_a_window() -> None:
-    with pytest.raises(UserError, match="labels is -5"):
-        application.run(["--labels", "-5"])

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.history.preference_text import PreferenceFilter
 from core.events import ClipsRequested
 from core.types import Choice
 from tests.app.fakes import Face, make_query
@@ -25,14 +23,8 @@ def test_all_answers_are_listed_the_newest_first(opened: Callable[..., Face], pi
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     assert page.count.text() == "6 answers shown"
     assert page.model.index(0).data().startswith("Answer 6: Right is better, oracle, ")
-    face.qtbot.waitUntil(lambda: len(page._history.clip_cache.cached_stills) >= 5)
+    face.qtbot.waitUntil(lambda: len(face.controller.preference_history.clip_cache.cached_stills) >= 5)
     picture(page, "history-list")
-
-
-def test_with_no_answer_it_says_so(opened: Callable[..., Face], picture: Picture) -> None:
-    page = page_of(opened([]))
-    assert page.empty.isVisible() and page.empty.headline.text() == "No answers yet"
-    picture(page, "history-empty")
 
 
 def test_a_chosen_answer_plays_both_clips_in_step(opened: Callable[..., Face], qtbot: QtBot, picture: Picture) -> None:
@@ -51,57 +43,6 @@ def test_a_chosen_answer_plays_both_clips_in_step(opened: Callable[..., Face], q
     picture(page, "history-playing")
 
 
-def test_running_through_the_list_draws_only_where_it_ends(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
-
-    def drawn() -> int:
-        return len([e for e in face.engine["clips"].got(ClipsRequested) if e.fps == 30])
-
-    page.selection_timer.setInterval(60_000)  # a slow machine must not settle between two keys
-    before = drawn()
-    for _ in range(4):
-        QTest.keyClick(page.list, Qt.Key.Key_Down)
-    assert drawn() == before
-    page.selection_timer.timeout.emit()
-    qtbot.waitUntil(lambda: playing(page, 2))
-    assert drawn() == before + 1
-
-
-def test_the_clips_step_and_slow_down_by_the_usual_keys(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    page = page_of(opened(MIXED))
-    qtbot.waitUntil(lambda: playing(page, 6))
-    clock = page.pane.clips.clock
-    for widget in (page.list, page.pane):
-        widget.setFocus()
-        QTest.keyClick(widget, Qt.Key.Key_Period)
-        assert not clock.playing
-        before = clock.frame
-        QTest.keyClick(widget, Qt.Key.Key_Period)
-        assert clock.frame == (before + 1) % 8
-        QTest.keyClick(widget, Qt.Key.Key_2)
-        assert clock.speed == 0.5
-        QTest.keyClick(widget, Qt.Key.Key_3)
-        QTest.keyClick(widget, Qt.Key.Key_Space)
-        assert clock.playing and clock.speed == 1
-
-
-def test_the_persons_own_keys_work_here_too(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    old = page_of(face)
-    old.close()
-    face.window.set_keys(face.window.commands.keys.with_keys(Choice.TIE, "H"))
-    face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
-    page = page_of(face)
-    assert page is not old
-    choose(page, 2)
-    QTest.keyClick(page.list, Qt.Key.Key_Return)
-    qtbot.waitUntil(page.pane.hasFocus)
-    QTest.keyClick(page.pane, Qt.Key.Key_H)
-    qtbot.waitUntil(lambda: page.model.row(2).choice == Choice.TIE)
-
-
 def test_the_labelling_page_goes_on_beside_it(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     page = page_of(face)
@@ -118,29 +59,7 @@ def test_the_labelling_page_goes_on_beside_it(opened: Callable[..., Face], qtbot
     assert [c.choice for c in stored(face, 7).changes] == []
 
 
-def test_an_answer_that_stands_again_is_listed_again_at_its_place(
-    opened: Callable[..., Face],
-    qtbot: QtBot,
-) -> None:
-    face = opened(MIXED[:3])
-    for labels in (2, 1):
-        face.press(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda labels=labels: face.controller.progress.labels == labels)
-    page = page_of(face)
-    assert listed(page) == [1]
-    face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
-    for wanted in ([2, 1], [3, 2, 1]):
-        face.press(Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
-        qtbot.waitUntil(lambda wanted=wanted: listed(page) == wanted)
-    page.model.list_all(PreferenceFilter(choice=Choice.LEFT))
-    assert listed(page) == [1]
-    page.model.set_row(replace(page.model.row(3), choice=Choice.LEFT))
-    page.model.set_row(replace(page.model.row(2), choice=Choice.LEFT))
-    assert listed(page) == [3, 2, 1]
-
-
-def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbot: QtBot, picture: Picture) -> None:
+def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
@@ -156,8 +75,7 @@ def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbo
     page.filter.choice.setFocus()
     QTest.keyClick(page.filter.choice, Qt.Key.Key_Down)  # left
     assert listed(page) == [7, 5, 1]
-    qtbot.waitUntil(lambda: len(page._history.clip_cache.cached_stills) >= 3)
-    picture(page, "history-filtered")
+    qtbot.waitUntil(lambda: len(face.controller.preference_history.clip_cache.cached_stills) >= 3)
     page.filter.labeller.setFocus()
     QTest.keyClick(page.filter.labeller, Qt.Key.Key_Down)  # human
     assert listed(page) == [7, 1]
@@ -172,13 +90,6 @@ def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbo
     assert listed(page) == [] and page.empty.headline.text() == "No matching answers"
 
 
-def test_it_closes_with_the_main_window(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
-    face.close()
-    assert not page.isVisible()
-
-
 def test_while_the_session_is_stopped_it_says_why_nothing_plays(opened: Callable[..., Face], qtbot: QtBot) -> None:
     face = opened(MIXED)
     with qtbot.waitSignal(face.controller.stopped):
@@ -190,13 +101,3 @@ def test_while_the_session_is_stopped_it_says_why_nothing_plays(opened: Callable
     qtbot.waitUntil(lambda: page.model.row(2).choice == Choice.TIE)
     face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: playing(page, 2))
-
-
-def test_a_selection_survives_another_filter(opened: Callable[..., Face]) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
-    page.list.selectionModel().setCurrentIndex(page.model.index_of(5), QItemSelectionModel.SelectionFlag.ClearAndSelect)
-    page.filter.labeller.setCurrentIndex(2)
-    assert listed(page) == [6, 5] and page.list.current and page.list.current.id == 5
-    page.filter.choice.setCurrentIndex(2)
-    assert listed(page) == [6] and page.pane.row is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QSize, Qt
@@ -14,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face
-from tests.app.history.test_disagreements import look, say
+from tests.app.history.test_disagreements import disagreements, judge
 from tests.app.history_page_driver import MIXED, damage, page_of, playing
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,23 +24,21 @@ SMALL = QSize(1280, 720)
 def test_nothing_is_cut_off_on_a_small_screen(
     opened: Callable[..., Face],
     qtbot: QtBot,
-    picture: Any,
     state: str,
 ) -> None:
     face = opened([] if state == "empty" else MIXED)
     if state == "unreadable":
         damage(face, *range(1, len(MIXED) + 1))
-    page = page_of(face)
+    asks = state in ("doubted", "no-predictor")
+    page = disagreements(face) if asks else page_of(face)
     page.resize(SMALL)
-    if state in ("doubted", "no-predictor"):
-        look(page)
-        say(face, 1234 if state == "doubted" else 0, {1: 0.01, 6: 0.99} if state == "doubted" else {})
+    if asks:
+        judge(face, *((1234, {1: 0.01, 6: 0.99}) if state == "doubted" else (0, {})))
         qtbot.waitUntil(lambda: page.empty.headline.text() != "Comparing your answers with the reward model")
     elif state == "list":
         qtbot.waitUntil(lambda: playing(page, 6))
     qtbot.waitUntil(lambda: clipped(page) == [])
     assert page.size() == SMALL
-    picture(page, f"history-small-{state}")
 
 
 def test_the_page_fits_its_screen_and_the_keyboard_reaches_all_of_it(opened: Callable[..., Face]) -> None:

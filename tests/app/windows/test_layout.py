@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QSlider, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app import settings
@@ -46,7 +42,6 @@ def test_nothing_is_cut_off_on_a_small_screen(
     face.controller.progress.reported(123_456_789)
     window.refresh()
     qtbot.waitUntil(lambda: clipped(window) == [])
-    picture(window, f"small-empty-{task}")
     face.offer(make_query(), make_query())
     qtbot.waitUntil(lambda: face.query is not None)
     qtbot.waitUntil(lambda: clipped(window) == [])
@@ -57,12 +52,6 @@ def test_nothing_is_cut_off_on_a_small_screen(
     qtbot.waitUntil(lambda: window.banner.shows_failure)
     qtbot.waitUntil(lambda: clipped(window) == [])
     assert window.size() == SMALL
-    picture(window, f"small-failed-{task}")
-
-
-def test_the_first_window_fits_its_screen(face: Face) -> None:
-    room = face.window.screen().availableSize()
-    assert face.window.width() <= room.width() and face.window.height() <= room.height()
 
 
 def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face], qtbot: QtBot) -> None:
@@ -85,55 +74,6 @@ def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., 
     settings.keep("window/geometry", QByteArray(b"\x00\x01\x02"))
     settings.keep("window/state", "no bytes")
     assert open_face().window.dock.isVisible()
-
-
-_AT_SCALE_2 = """
-import pathlib, sys, tempfile
-from PySide6.QtCore import QSettings
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
-sys.path.insert(0, '.')
-place = tempfile.mkdtemp()
-QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, place)
-from app.style import theme
-from app.session.controller import Controller
-from app.windows.main import MainWindow
-from core.config import Config, replaced
-from core.session.session import Session
-from tests.app.clipping import clipped
-from tests.app.fakes import Engine, make_query
-
-application = QApplication([])
-theme.apply(application)
-engine = Engine()
-controller = Controller(Session.create(pathlib.Path(place) / 's', replaced(Config(), teacher='human')), engine)
-window = MainWindow(controller)
-application.setQuitOnLastWindowClosed(False)
-window.closed.connect(application.quit)
-window.resize(1920, 1080)
-window.show()
-controller.start()
-def look(_):
-    QTest.qWait(100)
-    print(clipped(window))
-    picture = window.grab()
-    print(picture.width(), picture.height(), picture.devicePixelRatio())
-    if len(sys.argv) > 1:
-        picture.save(sys.argv[1])
-    window.close()
-controller.labelling.pair_shown.connect(look)
-controller.state_changed.connect(lambda state: state == 'running' and engine.offer(make_query()))
-application.exec()
-"""
-
-
-def test_nothing_is_cut_off_at_twice_the_scale(tmp_path: Path) -> None:
-    folder = Path(os.environ.get("SOMERSAULT_PICTURES", "build/pictures")).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": "2"}
-    command = [sys.executable, "-c", textwrap.dedent(_AT_SCALE_2), str(folder / "large-pair.png")]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.splitlines() == ["[]", "3840 2160 2.0"], done.stderr
 
 
 def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBot) -> None:
@@ -164,27 +104,8 @@ def press_on_focus(key: Qt.Key) -> None:
     QTest.keyClick(here, key)
 
 
-def test_no_button_has_the_focus_unasked(face: Face) -> None:
-    face.offer(make_query())
-    press_on_focus(Qt.Key.Key_Space)
-    assert not face.window.clips.clock.playing
-    assert QApplication.focusWidget() is face.window.centralWidget()
-
-
-def test_a_control_that_goes_leaves_the_focus_to_no_other(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query())
-    tie = face.window.key_hints.buttons[Choice.TIE]
-    tie.setFocus(Qt.FocusReason.TabFocusReason)
-    press_on_focus(Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: not tie.isEnabled())
-    assert QApplication.focusWidget() is face.window.centralWidget()
-    press_on_focus(Qt.Key.Key_Space)
-    assert len(face.answers()) == 1
-
-
 def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:
-    first, second, third = make_query(), make_query(), make_query()
-    face.offer(first, second, third)
+    first, second, third = face.offer(make_query(), make_query(), make_query())
     tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
@@ -195,20 +116,6 @@ def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> No
     assert [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE]
     press_on_focus(Qt.Key.Key_Escape)
     assert QApplication.focusWidget() is face.window.centralWidget()
-
-
-def test_an_arrow_answers_wherever_the_focus_is_but_on_a_slider(face: Face, qtbot: QtBot) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    slider = QSlider(Qt.Orientation.Horizontal, face.window)
-    slider.setRange(0, 10)
-    slider.show()
-    slider.setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(slider, Qt.Key.Key_Right)
-    assert slider.value() == 1 and face.query is first
-    face.window.key_hints.buttons[Command.UNDO].setFocus(Qt.FocusReason.TabFocusReason)
-    QTest.keyClick(face.window.key_hints.buttons[Command.UNDO], Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.query is second)
 
 
 def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> None:

@@ -5,41 +5,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from app.session import metrics_recorder
 from app.session.controller import State
-from core.errors import UserError
 from core.events import (
-    DemonstrationRecorded,
     Failed,
     Paused,
-    PolicyPublished,
     PreferenceAdded,
-    RewardFitted,
-    RolloutBatchReady,
     RolloutReported,
-    Waited,
 )
 from core.session.routing import JOBS
-from core.session.session import Session
-from tests.app.fakes import Face, make_query, make_segment
+from tests.app.fakes import Face, make_query
 
 
 def report(env_steps: int, divergences: int = 0) -> RolloutReported:
     return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, divergences)
-
-
-def test_a_job_that_falls_silent_no_longer_waits(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    face.engine["policy"].play(Waited("policy", "the policy waits"))
-    qtbot.waitUntil(lambda: face.controller.waits == {"policy": "the policy waits"})
-    monkeypatch.setattr("app.session.controller._WAIT_SECONDS", 0.0)
-    assert face.controller.waits == {}
 
 
 def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -> None:
@@ -51,18 +35,6 @@ def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -
     face.press(Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: face.window.pair_page.currentWidget() is face.window.empty)
     assert len(face.answers()) == 1
-
-
-def test_large_events_go_from_child_to_child_past_the_window(face: Face, qtbot: QtBot) -> None:
-    heard: list[object] = []
-    face.controller.job_group.event_arrived.connect(heard.append)
-    empty = np.zeros((0,), np.float32)
-    batch = RolloutBatchReady(0, 0, *[empty] * 4, np.zeros(0, np.bool_), empty, empty)
-    face.engine["rollout"].play(batch)
-    face.engine["policy"].play(PolicyPublished(1, {"w": np.ones(3)}))
-    qtbot.waitUntil(lambda: face.engine["policy"].got(RolloutBatchReady) == [batch])
-    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PolicyPublished)) == 1)
-    assert heard == []
 
 
 def test_pause_and_resume_reach_the_jobs(face: Face, qtbot: QtBot) -> None:
@@ -107,17 +79,8 @@ def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
         face.window.stop_action.trigger()
 
 
-def test_a_failure_is_no_longer_shown_once_all_is_stopped(face: Face, qtbot: QtBot) -> None:
-    face.engine["reward"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
-    assert not face.window.banner.isVisible()
-
-
 def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.die("policy")
     with qtbot.waitSignal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
 
@@ -126,10 +89,7 @@ def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )
 def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot: QtBot, name: str, way: str) -> None:
-    first, second = make_query(), make_query()
-    face.offer(first, second)
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
+    first, second = face.answered()
     broken, others = face.engine[name], {other: face.engine[other] for other in JOBS if other != name}
     if way == "fails":
         broken.play(Failed(name, "OutOfMemoryError: no room", "traceback"))
@@ -142,8 +102,7 @@ def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot
     assert face.controller.state == State.FAILED
     for process in others.values():
         qtbot.waitUntil(lambda process=process: process.got(Paused)[-1:] == [Paused(True)])
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert face.engine[name] is not broken
     together = {"rollout", "policy"} if name in ("rollout", "policy") else {name}  # these two share a checkpoint
     assert all((face.engine[other] is process) == (other not in together) for other, process in others.items())
@@ -167,18 +126,6 @@ def test_clips_that_were_being_drawn_are_drawn_after_a_restart(
     qtbot.waitUntil(lambda: face.query is query)
 
 
-def test_a_checkpoint_that_cannot_be_written_is_told_of(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise UserError("The checkpoint can't be written: make room.")
-
-    monkeypatch.setattr(Session, "save", full)
-    face.controller.checkpointer.request()
-    qtbot.waitUntil(lambda: "can't be written" in face.window.banner.text.text())
-    assert face.controller.state == State.RUNNING
-
-
 def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qtbot: QtBot) -> None:
     face = open_face(labels=40, steps=10**12, query__first_labels=10, query__half_life=1000.0, query__horizon=15_000)
 
@@ -196,9 +143,17 @@ def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qt
     qtbot.waitUntil(lambda: shown() == {"Answers": "1 / 40", "Due by now": "25"})
 
 
-def test_the_strip_tells_blow_ups_once_there_are_some(
-    face: Face, qtbot: QtBot, picture: Callable[[QWidget, str], None]
-) -> None:
+def test_the_strip_tells_the_next_milestone_and_ticks_the_last(open_face: Callable[..., Face]) -> None:
+    face = open_face(labels=8)
+    for labels, minutes, caption in ((1, "–", "To 2 answers (25 %)"), (8, "✓", "All answers given")):
+        face.controller.progress.counted(labels)
+        face.window.refresh()
+        cells = face.window.status_strip.findChildren(QLabel)
+        assert (minutes, caption) in itertools.pairwise(cell.text() for cell in cells)
+        assert f"{caption}: {minutes}" in [cell.accessibleName() for cell in cells]
+
+
+def test_the_strip_tells_blow_ups_once_there_are_some(face: Face, qtbot: QtBot) -> None:
     def shown() -> list[str]:
         face.window.refresh()
         cells = [child for child in face.window.status_strip.findChildren(QLabel) if child.isVisible()]
@@ -210,44 +165,8 @@ def test_the_strip_tells_blow_ups_once_there_are_some(
     assert shown() == ["Environment steps"]
     face.engine["rollout"].play(report(2000, 3))
     qtbot.waitUntil(lambda: shown() == ["3", "Diverged"])
-    picture(face.window, "strip-diverged")
     face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
     qtbot.waitUntil(lambda: shown() == ["Environment steps"])
-
-
-def test_reports_reach_the_strip_and_the_plots(face: Face, qtbot: QtBot) -> None:
-    face.engine["rollout"].play(report(1000))
-    face.engine["rollout"].play(report(2000))
-    nan = float("nan")
-    face.engine["reward"].play(RewardFitted(1, 5, (0.5, 0.6, 0.7), (0.6, nan, 0.8), (0, 0, 0), 0.9, 0.1))
-    metrics = face.controller.metrics
-    qtbot.waitUntil(lambda: len(metrics.snapshot(metrics_recorder.train_loss(2))[0]) == 1)
-    assert metrics.snapshot("backflips_per_episode")[1].tolist() == [2.5, 2.5]
-    title = face.window.plots.by_key["measure"].header.title
-    qtbot.waitUntil(lambda: title.text().endswith(":  2.5"))
-    assert face.controller.progress.env_steps == 2000
-
-
-def test_the_live_view_shows_the_newest_demonstration(face: Face, qtbot: QtBot) -> None:
-    face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
-    face.engine["rollout"].play(DemonstrationRecorded(make_segment(), np.zeros(6, np.float32), 4321))
-    qtbot.waitUntil(lambda: face.window.live.shown is not None)
-    shown = face.window.live.shown
-    assert shown and shown.env_steps == 4321
-
-
-def test_the_window_never_asks_for_the_focus_again(face: Face, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot) -> None:
-    def forbidden() -> None:
-        raise AssertionError("the window took the focus")
-
-    monkeypatch.setattr(face.window, "activateWindow", forbidden)
-    monkeypatch.setattr(face.window, "raise_", forbidden)
-    face.offer(make_query(), make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
 
 
 def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +12,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.keys.commands import Command
-from app.session.controller import State
 from app.windows.play import Playing, PlayWindow
 from core.config import Config
-from core.errors import Lack
-from core.events import ControlsHeld, Failed, GameShown
+from core.events import ControlsHeld, GameShown
 from core.system.child_process import JobProcess, JobSpec
 from core.types import Choice
 from tests.app.fakes import Engine, Face, FakeProcess, make_query
@@ -86,11 +82,6 @@ def test_a_game_for_which_no_child_can_be_made_says_so_and_can_be_tried_again(en
     playing.close()
 
 
-def test_other_keys_do_nothing(window: PlayWindow, engine: Engine) -> None:
-    QTest.keyClick(window, Qt.Key.Key_A)
-    assert controls(engine["play"]) == [] and window.isVisible()
-
-
 def test_a_key_held_while_the_window_loses_the_focus_is_let_go(
     window: PlayWindow, engine: Engine, qtbot: QtBot
 ) -> None:
@@ -105,7 +96,6 @@ def test_a_key_held_while_the_window_loses_the_focus_is_let_go(
 def test_the_score_is_shown_as_it_is_the_persons_own(
     window: PlayWindow, engine: Engine, qtbot: QtBot, picture: Picture
 ) -> None:
-    picture(window, "play-starting")
     engine["play"].play(shown(42, 2))
     qtbot.waitUntil(lambda: "Score 42" in window.score.text())
     assert "Lives 2" in window.score.text()
@@ -124,26 +114,6 @@ def test_esc_ends_the_game_and_its_process(playing: Playing, engine: Engine, qtb
     qtbot.waitUntil(lambda: engine["play"].stopped)
 
 
-def test_it_can_be_played_again_at_once(playing: Playing, engine: Engine, qtbot: QtBot) -> None:
-    first = playing.window
-    assert first is not None
-    QTest.keyClick(first, Qt.Key.Key_Escape)
-    playing.open()
-    qtbot.waitUntil(lambda: len(engine.made) == 2 and engine["play"].started)
-    engine["play"].play(shown(7))
-    again = playing.window
-    assert again is not None
-    qtbot.waitUntil(lambda: "Score 7" in again.score.text())
-
-
-def test_a_game_that_cannot_be_played_says_why(
-    window: PlayWindow, engine: Engine, qtbot: QtBot, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level("CRITICAL"):
-        engine["play"].play(Failed("play", "Breakout needs the file breakout.bin.", "", Lack.NOTHING))
-        qtbot.waitUntil(lambda: "breakout.bin" in window.message.text())
-
-
 def test_a_game_that_dies_is_told_of(
     window: PlayWindow, engine: Engine, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -152,21 +122,13 @@ def test_a_game_that_dies_is_told_of(
         qtbot.waitUntil(lambda: "unexpectedly" in window.message.text())
 
 
-def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[..., Face], picture: Picture) -> None:
+def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[..., Face]) -> None:
     face = open_face(task="breakout")
     assert face.window.play_button.isVisible() and "five minutes" in face.window.play_button.toolTip()
     assert face.window.play_advice.isVisible() and "five minutes" in face.window.play_advice.text()
-    picture(face.window, "play-offered")
     QTest.mouseClick(face.window.play_button, Qt.MouseButton.LeftButton)
     opened = face.window.playing.window
     assert opened is not None and opened.isVisible()
-
-
-def test_it_is_not_offered_for_robots_that_no_keys_could_steer(face: Face) -> None:
-    assert not face.window.play_button.isVisible() and not face.window.play_advice.isVisible()
-    face.press(Qt.Key.Key_F5)
-    assert face.window.playing.window is None
-    assert "can't be controlled by keys" in face.window.banner.text.text()
 
 
 def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
@@ -186,38 +148,6 @@ def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
     qtbot.waitUntil(face.window.isActiveWindow)
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
-
-
-def test_closing_the_session_ends_the_game(open_face: Callable[..., Face]) -> None:
-    face = open_face(task="breakout")
-    face.window.run_action(Command.PLAY_GAME)
-    process: Any = face.engine["play"]
-    face.close()
-    assert process.stopped and face.window.playing.window is None
-
-
-def test_a_game_that_is_opened_while_the_session_closes_ends_with_it(
-    open_face: Callable[..., Face], qtbot: QtBot
-) -> None:
-    face = open_face(task="breakout")
-    with qtbot.waitSignal(face.window.closed):
-        face.window.close()
-        face.press(Qt.Key.Key_F5)
-        assert face.controller.state == State.STOPPING and face.window.playing.window is not None
-    assert face.engine["play"].stopped and face.window.playing.window is None
-
-
-@pytest.mark.parametrize("task", ["pong", "qbert"])
-def test_what_the_keys_do_is_told_in_full(engine: Engine, qtbot: QtBot, picture: Picture, task: str) -> None:
-    playing = Playing(Config(task=task), engine)
-    playing.open()
-    window = playing.window
-    assert window is not None
-    engine["play"].play(shown())
-    qtbot.waitUntil(lambda: "Esc leaves" in window.message.text())
-    assert window.message.height() >= window.message.heightForWidth(window.message.width())
-    picture(window, f"play-{task}")
-    playing.close()
 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:

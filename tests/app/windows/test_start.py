@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.style import theme
@@ -19,7 +19,7 @@ from tests.app.start_page_driver import Page, make_session
 Picture = Callable[[QWidget, str], None]
 
 
-def test_every_task_has_a_card_whose_picture_moves(page: Page, qtbot: QtBot, picture: Picture) -> None:
+def test_every_task_has_a_card_whose_picture_moves(page: Page, qtbot: QtBot) -> None:
     page.show()
     cards = page.window.grid.cards
     assert list(cards) == list(CATALOGUE)
@@ -51,29 +51,19 @@ def test_nothing_is_cut_off_on_a_small_screen(page: Page, qtbot: QtBot, look: Ap
         qtbot.waitUntil(lambda: page.clipped() == [])
         page.window.show_form("reacher")
         qtbot.waitUntil(lambda: clipped(page.window.form) == [])
-        picture(page.window, f"start-form-{look}")
         assert (page.window.width(), page.window.height()) == (1280, 720)
     finally:
         theme.choose(Appearance.DARK)
 
 
-def test_until_its_picture_is_there_a_card_is_calm(make_page: Callable[..., Page], picture: Picture) -> None:
-    page = make_page(ignored=("hopper-backflip",)).show()
-    assert len(page.window.grid.missing()) == len(CATALOGUE)
-    assert not page.window.grid.is_playing
-    assert "being rendered" in page.window.grid.cards["ant"].accessibleDescription()
-    picture(page.window, "start-drawing")
-
-
 def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
-    make_page: Callable[..., Page], qtbot: QtBot, caplog: pytest.LogCaptureFixture, picture: Picture
+    make_page: Callable[..., Page], qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."}).show()
     page.wait_for_pictures()
     card = page.window.grid.cards["swimmer"]
     assert card.error == "swimmer can't be drawn: there is no OpenGL here."
     assert card.error in card.accessibleDescription() and card.error in caplog.text
-    picture(page.window, "start-undrawable")
     card.click()
     assert page.window.form.draft.task == "swimmer"
 
@@ -91,16 +81,6 @@ def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_th
     page.wait_for_pictures()
     assert page.window.grid.is_playing
     assert len(page.drawers.asked) == len(CATALOGUE)
-
-
-def test_nothing_moves_behind_the_form(page: Page, qtbot: QtBot) -> None:
-    page.show()
-    page.wait_for_pictures()
-    page.window.show_form("reacher")
-    assert not page.window.grid.is_playing
-    qtbot.waitUntil(lambda: page.window.form.picture.is_playing)
-    page.press(Qt.Key.Key_Escape)
-    assert page.window.grid.is_playing and not page.window.form.picture.is_playing
 
 
 def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page, qtbot: QtBot) -> None:
@@ -134,15 +114,3 @@ def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page, qtbot: QtBot)
     assert page.window.form.draft.task == tasks[1]
     page.press(Qt.Key.Key_Escape)
     assert focused() == tasks[1]
-
-
-def test_every_control_is_reached_by_tab(page: Page) -> None:
-    make_session(page.root, "s")
-    page.show()
-    seen = set()
-    for _ in range(12):
-        focus = QApplication.focusWidget()
-        seen.add(focus.text() if isinstance(focus, QPushButton) else type(focus).__name__)
-        page.press(Qt.Key.Key_Tab)
-    buttons = {"Open", "Duplicate", "Trash", "Show folder", "Import…", "Open folder…", "A &Gymnasium environment…"}
-    assert seen == buttons | {"TaskCard", "SessionList"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,17 +12,7 @@ from app import settings
 from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
 from app.labelling.progress import Progress
 from app.session.controller import State
-from app.windows import waiting_message
-from core.events import RolloutReported, Waited
-from tests.app.fakes import Face, make_query
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.app.fakes import Clock, Face, make_query
 
 
 def told(face: Face) -> tuple[str, str]:
@@ -50,48 +39,23 @@ def test_an_estimate_is_the_median_of_what_was_measured(clock: Clock) -> None:
     assert estimate.left == -0.5
 
 
-def test_what_was_interrupted_is_not_measured(clock: Clock) -> None:
-    estimate = Countdown(None, clock)
-    estimate.begin()
-    clock.now += 100
-    estimate.drop()
-    assert estimate.end() is None and estimate.expected is None and not estimate.under_way
-
-
 def counting(face: Face, clock: Clock) -> None:
     """The session as if it had just been started, with a clock of the test's own."""
     face.controller.progress.first_pair = Countdown(8.0, clock)
     face.controller.progress.first_pair.begin()
 
 
-def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock, picture: Any) -> None:
+def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> None:
     counting(face, clock)
     clock.now += 2.0
     assert told(face) == (
         "Collecting the first segments: 6 s",
         "The first clips are rendered after that.",
     )
-    picture(face.window, "waiting")
     clock.now += 5.5
     assert told(face)[0] == "Collecting the first segments: 1 s"
     clock.now += 1.0
     assert told(face)[0] == "Collecting the first segments: longer than usual"
-
-
-def test_what_rollout_waits_for_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
-    counting(face, clock)
-    face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
-    qtbot.waitUntil(lambda: told(face)[0] == "Rollout waits for the policy: 8 s")
-
-
-def test_drawing_is_counted_down_to(face: Face, qtbot: QtBot, clock: Clock) -> None:
-    face.engine["clips"].send = lambda event: None  # type: ignore[method-assign]
-    drawing = face.controller.progress.drawing = Countdown(3.0, clock)
-    face.engine.offer(make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.rendering == 1)
-    assert drawing.under_way
-    clock.now += 1.2
-    assert told(face)[0] == "Rendering the next pair: 2 s"
 
 
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
@@ -107,39 +71,12 @@ def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
     assert open_face().controller.progress.first_pair.expected == 4.2
 
 
-def test_how_long_a_person_thought_is_not_kept_as_the_seconds_to_the_first_pair(
-    face: Face, qtbot: QtBot, clock: Clock
-) -> None:
-    face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.ready)
-    before = usual_start_seconds("hopper-backflip")
-    face.controller.progress.first_pair = Countdown(8.0, clock)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
-    face.window.pause_action.trigger()
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
-    clock.now += 100
-    with qtbot.waitSignal(face.labelling.answer_kept):
-        face.press(Qt.Key.Key_Left)
-    assert usual_start_seconds("hopper-backflip") == before
-    qtbot.waitUntil(lambda: face.labelling.pairs.shown is None)
-    face.engine.offer(make_query())
-    qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
-    assert usual_start_seconds("hopper-backflip") == before
-
-
 @pytest.mark.parametrize("damage", ["soon", "-3", "nan", "inf"])
 def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
     settings.keep("start/gym:ALE Pong-v5", damage)
     assert usual_start_seconds("gym:ALE/Pong-v5") == 10.0
     save_start_seconds("gym:ALE/Pong-v5", 7.0)
     assert usual_start_seconds("gym:ALE/Pong-v5") == 7.0
-
-
-def test_a_start_through_which_the_computer_slept_is_not_kept() -> None:
-    save_start_seconds("reacher", 7.0)
-    save_start_seconds("reacher", 8 * 3600.0)
-    assert usual_start_seconds("reacher") == 7.0
 
 
 def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, qtbot: QtBot, clock: Clock) -> None:
@@ -176,14 +113,6 @@ def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face], qt
     assert "keeps training" in told(face)[1]
 
 
-def test_the_reason_gives_way_when_rollout_is_at_work(face: Face, qtbot: QtBot) -> None:
-    face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
-    qtbot.waitUntil(lambda: told(face)[0].startswith("Rollout waits"))
-    face.engine["rollout"].play(RolloutReported(1, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
-    qtbot.waitUntil(lambda: told(face)[0].startswith("Collecting"))
-    assert waiting_message.explanation(face.controller) == told(face)
-
-
 def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
 ) -> None:
@@ -199,17 +128,3 @@ def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     )
     progress.reported(3000)
     assert "Exploring" not in told(face)[0] and progress.due > 0
-
-
-def test_the_time_that_it_explored_is_not_kept_as_the_seconds_to_the_first_pair(
-    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
-) -> None:
-    face = open_face(rollout__exploration_steps=3000)
-    counting(face, clock)
-    before = usual_start_seconds("hopper-backflip")
-    face.engine["rollout"].play(RolloutReported(1000, 0.1, 1, 0, 0.0, 0.0, {}, 0.0, 0))
-    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
-    clock.now += 20
-    face.offer(make_query())
-    qtbot.waitUntil(lambda: face.query is not None)
-    assert usual_start_seconds("hopper-backflip") == before

@@ -17,8 +17,8 @@ from app.windows.play import Playing
 from core import events as sent
 from core.config import Config
 from core.events import Event, Logged
-from tests.app.drawers import Drawers
-from tests.app.fakes import Engine, Face, make_query
+from tests.app.fakes import Engine, Face
+from tests.app.start_page_driver import Drawers
 from tests.app.yielded import FILM, PLAY, PREVIEWS, events
 
 TO_CHILDREN = {
@@ -117,10 +117,7 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
 
 
 def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(face: Face, qtbot: QtBot) -> None:
-    first = make_query()
-    face.offer(first, make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    first, _ = face.answered()
 
     def failing(record: logging.LogRecord) -> bool:
         raise RuntimeError("as injected")
@@ -134,6 +131,5 @@ def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(fac
         logger.removeFilter(failing)
     text = face.window.banner.text.text()
     assert "as injected" in text and "Reward training stopped" in text
-    QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.restart()
     assert [a.query.id for a in face.answers()] == [first.id]
