@@ -1,14 +1,15 @@
-"""A game to play oneself. Five minutes of it show what good and bad play is, before labelling (B.2)."""
+"""A game for the person to play: five minutes show good and bad play before labelling (B.2)."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QFocusEvent, QHideEvent, QIcon, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.clips.game_screen import GameScreen
 from app.style import assets
 from app.style.labels import label
+from app.style.layouts import column, row
 from app.workers.job_worker import MakeProcess, RunningJob, run_job
 from core.config import Config
 from core.errors import UserError
@@ -48,16 +49,8 @@ class PlayWindow(QWidget):
         self._hint = f"{task.controls}      Esc leaves"
         self.screen_ = GameScreen()
         self.score, self.message = label("figure", "Score –"), label("caption", "The game is starting.", wrap=True)
-        head = QHBoxLayout()
-        head.addWidget(self.score)
-        head.addStretch(1)
-        head.addWidget(label("caption", "Five minutes show what good play is. This game is not saved."))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 14, 20, 14)
-        column.setSpacing(10)
-        column.addLayout(head)
-        column.addWidget(self.screen_, 1)
-        column.addWidget(self.message)
+        head = row(self.score, None, label("caption", "Five minutes show what good play is. This game is not saved."))
+        column(head, (self.screen_, 1), self.message, of=self, margins=(20, 14, 20, 14), spacing=10)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.resize(620, 780)
 
