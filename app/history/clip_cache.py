@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QImage, QPixmap
+from PySide6.QtGui import QPixmap
 
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair
+from app.style.images import of_pixels
 from app.workers.job_requests import JobRequests
 from app.workers.store_reader import StoreReader
 from core.errors import UserError
@@ -176,9 +177,7 @@ def _middle(segment: Segment) -> Segment:
 
 
 def _still(frames: Frames) -> QPixmap:
-    pixels = frames.pixels[0]
-    height, width = pixels.shape[:2]
-    image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
+    image = of_pixels(frames.pixels[0])
     smooth, whole = Qt.TransformationMode.SmoothTransformation, Qt.AspectRatioMode.KeepAspectRatio
     return QPixmap.fromImage(image.scaled(2 * STILL, 2 * STILL, whole, smooth))
 

@@ -48,9 +48,6 @@ class FilmExport(QObject):
         else:
             self.film_progressed.emit(0.0)
 
-    def make_before_after(self, target: Path) -> None:
-        self.make(target, before_after=True)
-
     def cancel(self) -> None:
         """Cancel the film that is being made, if any; film_ended follows."""
         if self._job is not None:

@@ -9,11 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QImage
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
-from app.style.images import encoded
+from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
 from core.errors import UserError
 from core.events import Event, RolloutReported
@@ -116,8 +115,6 @@ def _write_picture(folder: Path, demonstration: Demonstration) -> None:
     """Write the middle frame of the demonstration."""
     files.require_session(folder)
     pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
-    height, width = pixels.shape[:2]
-    image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
     smooth = Qt.TransformationMode.SmoothTransformation
-    small = image.scaled(_PICTURE_SIZE, _PICTURE_SIZE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+    small = of_pixels(pixels).scaled(_PICTURE_SIZE, _PICTURE_SIZE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
     files.write_atomically(folder / summary.PICTURE, encoded(small))

@@ -12,7 +12,7 @@ from platformdirs import user_cache_dir
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
-from app.style.images import encoded
+from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import MakeProcess, RunningJob, run_job
 from core.config import Config
@@ -53,7 +53,7 @@ class Preview:
 
 def of_frames(frames: Frames) -> Preview:
     count, height, width, _ = frames.pixels.shape
-    image = QImage(frames.pixels.data, width, count * height, 3 * width, QImage.Format.Format_RGB888)
+    image = of_pixels(frames.pixels.reshape(count * height, width, 3))
     return Preview(image.convertToFormat(QImage.Format.Format_RGB32))  # a copy, as the frames may go
 
 

@@ -17,7 +17,7 @@ from app.labelling.milestones import Milestone
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.menus.dialogs import dialog_handlers
-from app.menus.menus import add_menus, ask_for_file, file_handlers
+from app.menus.menus import add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import ViewCommands
 from app.notifications import Notifier
@@ -25,6 +25,7 @@ from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller, State
 from app.style import assets, icons
 from app.style.empty_state import EmptyState
+from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
 from app.style.layouts import column, row
 from app.window_state import restore, save
