@@ -90,7 +90,7 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def step(self, by: int) -> None:
-        """Stop both clips, some frames further."""
+        """Stop both clips and move by this number of frames."""
         if self.shown:
             self.clock.step(by)
             self.playback_changed.emit()

@@ -35,7 +35,7 @@ Stills = tuple[QPixmap, QPixmap]
 class ClipCache(QObject):
     """Renders one answer at a time, clips before stills: labelling needs the same child.
 
-    troubles: why an answer can't be shown, by its id; one sentence
+    troubles: reasons why answers can't be shown, one sentence each, by the answer's id
 
     Signals:
         stills_drawn(int): the stills of this answer are ready.

@@ -17,7 +17,7 @@ class FilterBar(QWidget):
 
     Signals:
         changed(): another tab, or another filter.
-        judgement_requested(): the person asks for the predictor's view again.
+        judgement_requested(): compare the answers with the predictor again.
     """
 
     changed = Signal()

@@ -27,8 +27,8 @@ class PreferenceDetail(QFrame):
     row: the shown answer; None if there is none
 
     Signals:
-        choice_requested(object): the person gives the shown answer this Choice.
-        list_requested(): back to the list.
+        choice_requested(object): change the shown answer to this Choice.
+        list_requested(): return the focus to the list.
     """
 
     choice_requested = Signal(object)
@@ -98,7 +98,7 @@ class PreferenceDetail(QFrame):
         self.show_reason("This answer can't be shown", sentence)
 
     def show_reason(self, headline: str, detail: str) -> None:
-        """Show why no clips play, in their place."""
+        """Show the reason why no clips play, in their place."""
         self.clips.show_pair(None)
         self.empty.set_message(headline, detail)
         self.place.setCurrentWidget(self.empty)

@@ -1,4 +1,4 @@
-"""The session's answers as the history page reads, changes and judges them. No widgets."""
+"""Reads, changes and judges the session's answers for the history page. No widgets."""
 
 from __future__ import annotations
 
@@ -87,8 +87,7 @@ class PreferenceHistory(QObject):
 
     def close(self) -> None:
         if self._reader.isRunning():
-            self._reader.end()
-            self._reader.wait()
+            self._reader.close()
 
     def _on_judged(self, event: AnswersJudged) -> None:
         left = dict(zip(event.ids.tolist(), event.left.tolist(), strict=True))

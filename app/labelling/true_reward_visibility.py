@@ -20,7 +20,7 @@ class TrueRewardVisibility(QObject):
     """The switch "Hide the true reward".
 
     Signals:
-        hidden_changed(bool): the true reward is now hidden, or shown.
+        hidden_changed(bool): True if the true reward is now hidden.
     """
 
     hidden_changed = Signal(bool)

@@ -105,9 +105,6 @@ class EpisodeRewards:
             return math.nan
         return float(np.corrcoef(self.predicted, self.true)[0, 1])
 
-    def names(self) -> tuple[str, ...]:
-        return (self.PREDICTED, self.TRUE)
-
     def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
         """As Metrics.snapshot: (n,) float64 seconds and (n,) float64 rewards of at most `limit` steps."""
         y = (self.predicted if name == self.PREDICTED else self.true).astype(np.float64)

@@ -69,8 +69,7 @@ class SummaryWriter(QObject):
 
     def close(self) -> None:
         """Block until the last summary is on disk."""
-        self._disk.end()
-        self._disk.wait()
+        self._disk.close()
 
     def _on_event(self, event: Event) -> None:
         task = self._controller.task

@@ -10,7 +10,7 @@ from app.clips.game_screen import GameScreen
 from app.style import assets
 from app.style.labels import label
 from app.style.layouts import column, row
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import MakeProcess, RunningJob
 from core.config import Config
 from core.errors import UserError
 from core.events import ControlsHeld, Event, Failed, GameShown, JobSpec
@@ -146,7 +146,7 @@ class Playing(QObject):
         assert self.window is not None
         spec = JobSpec("play", self._config.to_dict())
         try:
-            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._job = RunningJob(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
             self.window.show_message(f"The game can't be started: {error}.")
 
@@ -163,7 +163,7 @@ class Playing(QObject):
             self.window.show_message(event.summary)
 
     def _on_left(self) -> None:
-        """Let the window go at once; the process ends meanwhile."""
+        """Release the window at once; the process ends later."""
         window, self.window = self.window, None
         if window is not None:
             window.deleteLater()
@@ -173,6 +173,6 @@ class Playing(QObject):
     def _on_end(self, reason: str) -> None:
         self._job = None
         if self.window is not None and reason == "died":
-            self.window.show_message("The game has ended unexpectedly: leave with Esc, and play again if you like.")
+            self.window.show_message("The game ended unexpectedly: press Esc to leave, then open it again to play on.")
         if self.window is not None and reason == "stopped":  # opened again while the last game was ending
             self._start()

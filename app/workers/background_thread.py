@@ -38,6 +38,11 @@ class BackgroundThread(QThread):
         """End the thread after the tasks that were added so far."""
         self._tasks.put(None)
 
+    def close(self) -> None:
+        """End the thread as `end` does, and block until it has ended."""
+        self.end()
+        self.wait()
+
     def run(self) -> None:
         while (entry := self._tasks.get()) is not None:
             name, task = entry

@@ -158,8 +158,7 @@ class Checkpointer(QObject):
         """End the threads; block until all tasks are done."""
         self._timer.stop()
         for thread in (self._file_thread, self.disk):
-            thread.end()
-            thread.wait()
+            thread.close()
 
 
 def _naming_checkpoint(sentence: str, done: str) -> str:

@@ -71,15 +71,15 @@ class PreferenceWriter(QThread):
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
         """Request to add an answer; `answer_kept` or `answer_refused` follows."""
-        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "kept")
+        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "saved")
 
     def undo(self) -> None:
         """Request to withdraw the latest answer; `answer_withdrawn` or `answer_refused` follows."""
-        self._ask(self._withdraw_last, self.answer_refused.emit, "taken back")
+        self._ask(self._withdraw_last, self.answer_refused.emit, "undone")
 
     def redo(self) -> None:
         """Request to restore the answer withdrawn last; `answer_given_again` or `answer_refused` follows."""
-        self._ask(self._give_again, self.answer_refused.emit, "given again")
+        self._ask(self._give_again, self.answer_refused.emit, "restored")
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
         """Request to change the choice of answer `key`; `answer_changed` or `change_refused` follows."""
@@ -97,7 +97,9 @@ class PreferenceWriter(QThread):
         waiting: queries that have no answer yet
         """
         refused = partial(self.replay_refused.emit, names)
-        self._ask(lambda store: self._replay(store, names, waiting), refused, "given to the stages", anew=True)
+        self._ask(
+            lambda store: self._replay(store, names, waiting), refused, "sent to the training processes", anew=True
+        )
 
     def _ask(
         self,
@@ -133,7 +135,7 @@ class PreferenceWriter(QThread):
 
     def _add(self, store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> None:
         preference = store.add(query, choice, labeller)
-        self.answer_kept.emit(preference)  # first, as the person waits for it
+        self.answer_kept.emit(preference)  # first: the person is waiting for it
         deliver(PreferenceAdded(preference), self._ports)
 
     def _change(self, store: PreferenceStore, key: int, choice: Choice, labeller: str) -> None:
