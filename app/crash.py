@@ -1,7 +1,5 @@
 """Unexpected errors: written to the log and shown in a dialog."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import threading

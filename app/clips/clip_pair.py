@@ -1,7 +1,5 @@
 """Two clips side by side, looping in step, with a flash that confirms a choice."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget

@@ -1,7 +1,5 @@
 """Widget for one clip, with a border that can flash."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget

@@ -1,7 +1,5 @@
 """Clock for clips that play in step."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

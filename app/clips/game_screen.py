@@ -1,7 +1,5 @@
 """Screen of a game: the newest frame, as large as fits."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QRect, QSize, Qt

@@ -1,7 +1,5 @@
 """Prediction for the pair that was just answered, shown briefly over the next one."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget

@@ -3,8 +3,6 @@
 Memory is bounded: only answers on screen are rendered, and only the latest are kept.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import replace
 from typing import Any

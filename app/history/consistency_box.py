@@ -1,7 +1,5 @@
 """The person's self-consistency: how often repeated pairs got the same answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from PySide6.QtWidgets import QFrame, QWidget

@@ -1,7 +1,5 @@
 """Controls above the list of answers: all answers with filters, or disagreements with the predictor."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QStackedWidget, QTabBar, QWidget
 

@@ -1,7 +1,5 @@
 """One answer in detail: both clips in step, and buttons to change the choice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Reads, changes and judges the session's answers for the history page. No widgets."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """List of answers: choice, time, and a still of both clips."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget

@@ -1,7 +1,5 @@
 """List model of the answers. Rows are light; stills are rendered only for rows on screen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

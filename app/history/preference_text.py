@@ -1,7 +1,5 @@
 """Texts about an answer, and the filter of the list. Pure; no Qt."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Every command with its title, tip and default keys; menus, shortcuts, the key list and the key editor use this table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

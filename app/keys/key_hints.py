@@ -1,7 +1,5 @@
 """Buttons that show the keys of the answers and of Undo."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 

@@ -1,7 +1,5 @@
 """Milestones: quarters of a session's planned labels. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 _PERCENTAGES = (25, 50, 75, 100)

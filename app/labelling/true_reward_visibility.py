@@ -5,8 +5,6 @@ sees the true return begins to answer for it instead of for the clips. With the 
 A choice by the person overrides both defaults.
 """
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject, Signal
 
 from app import settings

@@ -1,7 +1,5 @@
 """Film export: one film of a session at a time, made by a child process. No widgets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal

@@ -1,7 +1,5 @@
 """Progress of a film export, with a button to cancel it."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QWidget
 

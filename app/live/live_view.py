@@ -1,7 +1,5 @@
 """Live view of the policy, with a slider back to its earlier snapshots."""
 
-from __future__ import annotations
-
 import math
 
 from PySide6.QtCore import Qt, QTimer, Signal

@@ -1,7 +1,5 @@
 """Policy snapshots of the session: saved and loaded in the disk's thread. No widgets."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Looping playback of a demonstration, with its predicted reward below."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 

@@ -1,7 +1,5 @@
 """Replays of earlier policies: requested, rendered by the clips job, and cached. No widgets."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable
 

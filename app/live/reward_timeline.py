@@ -1,7 +1,5 @@
 """Predicted reward along an episode, with a head that moves as the episode plays."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dialog that lists all commands with their keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 

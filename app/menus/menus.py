@@ -1,7 +1,5 @@
 """The menus as a table of commands, and handlers of the commands that write a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

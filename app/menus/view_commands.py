@@ -1,7 +1,5 @@
 """Handlers of the View commands: plots, true reward, colours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

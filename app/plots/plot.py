@@ -1,7 +1,5 @@
 """One plot: header, canvas, readout at the crosshair, and menu."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

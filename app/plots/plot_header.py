@@ -1,7 +1,5 @@
 """Line above a plot: title with the newest value, legend, and a menu button."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget

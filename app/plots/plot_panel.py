@@ -1,7 +1,5 @@
 """All plots of a session, in tabs; only visible plots are drawn."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QScrollArea, QTabWidget, QWidget
 

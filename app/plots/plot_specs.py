@@ -1,7 +1,5 @@
 """Specifications of all plots: curves, axes and captions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol

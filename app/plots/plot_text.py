@@ -1,7 +1,5 @@
 """Texts of a plot: title with the newest value, legend, readout at one x, and a table."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

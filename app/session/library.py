@@ -1,7 +1,5 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Writer of the open session's summary and picture, for the list of sessions. No widgets."""
 
-from __future__ import annotations
-
 import logging
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """All settings of the config that the form itself does not show, generated from the config's fields."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 

@@ -1,7 +1,5 @@
 """Name and parent folder of a new session; a name is proposed until one is typed."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The form for a new session: the task with its preview, the main settings, and advanced settings in a fold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A task's animated preview, large."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget

@@ -1,7 +1,5 @@
 """Animated previews of the tasks, from the user's cache or rendered by a child process one by one. No widgets."""
 
-from __future__ import annotations
-
 import logging
 from collections import deque
 from dataclasses import dataclass

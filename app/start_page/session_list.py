@@ -1,7 +1,5 @@
 """List of saved sessions; rows are painted, so that only the visible ones cost time."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Saved sessions and their actions, available by key, button and context menu."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One setting of the config: name, editor, description, and a button that resets it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from PySide6.QtCore import Signal

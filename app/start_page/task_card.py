@@ -1,7 +1,5 @@
 """One task of the catalogue: an animated preview with its name, as a button."""
 
-from __future__ import annotations
-
 from html import escape
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt

@@ -1,7 +1,5 @@
 """The catalogue as a grid of cards with as many columns as fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal

@@ -1,7 +1,5 @@
 """Page with a headline and a detail line, shown where there is no content yet."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 

@@ -1,7 +1,5 @@
 """Dialogs that ask for a file or folder without blocking, and call `then` with the chosen path."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

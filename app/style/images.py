@@ -1,7 +1,5 @@
 """Images of frames and widgets, encoded as PNG or JPEG."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint

@@ -1,7 +1,5 @@
 """Rows and columns of widgets and nested layouts."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget

@@ -1,7 +1,5 @@
 """Shorthands for painting text and rounded rectangles."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath
 

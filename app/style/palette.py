@@ -1,7 +1,5 @@
 """The dark and the light palette."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.types import Choice

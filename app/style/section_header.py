@@ -1,7 +1,5 @@
 """Heading of a part of a page, with its buttons."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QPushButton
 

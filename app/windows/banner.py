@@ -1,7 +1,5 @@
 """Message bar at the top of the main window, for failures and notices."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
 from PySide6.QtWidgets import QFrame, QLabel, QWidget

@@ -4,8 +4,6 @@ A second view of the same controller. Qt 6 has no game pad support (QtGamepad en
 keyboard; a game pad configured to press arrow keys works as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

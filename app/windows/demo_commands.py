@@ -1,7 +1,5 @@
 """Handlers of the commands for watching: earlier policies, demo mode, and the progress of films."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject

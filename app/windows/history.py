@@ -1,7 +1,5 @@
 """The answer history: a window for reviewing and changing answers while teaching continues."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget

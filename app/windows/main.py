@@ -1,7 +1,5 @@
 """The main window of a session: clips, key hints, figures, progress panel, menus."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal

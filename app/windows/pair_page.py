@@ -1,7 +1,5 @@
 """Stack of the two clips to compare and a page shown while there is no pair."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 

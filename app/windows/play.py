@@ -1,7 +1,5 @@
 """A game for the person to play: five minutes show good and bad play before labelling (B.2)."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QFocusEvent, QHideEvent, QIcon, QKeyEvent
 from PySide6.QtWidgets import QWidget

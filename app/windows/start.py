@@ -1,7 +1,5 @@
 """The start window: tasks to teach, saved sessions to continue, and the form for a new session."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

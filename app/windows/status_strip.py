@@ -1,7 +1,5 @@
 """Row of figures below the clips: answers, pace, next milestone, steps."""
 
-from __future__ import annotations
-
 from PySide6.QtWidgets import QWidget
 
 from app.labelling.progress import Progress

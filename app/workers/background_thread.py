@@ -1,7 +1,5 @@
 """A thread for work that must not block the window: pickling into pipes, reading and writing checkpoints."""
 
-from __future__ import annotations
-
 import logging
 import queue
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 When a job fails, the others are asked at once, so that their progress since the last checkpoint is saved.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Collection

@@ -1,7 +1,5 @@
 """The session's child processes and their supervisors: started, paused, stopped and restarted together. No widgets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 

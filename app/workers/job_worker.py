@@ -1,7 +1,5 @@
 """Threads that supervise child processes. They add no logic: a child's events become Qt signals."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

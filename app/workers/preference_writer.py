@@ -1,7 +1,5 @@
 """Thread that writes the store of answers: an answer is on disk before the next pair is shown."""
 
-from __future__ import annotations
-
 import logging
 import queue
 from collections.abc import Callable, Mapping
