@@ -94,10 +94,11 @@ class ClipPlayer(QWidget):
         painter.fillRect(line, QColor(255, 255, 255, 110))
 
     def _draw_border(self, painter: QPainter) -> None:
-        plain = (
-            (QColor(theme.palette().blue), 2 * _BORDER) if self.hasFocus() else (QColor(theme.palette().line), _BORDER)
-        )
-        colour, width = (self._flash[0], _FLASH) if self._flash else plain
+        colour, width = QColor(theme.palette().line), _BORDER
+        if self._flash:
+            colour, width = self._flash[0], _FLASH
+        elif self.hasFocus():
+            colour, width = QColor(theme.palette().blue), 2 * _BORDER
         painter.setPen(QPen(colour, width))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         inset = width / 2

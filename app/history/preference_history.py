@@ -48,9 +48,7 @@ class PreferenceHistory(QObject):
     refused = Signal(str)
     judged = Signal(object)
 
-    def __init__(
-        self, session: Session, writer: PreferenceWriter, requests: JobRequests, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, session: Session, writer: PreferenceWriter, requests: JobRequests, parent: QObject) -> None:
         super().__init__(parent)
         self.preference_writer, self._job_requests = writer, requests
         self._judgement_token = 0

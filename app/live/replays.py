@@ -36,7 +36,7 @@ class Replays(QObject):
         measure: str,
         requests: JobRequests,
         can_render: Callable[[], bool],
-        parent: QObject | None = None,
+        parent: QObject,
     ) -> None:
         """can_render: whether the clips job is running"""
         super().__init__(parent)

@@ -119,13 +119,10 @@ class Plot(QWidget):
         title = plot_text.headline(self.spec, self._source, self._hidden)
         self.header.title.setText(title)
         self.setAccessibleName(title)
-        note = (
-            plot_text.agreement_text(self._source)
-            if isinstance(self._source, EpisodeRewards) and not self._hidden
-            else ""
-        )
-        self.note.setText(note)
-        self.note.setVisible(bool(note))
+        self.note.clear()
+        if isinstance(self._source, EpisodeRewards) and not self._hidden:
+            self.note.setText(plot_text.agreement_text(self._source))
+        self.note.setVisible(bool(self.note.text()))
         shown = self.spec.visible_curves(self._hidden)
         self.message.setText(self.spec.empty_message if shown else _HIDDEN)
         self.message.setVisible(not any(len(self._drawn[curve][0]) for curve in shown))

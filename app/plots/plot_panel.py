@@ -22,10 +22,8 @@ class PlotPanel(QTabWidget):
 
     save_requested = Signal(str, object)
 
-    def __init__(
-        self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility) -> None:
+        super().__init__()
         self._true_reward = true_reward
         self._metrics, self._episode = Metrics(), EpisodeRewards.empty()
         self._next = 0

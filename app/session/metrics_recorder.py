@@ -92,9 +92,8 @@ class EpisodeRewards:
         true = event.segment.true_rewards
         if true is None or not np.isfinite(true).any():
             true = np.empty(0, np.float32)
-        return EpisodeRewards(
-            step_seconds * np.arange(event.segment.length, dtype=np.float64), event.predicted, true, event.env_steps
-        )
+        seconds = step_seconds * np.arange(event.segment.length, dtype=np.float64)
+        return EpisodeRewards(seconds, event.predicted, true, event.env_steps)
 
     @property
     def correlation(self) -> float:

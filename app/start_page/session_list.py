@@ -45,10 +45,9 @@ class _Row(QStyledItemDelegate):
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         focused = chosen and bool(state & QStyle.StateFlag.State_HasFocus)
         over = bool(state & QStyle.StateFlag.State_MouseOver)
-        painter.setPen(
-            QColor(theme.palette().blue if focused else theme.palette().muted if chosen else theme.palette().line)
-        )
-        painter.setBrush(QColor(theme.palette().line if over and not chosen else theme.palette().panel))
+        palette = theme.palette()
+        painter.setPen(QColor(palette.blue if focused else palette.muted if chosen else palette.line))
+        painter.setBrush(QColor(palette.line if over and not chosen else palette.panel))
         painter.drawRoundedRect(QRectF(room).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
 
     def _draw_picture(self, painter: QPainter, place: QRect, picture: QImage | None, problem: bool) -> None:

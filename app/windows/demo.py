@@ -25,12 +25,7 @@ from core.formatting import format_duration, format_number
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
-_NAMES = {
-    Choice.LEFT: "Left",
-    Choice.TIE: "Tie",
-    Choice.CANT_TELL: "Can't tell",
-    Choice.RIGHT: "Right",
-}
+_NAMES = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.CANT_TELL: "Can't tell", Choice.RIGHT: "Right"}
 _QUESTION = "Which is better?"
 _ORACLE_ANSWERS, _ORACLE_FINISHED = "The computer is choosing", "The computer has given all answers"
 _DESIGNED = 1280, 720

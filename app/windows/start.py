@@ -41,14 +41,8 @@ class StartWindow(QMainWindow):
     opened = Signal(object)
     closed = Signal()
 
-    def __init__(
-        self,
-        library: SessionLibrary,
-        previews: Previews,
-        given: Mapping[str, Any] | None = None,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, library: SessionLibrary, previews: Previews, given: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
         self.library, self.previews = library, previews
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it

@@ -85,9 +85,7 @@ class PreferenceWriter(QThread):
 
     def find_repeat(self, repeats: Repeats) -> None:
         """Look for an answer whose pair may be shown again; `repeat_found` follows if there is one."""
-        self._ask(
-            lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "looked up to be shown again"
-        )
+        self._ask(lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "chosen for a repeat")
 
     def replay(self, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
         """Send every answer so far to these jobs, which have just started; `replay_refused` follows if that fails.
