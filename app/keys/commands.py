@@ -7,7 +7,7 @@ from core.types import Choice
 
 
 class Command(StrEnum):
-    """Everything a person can ask for besides a choice. The values are names in the settings: never change them."""
+    """Every action of the window except the choices. The values are names in the settings: never change them."""
 
     UNDO = "undo"
     REDO = "redo"

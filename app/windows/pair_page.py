@@ -12,7 +12,7 @@ class PairPage(QStackedWidget):
     """Follows the labelling and the session's state.
 
     Signals:
-        page_updated(bool): the page was chosen anew; True if there is a pair to answer.
+        page_updated(bool): the page may have changed; True if there is a pair to answer.
     """
 
     page_updated = Signal(bool)

@@ -26,8 +26,8 @@ class _Request:
     """Called with a sentence if the request fails. Each kind has its own, so that a caller reacts to its request only."""
     failure: str
     """Start of the sentence after an unexpected exception."""
-    anew: bool = False
-    """Whether to open the store again first: the person may have restored a copy."""
+    reopen: bool = False
+    """True to open the store again first: the person may have restored a copy."""
 
 
 class PreferenceWriter(QThread):
@@ -94,7 +94,7 @@ class PreferenceWriter(QThread):
         """
         refused = partial(self.replay_refused.emit, names)
         self._ask(
-            lambda store: self._replay(store, names, waiting), refused, "sent to the training processes", anew=True
+            lambda store: self._replay(store, names, waiting), refused, "sent to the training processes", reopen=True
         )
 
     def _ask(
@@ -102,9 +102,9 @@ class PreferenceWriter(QThread):
         carry_out: Callable[[PreferenceStore], None],
         refused: Callable[[str], object],
         done: str,
-        anew: bool = False,
+        reopen: bool = False,
     ) -> None:
-        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}", anew))
+        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}", reopen))
 
     def end(self) -> None:
         """End the thread after all requests so far."""
@@ -113,7 +113,7 @@ class PreferenceWriter(QThread):
     def run(self) -> None:
         store: PreferenceStore | None = None
         while (request := self._requests.get()) is not None:
-            if request.anew and store:
+            if request.reopen and store:
                 store.close()
                 store = None
             try:
