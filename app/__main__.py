@@ -1,4 +1,4 @@
-"""python -m app: the window. All imports are inside main(), because every child process imports this module anew."""
+"""python -m app: the window. All imports are inside main(), because every child process imports this module."""
 
 
 def main() -> int:

@@ -1,7 +1,5 @@
 """The application with a window: from the command line to the exit code."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import signal

@@ -1,7 +1,5 @@
 """Command line of the window."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Unexpected errors: written to the log and shown in a dialog."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import threading
@@ -10,9 +8,10 @@ from collections import deque
 from types import TracebackType
 
 from PySide6.QtCore import QObject, QThread, Signal
-from PySide6.QtWidgets import QApplication, QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QPlainTextEdit, QPushButton, QWidget
 
 from app.style.labels import label
+from app.style.layouts import column, row
 from core.errors import summary
 
 _LOG_LINES = 300
@@ -133,19 +132,10 @@ class CrashDialog(QDialog):
         self.dismiss.clicked.connect(self.reject)
         self.quit.clicked.connect(self._on_quit)
         self.quit.setDefault(True)
-        row = QHBoxLayout()
-        row.addWidget(self.show_log)
-        row.addWidget(self.copy)
-        row.addStretch(1)
-        row.addWidget(self.dismiss)
-        row.addWidget(self.quit)
-        column = QVBoxLayout(self)
-        column.setSpacing(12)
-        column.addWidget(self.sentence)
-        column.addWidget(label("detail", _ADVICE, wrap=True))
-        column.addWidget(self.log, 1)
-        column.addLayout(row)
-        self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))
+        buttons = row(self.show_log, self.copy, None, self.dismiss, self.quit)
+        advice = label("detail", _ADVICE, wrap=True)
+        page = column(self.sentence, advice, (self.log, 1), buttons, of=self, margins=None, spacing=12)
+        self.resize(_WIDTH, page.totalHeightForWidth(_WIDTH))
         self.quit.setFocus()
 
     def _on_show_log(self) -> None:

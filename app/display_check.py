@@ -1,4 +1,4 @@
-"""Opening the display, and telling in one sentence why no window can be opened."""
+"""Opens the display, and explains in one sentence why no window can be opened."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DisplayError(UserError):
 def open_display() -> QApplication:
     """Return Qt's application object, made at the first call.
 
-    Where Qt can't reach the display it would abort the process; instead the process ends with exit code 2 and one
+    If Qt can't reach the display, it would abort the process; instead the process ends with exit code 2 and one
     sentence on standard error. Raises DisplayError if there is no display to try or Qt can't be imported.
     """
     if sys.platform == "linux" and not any(map(os.environ.get, ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))):
@@ -47,7 +47,7 @@ def open_display() -> QApplication:
     if sys.platform != "linux":
         return QApplication(sys.argv[:1])
     messages: list[str] = []
-    stderr = _silence_stderr()  # or the X server's own words would stand next to the sentence
+    stderr = _silence_stderr()  # or messages of the X server would appear next to the sentence
 
     def on_message(kind: QtMsgType, _: QMessageLogContext, text: str) -> None:
         messages.append(text)
@@ -67,7 +67,7 @@ def open_display() -> QApplication:
 
 
 def _silence_stderr() -> int | None:
-    """Send standard error to nowhere; returns a descriptor of the real one, None if it is closed."""
+    """Discard standard error; return a descriptor of the original one, None if it is closed."""
     try:
         stderr = os.dup(2)
     except OSError:
@@ -78,7 +78,7 @@ def _silence_stderr() -> int | None:
 
 
 def explain_failure(message: str) -> str:
-    """One sentence for the user; message: the first that Qt gave."""
+    """Return one sentence for the user. message: first message of Qt."""
     platform, wayland = os.environ.get("QT_QPA_PLATFORM"), os.environ.get("WAYLAND_DISPLAY")
     display = wayland or os.environ.get("DISPLAY")
     if missing := _missing_libraries():

@@ -1,7 +1,5 @@
 """Notifications in the window, and through the desktop when the window is not in front."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

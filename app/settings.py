@@ -4,8 +4,6 @@ Names are 'page/setting', such as 'window/appearance'. An unreadable value count
 file must not keep the window from opening.
 """
 
-from __future__ import annotations
-
 from PySide6.QtCore import QByteArray, QSettings
 
 ORGANISATION = PROGRAM = "Somersault"

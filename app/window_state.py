@@ -1,7 +1,5 @@
 """Size and layout of windows, kept between runs."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QMainWindow
 

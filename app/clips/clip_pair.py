@@ -1,16 +1,15 @@
 """Two clips side by side, looping in step, with a flash that confirms a choice."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
 from app.clips.prediction_overlay import PredictionOverlay
 from app.labelling.pair_queue import Pair
 from app.style import theme
+from app.style.layouts import row
 from core.types import Choice
 
 _FLASH_MS = 500
@@ -45,11 +44,7 @@ class ClipPair(QWidget):
         self.clock.frame_due.connect(self._on_frame_due)
         self._flash_end = QTimer(self, singleShot=True, interval=_FLASH_MS)
         self._flash_end.timeout.connect(self._on_flash_end)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(16)
-        row.addWidget(self.left)
-        row.addWidget(self.right)
+        row(self.left, self.right, of=self, spacing=16)
         self._overlay = PredictionOverlay(self)
 
     def show_pair(self, pair: Pair | None) -> None:
@@ -93,7 +88,7 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def step(self, by: int) -> None:
-        """Stop both clips, some frames further."""
+        """Stop both clips and move by this number of frames."""
         if self.shown:
             self.clock.step(by)
             self.playback_changed.emit()

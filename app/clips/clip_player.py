@@ -1,12 +1,12 @@
 """Widget for one clip, with a border that can flash."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.style import theme
+from app.style.images import of_pixels
+from app.style.painting import rounded, set_font
 from core.types import Frames
 
 _RADIUS, _BORDER, _FLASH = 12, 2, 7
@@ -71,11 +71,7 @@ class ClipPlayer(QWidget):
         size = size.scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
         self._place = QRect((self.width() - size.width()) // 2, (self.height() - size.height()) // 2, 0, 0)
         self._place.setSize(size)
-        rounded = QPainterPath()
-        rounded.addRoundedRect(QRectF(self._place), _RADIUS, _RADIUS)
-        self._corners = QPainterPath()
-        self._corners.addRect(QRectF(self._place))
-        self._corners = self._corners.subtracted(rounded)
+        self._corners = rounded(self._place, 0).subtracted(rounded(self._place, _RADIUS))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -91,20 +87,18 @@ class ClipPlayer(QWidget):
         if self._frames is None:
             painter.fillRect(self._place, QColor(theme.palette().panel))
             return
-        pixels = self._frames.pixels[self._index]
-        height, width = pixels.shape[:2]
-        image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawImage(self._place, image)
+        painter.drawImage(self._place, of_pixels(self._frames.pixels[self._index]))
         done = round(self._place.width() * (self._index + 1) / len(self._frames.pixels))
         line = QRect(self._place.left(), self._place.bottom() + 1 - _PROGRESS, done, _PROGRESS)
         painter.fillRect(line, QColor(255, 255, 255, 110))
 
     def _draw_border(self, painter: QPainter) -> None:
-        plain = (
-            (QColor(theme.palette().blue), 2 * _BORDER) if self.hasFocus() else (QColor(theme.palette().line), _BORDER)
-        )
-        colour, width = (self._flash[0], _FLASH) if self._flash else plain
+        colour, width = QColor(theme.palette().line), _BORDER
+        if self._flash:
+            colour, width = self._flash[0], _FLASH
+        elif self.hasFocus():
+            colour, width = QColor(theme.palette().blue), 2 * _BORDER
         painter.setPen(QPen(colour, width))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         inset = width / 2
@@ -114,10 +108,7 @@ class ClipPlayer(QWidget):
             self._draw_text(painter, *self._flash)
 
     def _draw_text(self, painter: QPainter, colour: QColor, text: str) -> None:
-        font = painter.font()
-        font.setPixelSize(max(15, self._place.width() // 20))
-        font.setBold(True)
-        painter.setFont(font)
+        set_font(painter, max(15, self._place.width() // 20), bold=True)
         box = painter.fontMetrics().boundingRect(text).adjusted(-16, -8, 16, 8)
         box.moveCenter(self._place.center())
         box.moveTop(self._place.top() + 20)

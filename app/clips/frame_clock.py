@@ -1,7 +1,5 @@
 """Clock for clips that play in step."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable
@@ -64,14 +62,14 @@ class FrameClock(QObject):
             self._start_at(self._shown)
 
     def step(self, by: int) -> None:
-        """Stop, and go forward by some frames, or back."""
+        """Stop and move by this number of frames; a negative number moves back."""
         self.halt()
         if self._count:
             self._shown = (self._shown + by) % self._count
             self.frame_due.emit(self._shown)
 
     def set_speed(self, speed: float) -> None:
-        """Change the speed from the frame on screen on."""
+        """Change the speed, starting at the frame on screen."""
         self._speed = speed
         if self.playing:
             self._start_at(self._shown)

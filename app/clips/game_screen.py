@@ -1,12 +1,12 @@
 """Screen of a game: the newest frame, as large as fits."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QRect, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.style.images import of_pixels
 
 
 class GameScreen(QWidget):
@@ -36,5 +36,5 @@ class GameScreen(QWidget):
             size = QSize(width, height).scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
             place = QRect((self.width() - size.width()) // 2, (self.height() - size.height()) // 2, 0, 0)
             place.setSize(size)
-            painter.drawImage(place, QImage(self.pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888))
+            painter.drawImage(place, of_pixels(self.pixels))
         painter.end()

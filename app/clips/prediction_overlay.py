@@ -1,12 +1,11 @@
 """Prediction for the pair that was just answered, shown briefly over the next one."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from app.style import theme
+from app.style.painting import LEFT, RIGHT, set_font, write_line
 
 _HEIGHT, _WIDEST, _BAR = 68, 460, 14
 _TITLE = "Predicted preference for the last pair"
@@ -66,22 +65,15 @@ class PredictionOverlay(QWidget):
     def _draw_shares(self, painter: QPainter, inner: QRect) -> None:
         left, right = self._percent()
         foot = QRect(inner.left(), inner.bottom() - 26, inner.width(), 26)
-        font = painter.font()
-        font.setPixelSize(17)
-        painter.setFont(font)
-        painter.setPen(QColor(theme.palette().text))
-        painter.drawText(foot, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, f"left {left}")
-        painter.drawText(foot, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"right {right}")
+        set_font(painter, 17)
+        write_line(painter, foot, f"left {left}", theme.palette().text, LEFT)
+        write_line(painter, foot, f"right {right}", theme.palette().text, RIGHT)
         bar = QRectF(foot).adjusted(110, 0, -110, 0)
         bar.setHeight(_BAR)
         bar.moveCenter(QRectF(foot).center())
-        self._draw_bar(painter, bar)
-
-    def _draw_bar(self, painter: QPainter, bar: QRectF) -> None:
+        left_part = QRectF(bar.left(), bar.top(), bar.width() * self.left, bar.height())
         painter.fillRect(bar, QColor(theme.palette().line))
-        painter.fillRect(
-            QRectF(bar.left(), bar.top(), bar.width() * self.left, bar.height()), QColor(theme.palette().blue)
-        )
+        painter.fillRect(left_part, QColor(theme.palette().blue))
         painter.setPen(QColor(theme.palette().text))
         for chance in self.members:
             x = bar.left() + bar.width() * chance

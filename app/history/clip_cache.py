@@ -3,16 +3,15 @@
 Memory is bounded: only answers on screen are rendered, and only the latest are kept.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QImage, QPixmap
+from PySide6.QtGui import QPixmap
 
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair
+from app.style.images import of_pixels
 from app.workers.job_requests import JobRequests
 from app.workers.store_reader import StoreReader
 from core.errors import UserError
@@ -34,7 +33,7 @@ Stills = tuple[QPixmap, QPixmap]
 class ClipCache(QObject):
     """Renders one answer at a time, clips before stills: labelling needs the same child.
 
-    troubles: why an answer can't be shown, by its id; one sentence
+    troubles: reasons why answers can't be shown, one sentence each, by the answer's id
 
     Signals:
         stills_drawn(int): the stills of this answer are ready.
@@ -176,9 +175,7 @@ def _middle(segment: Segment) -> Segment:
 
 
 def _still(frames: Frames) -> QPixmap:
-    pixels = frames.pixels[0]
-    height, width = pixels.shape[:2]
-    image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
+    image = of_pixels(frames.pixels[0])
     smooth, whole = Qt.TransformationMode.SmoothTransformation, Qt.AspectRatioMode.KeepAspectRatio
     return QPixmap.fromImage(image.scaled(2 * STILL, 2 * STILL, whole, smooth))
 

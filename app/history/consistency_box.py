@@ -1,13 +1,12 @@
 """The person's self-consistency: how often repeated pairs got the same answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.history.preference_text import consistency_comment, consistency_figure
 from app.style.labels import label
+from app.style.layouts import column
 from core.preferences.records import PreferenceSummary
 from core.preferences.review import consistency
 
@@ -19,12 +18,8 @@ class ConsistencyBox(QFrame):
         self.setObjectName("consistency")
         self._error_rate = error_rate
         self.figure, self.comment = label("figure", "–"), label("caption", wrap=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 10, 14, 10)
-        column.setSpacing(4)
-        column.addWidget(label("plotTitle", "Self-consistency on repeated pairs"))
-        column.addWidget(self.figure)
-        column.addWidget(self.comment)
+        title = label("plotTitle", "Self-consistency on repeated pairs")
+        column(title, self.figure, self.comment, of=self, margins=(14, 10, 14, 10), spacing=4)
 
     def show_consistency(self, rows: Iterable[PreferenceSummary], repeats_on: bool) -> None:
         result = consistency(rows)

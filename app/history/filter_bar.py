@@ -1,13 +1,12 @@
 """Controls above the list of answers: all answers with filters, or disagreements with the predictor."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton, QStackedWidget, QTabBar, QWidget
 
 from app.history.preference_history import Judgement
 from app.history.preference_text import CHOICES, PreferenceFilter, at
 from app.style.labels import button, label
+from app.style.layouts import column, row
 from core.types import Teacher
 
 
@@ -16,7 +15,7 @@ class FilterBar(QWidget):
 
     Signals:
         changed(): another tab, or another filter.
-        judgement_requested(): the person asks for the predictor's view again.
+        judgement_requested(): compare the answers with the predictor again.
     """
 
     changed = Signal()
@@ -40,19 +39,20 @@ class FilterBar(QWidget):
             switch.setCheckable(True)
         self.judgement, self.again = label("caption", wrap=True), button("Refresh")
         self.rows = QStackedWidget()
-        self.rows.addWidget(_row(self.choice, self.labeller, self.changed_only, self.withdrawn_too))
-        self.rows.addWidget(_row(self.judgement, self.again, wide=self.judgement))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self.tabs)
-        column.addWidget(self.rows)
+        filters, judgement = QWidget(), QWidget()
+        row(self.choice, self.labeller, self.changed_only, self.withdrawn_too, None, of=filters, spacing=10)
+        row((self.judgement, 1), self.again, of=judgement, spacing=10)
+        self.rows.addWidget(filters)
+        self.rows.addWidget(judgement)
+        column(self.tabs, self.rows, of=self, spacing=8)
         self.tabs.currentChanged.connect(self.rows.setCurrentIndex)
-        for change in (
-            *(self.tabs.currentChanged, self.choice.currentIndexChanged, self.labeller.currentIndexChanged),
-            *(self.changed_only.toggled, self.withdrawn_too.toggled),
+        for choice_made in (
+            self.tabs.currentChanged,
+            *(box.currentIndexChanged for box in (self.choice, self.labeller)),
         ):
-            change.connect(lambda _: self.changed.emit())
+            choice_made.connect(lambda _: self.changed.emit())
+        for switch in (self.changed_only, self.withdrawn_too):
+            switch.toggled.connect(lambda _: self.changed.emit())
         self.again.clicked.connect(lambda _: self.judgement_requested.emit())
 
     @property
@@ -74,16 +74,3 @@ class FilterBar(QWidget):
             return
         share = f"The predictor disagrees with {disagreements:,} of {len(judgement.left):,} answers"
         self.judgement.setText(f"{share} (generation {judgement.generation}, computed at {at(judgement.at)}).")
-
-
-def _row(*widgets: QWidget, wide: QWidget | None = None) -> QWidget:
-    """Return a row of widgets, of which `wide` takes the room that is left."""
-    made = QWidget()
-    row = QHBoxLayout(made)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(10)
-    for widget in widgets:
-        row.addWidget(widget, 1 if widget is wide else 0)
-    if wide is None:
-        row.addStretch(1)
-    return made

@@ -1,13 +1,11 @@
 """One answer in detail: both clips in step, and buttons to change the choice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QStackedWidget, QWidget
 
 from app.clips.clip_pair import ClipPair
 from app.history.preference_text import CHOICES, notes, when
@@ -16,6 +14,7 @@ from app.keys.key_map import KeyMap, key_symbol
 from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
 from app.style.labels import button, label
+from app.style.layouts import column, row
 from core.preferences.records import PreferenceSummary
 from core.types import Choice
 
@@ -26,8 +25,8 @@ class PreferenceDetail(QFrame):
     row: the shown answer; None if there is none
 
     Signals:
-        choice_requested(object): the person gives the shown answer this Choice.
-        list_requested(): back to the list.
+        choice_requested(object): change the shown answer to this Choice.
+        list_requested(): return the focus to the list.
     """
 
     choice_requested = Signal(object)
@@ -45,19 +44,9 @@ class PreferenceDetail(QFrame):
         self.clips, self.empty, self.place = ClipPair(), EmptyState(), QStackedWidget()
         self.place.addWidget(self.empty)
         self.place.addWidget(self.clips)
-        self.choices: dict[Choice, QPushButton] = {}
-        buttons = QHBoxLayout()
-        buttons.setSpacing(10)
-        for choice in CHOICES:
-            self.choices[choice] = self._make_button(choice)
-            buttons.addWidget(self.choices[choice])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(16, 14, 16, 14)
-        column.setSpacing(12)
-        column.addWidget(self.title)
-        column.addWidget(self.place, 1)
-        column.addLayout(buttons)
-        column.addWidget(self.note)
+        self.choices = {choice: self._make_button(choice) for choice in CHOICES}
+        buttons = row(*self.choices.values(), spacing=10)
+        column(self.title, (self.place, 1), buttons, self.note, of=self, margins=(16, 14, 16, 14), spacing=12)
         slots: dict[str, Callable[[], object]] = {"Esc": self.list_requested.emit}
         slots |= {key: partial(self._on_chosen, choice) for choice in Choice for key in keys.keys_for(choice)}
         for key, slot in (slots | self.playback_keys()).items():
@@ -107,7 +96,7 @@ class PreferenceDetail(QFrame):
         self.show_reason("This answer can't be shown", sentence)
 
     def show_reason(self, headline: str, detail: str) -> None:
-        """Show why no clips play, in their place."""
+        """Show the reason why no clips play, in their place."""
         self.clips.show_pair(None)
         self.empty.set_message(headline, detail)
         self.place.setCurrentWidget(self.empty)

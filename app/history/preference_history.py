@@ -1,6 +1,4 @@
-"""The session's answers as the history page reads, changes and judges them. No widgets."""
-
-from __future__ import annotations
+"""Reads, changes and judges the session's answers for the history page. No widgets."""
 
 import time
 from collections.abc import Mapping
@@ -50,9 +48,7 @@ class PreferenceHistory(QObject):
     refused = Signal(str)
     judged = Signal(object)
 
-    def __init__(
-        self, session: Session, writer: PreferenceWriter, requests: JobRequests, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, session: Session, writer: PreferenceWriter, requests: JobRequests, parent: QObject) -> None:
         super().__init__(parent)
         self.preference_writer, self._job_requests = writer, requests
         self._judgement_token = 0
@@ -87,8 +83,7 @@ class PreferenceHistory(QObject):
 
     def close(self) -> None:
         if self._reader.isRunning():
-            self._reader.end()
-            self._reader.wait()
+            self._reader.close()
 
     def _on_judged(self, event: AnswersJudged) -> None:
         left = dict(zip(event.ids.tolist(), event.left.tolist(), strict=True))

@@ -1,15 +1,14 @@
 """List of answers: choice, time, and a still of both clips."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.history.clip_cache import STILL, Stills
 from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES, notes, when
 from app.style import theme
+from app.style.painting import LEFT, RIGHT, set_font, write_line
 from core.preferences.records import PreferenceSummary
 
 _MARGIN, _GAP = 10, 6
@@ -54,7 +53,9 @@ class _Delegate(QStyledItemDelegate):
         inside = area.adjusted(_MARGIN, _MARGIN, -_MARGIN, -_MARGIN)
         trouble: str = index.data(TROUBLE)
         if trouble:
-            _write_trouble(painter, inside, trouble)
+            set_font(painter, 13)
+            painter.setPen(QColor(theme.palette().amber))
+            painter.drawText(inside, int(Qt.TextFlag.TextWordWrap | LEFT), trouble)
         else:
             _draw_stills(painter, inside, index.data(STILLS))
             _write(painter, inside.adjusted(2 * STILL + _GAP + 16, 0, 0, 0), row, index.data(AGAINST))
@@ -74,35 +75,13 @@ def _draw_stills(painter: QPainter, area: QRect, stills: Stills | None) -> None:
 
 
 def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: float | None) -> None:
-    font = painter.font()
-    colour = theme.palette().muted if row.withdrawn else theme.palette().choice_colours[row.choice]
+    muted = theme.palette().muted
+    colour = muted if row.withdrawn else theme.palette().choice_colours[row.choice]
     first = QRect(area.left(), area.top(), area.width(), _LINE)
-    painter.setFont(_sized(font, 15, bold=True, struck=row.withdrawn))
-    _line(painter, first, CHOICES[row.choice], colour)
-    painter.setFont(_sized(font, 13))
-    painter.setPen(QColor(theme.palette().muted))
-    painter.drawText(first, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{row.id}")
-    _line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {row.labeller}", theme.palette().muted)
+    set_font(painter, 15, bold=True, struck=row.withdrawn)
+    write_line(painter, first, CHOICES[row.choice], colour)
+    set_font(painter, 13)
+    write_line(painter, first, f"{row.id}", muted, RIGHT)
+    write_line(painter, first.translated(0, _LINE), f"{when(row)}  ·  {row.labeller}", muted)
     remarks = ", ".join(notes(row, against))
-    _line(painter, first.translated(0, 2 * _LINE), remarks[:1].upper() + remarks[1:], theme.palette().text)
-
-
-def _write_trouble(painter: QPainter, area: QRect, sentence: str) -> None:
-    painter.setFont(_sized(painter.font(), 13))
-    painter.setPen(QColor(theme.palette().amber))
-    flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-    painter.drawText(area, int(flags), sentence)
-
-
-def _line(painter: QPainter, area: QRect, text: str, colour: str) -> None:
-    painter.setPen(QColor(colour))
-    fitting = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, area.width())
-    painter.drawText(area, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, fitting)
-
-
-def _sized(font: QFont, pixels: int, bold: bool = False, struck: bool = False) -> QFont:
-    made = QFont(font)
-    made.setPixelSize(pixels)
-    made.setBold(bold)
-    made.setStrikeOut(struck)
-    return made
+    write_line(painter, first.translated(0, 2 * _LINE), remarks[:1].upper() + remarks[1:], theme.palette().text)

@@ -1,7 +1,5 @@
 """List model of the answers. Rows are light; stills are rendered only for rows on screen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,11 +14,11 @@ from core.preferences.review import contradicted
 ROW = int(Qt.ItemDataRole.UserRole)
 """The PreferenceSummary."""
 AGAINST = ROW + 1
-"""How much the predictor contradicts the answer, 0 to 1; None unless disagreements are listed."""
+"""Strength of the predictor's contradiction, 0 to 1; None unless disagreements are listed."""
 STILLS = ROW + 2
-"""Stills of both clips; None until they are rendered, which asking for them requests."""
+"""Stills of both clips. None until they are rendered; reading this role requests them."""
 TROUBLE = ROW + 3
-"""Why the answer can't be shown, one sentence; '' if it can."""
+"""Reason why the answer can't be shown, one sentence; '' if it can."""
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -58,7 +56,7 @@ class PreferenceModel(QAbstractListModel):
     def list_disagreements(self, left: Mapping[int, float]) -> None:
         """left: P[left is preferred] by the answer's id"""
         self.beginResetModel()
-        self._against = {row.id: much for row, much in contradicted(self._rows.values(), left)}
+        self._against = {row.id: strength for row, strength in contradicted(self._rows.values(), left)}
         self._shown = list(self._against)
         self.endResetModel()
 

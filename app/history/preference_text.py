@@ -1,11 +1,9 @@
 """Texts about an answer, and the filter of the list. Pure; no Qt."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 
-from app.keys.commands import COMMANDS
+from app.keys.commands import COMMANDS, Command
 from core.preferences.records import PreferenceSummary
 from core.preferences.review import Consistency, comment
 from core.types import Choice
@@ -15,7 +13,7 @@ CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
 
 @dataclass(frozen=True)
 class PreferenceFilter:
-    """Which answers the list shows; None lets all through."""
+    """Filter of the list; None accepts any value."""
 
     choice: Choice | None = None
     labeller: str | None = None
@@ -23,7 +21,6 @@ class PreferenceFilter:
     withdrawn_too: bool = False
 
     def passes(self, row: PreferenceSummary) -> bool:
-        """True if the answer is to be shown."""
         return (
             self.choice in (None, row.choice)
             and self.labeller in (None, row.labeller)
@@ -43,7 +40,7 @@ def at(seconds: float) -> str:
 
 
 def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
-    """Remarks about an answer. against: how much the predictor contradicts it, 0 to 1; None if that is not shown."""
+    """Remarks about an answer. against: the predictor's contradiction, 0 to 1, or None."""
     remarks = []
     if against is not None:
         side, share = ("one side", (1 + against) / 2) if row.choice == Choice.TIE else ("the other side", against)
@@ -73,7 +70,7 @@ def consistency_comment(result: Consistency, error_rate: float, repeats_on: bool
     text = comment(result, error_rate)
     if result.undecided:
         text += f" {result.undecided} more with “can't tell” are left out."
-    return text if repeats_on else f"{text} To repeat more pairs, choose Labelling > Show some pairs again."
+    return text if repeats_on else f"{text} To repeat more pairs, choose Labelling > {COMMANDS[Command.REPEATS].name}."
 
 
 def _clock(seconds: float, form: str) -> str:

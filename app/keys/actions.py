@@ -1,7 +1,5 @@
 """One QAction for each command, shared by menus, toolbar and keys."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QWidget

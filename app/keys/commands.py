@@ -1,7 +1,5 @@
 """Every command with its title, tip and default keys; menus, shortcuts, the key list and the key editor use this table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,7 +7,7 @@ from core.types import Choice
 
 
 class Command(StrEnum):
-    """Everything a person can ask for besides a choice. The values are names in the settings: never change them."""
+    """Every action of the window except the choices. The values are names in the settings: never change them."""
 
     UNDO = "undo"
     REDO = "redo"

@@ -1,7 +1,5 @@
 """Keyboard focus: keys go to the window's commands, or to the control reached with Tab."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QAbstractSlider, QApplication, QComboBox, QWidget

@@ -1,14 +1,13 @@
 """Dialog for changing the keys."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QScrollArea, QWidget
 
 from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_button import KeyButton
 from app.keys.key_map import KeyMap, key_symbol
 from app.style.labels import label
+from app.style.layouts import column
 from core.errors import UserError
 
 _KEYS_EACH = 2
@@ -35,11 +34,8 @@ class KeyDialog(QDialog):
         self.fields: dict[KeyAction, tuple[KeyButton, ...]] = {}
         self.message = label("notice", wrap=True)
         self.message.setMinimumHeight(2 * self.fontMetrics().height() + 4)
-        column = QVBoxLayout(self)
-        column.addWidget(label("detail", _HOW, wrap=True))
-        column.addWidget(self._rows(), 1)
-        column.addWidget(self.message)
-        column.addWidget(self._buttons())
+        how = label("detail", _HOW, wrap=True)
+        column(how, (self._rows(), 1), self.message, self._buttons(), of=self, margins=None)
         self._refresh()
         self.fields[next(iter(COMMANDS))][0].setFocus()
         self.resize(620, 640)
@@ -50,17 +46,17 @@ class KeyDialog(QDialog):
         grid.setColumnStretch(0, 1)
         for row, (action, info) in enumerate(COMMANDS.items()):
             grid.addWidget(QLabel(info.name), row, 0)
-            self.fields[action] = tuple(self._make_field(action, column) for column in range(_KEYS_EACH))
-            for column, field in enumerate(self.fields[action]):
-                grid.addWidget(field, row, 1 + column)
+            self.fields[action] = tuple(self._make_field(action, place) for place in range(_KEYS_EACH))
+            for place, field in enumerate(self.fields[action]):
+                grid.addWidget(field, row, 1 + place)
         area = QScrollArea(widgetResizable=True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(page)
         return area
 
-    def _make_field(self, action: KeyAction, column: int) -> KeyButton:
-        field = KeyButton(f"{COMMANDS[action].name}, {('first', 'second')[column]} key")
-        field.key_chosen.connect(lambda key: self.choose_key(action, column, key))
+    def _make_field(self, action: KeyAction, place: int) -> KeyButton:
+        field = KeyButton(f"{COMMANDS[action].name}, {('first', 'second')[place]} key")
+        field.key_chosen.connect(lambda key: self.choose_key(action, place, key))
         return field
 
     def _buttons(self) -> QDialogButtonBox:
@@ -71,14 +67,14 @@ class KeyDialog(QDialog):
         self.buttons.button(kinds.RestoreDefaults).clicked.connect(self._on_reset)
         return self.buttons
 
-    def choose_key(self, action: KeyAction, column: int, key: str) -> None:
+    def choose_key(self, action: KeyAction, place: int, key: str) -> None:
         """Assign the key ('' to clear) and say which command lost it, or why it can't be assigned."""
         owner = self.keys.action_for(key)
         fields = [field.key for field in self.fields[action]]
-        if owner == action and key != fields[column]:
+        if owner == action and key != fields[place]:
             self.message.setText(f"{key_symbol(key)} is already a key of “{COMMANDS[action].name}”.")
             return
-        fields[column] = key
+        fields[place] = key
         try:
             self.keys = self.keys.with_keys(action, *filter(None, fields))
         except UserError as error:
@@ -97,8 +93,8 @@ class KeyDialog(QDialog):
     def _refresh(self) -> None:
         for action, fields in self.fields.items():
             names = self.keys.keys_for(action)
-            for column, field in enumerate(fields):
-                field.set_key(names[column] if column < len(names) else "")
+            for place, field in enumerate(fields):
+                field.set_key(names[place] if place < len(names) else "")
 
     def accept(self) -> None:
         self.keys_chosen.emit(self.keys)

@@ -1,13 +1,12 @@
 """Buttons that show the keys of the answers and of Undo."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol, key_symbols
 from app.style.labels import button
+from app.style.layouts import row
 from core.types import Choice
 
 _SHOWN: tuple[KeyAction, ...] = (*Choice, Command.UNDO)
@@ -26,15 +25,10 @@ class KeyHints(QWidget):
         super().__init__(parent)
         self.setAccessibleName("Answers")
         self.buttons: dict[KeyAction, QPushButton] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        row.addStretch(1)
         for action in _SHOWN:
             self.buttons[action] = button("")
             self.buttons[action].clicked.connect(lambda _=False, action=action: self.action_requested.emit(action))
-            row.addWidget(self.buttons[action])
-        row.addStretch(1)
+        row(None, *self.buttons.values(), None, of=self, spacing=10)
         self.set_keys(keys)
 
     def set_keys(self, keys: KeyMap) -> None:

@@ -1,4 +1,4 @@
-"""Which key triggers which command: changeable, and saved in the settings."""
+"""Key bindings, which the person can change; saved in the settings."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class KeyMap:
 
 
 def key_symbol(key: str) -> str:
-    """How a key is written on screen."""
+    """Return the symbol or name of a key on screen."""
     return _SYMBOLS.get(key, key)
 
 

@@ -1,7 +1,5 @@
 """Countdowns to expected events, and the expected time to a session's first pair."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """State of labelling: the pair on screen, the teacher, answers, undo and redo. No widgets."""
 
-from __future__ import annotations
-
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Teacher of an opened session: the one that taught it last, so that a person's session never answers by itself."""
 
-from __future__ import annotations
-
 import logging
 
 from core.errors import UserError

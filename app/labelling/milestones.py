@@ -1,7 +1,5 @@
 """Milestones: quarters of a session's planned labels. Pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 _PERCENTAGES = (25, 50, 75, 100)
@@ -16,7 +14,7 @@ class Milestone:
 
 
 def milestones(target: int) -> tuple[Milestone, ...]:
-    """Return the milestones of so many planned labels; if several fall on one number, only the last."""
+    """Return the milestones for this number of planned labels; if several coincide, only the last."""
     percent_by_labels = {-(-target * percent // 100): percent for percent in _PERCENTAGES}
     return tuple(Milestone(percent, labels) for labels, percent in percent_by_labels.items() if labels > 0)
 

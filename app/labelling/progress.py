@@ -1,7 +1,5 @@
 """Progress of a session: counts, pace, and expected times. Pure."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ sees the true return begins to answer for it instead of for the clips. With the 
 A choice by the person overrides both defaults.
 """
 
-from __future__ import annotations
-
 from PySide6.QtCore import QObject, Signal
 
 from app import settings
@@ -20,7 +18,7 @@ class TrueRewardVisibility(QObject):
     """The switch "Hide the true reward".
 
     Signals:
-        hidden_changed(bool): the true reward is now hidden, or shown.
+        hidden_changed(bool): True if the true reward is now hidden.
     """
 
     hidden_changed = Signal(bool)

@@ -1,7 +1,5 @@
 """Live demonstrations of the policy, rendered when there is time for it. No widgets."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

@@ -1,12 +1,10 @@
 """Film export: one film of a session at a time, made by a child process. No widgets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import MakeProcess, RunningJob
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested, JobSpec
@@ -36,25 +34,22 @@ class FilmExport(QObject):
     def make(self, target: Path, before_after: bool = False) -> None:
         """Start a film. Exactly one film_ended follows, or film_refused."""
         if self._job is not None:
-            self.film_refused.emit("A film is being made already: wait for it, or cancel it.")
+            self.film_refused.emit("Another film is still being made: wait for it, or cancel it.")
             return
         self._target, self._outcome = target if target.suffix else target.with_suffix(".mp4"), ""
         request = FilmRequested(str(self._folder), str(self._target), before_after)
         spec = JobSpec("film", self._config.to_dict())
         try:
-            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self, request)
+            self._job = RunningJob(self._make_process, spec, self._on_event, self._on_end, self, request)
         except UserError as error:
             self.film_refused.emit(f"The film could not be made: {error}.")
         else:
             self.film_progressed.emit(0.0)
 
-    def make_before_after(self, target: Path) -> None:
-        self.make(target, before_after=True)
-
     def cancel(self) -> None:
         """Cancel the film that is being made, if any; film_ended follows."""
         if self._job is not None:
-            self._outcome = self._outcome or "The film was cancelled; nothing is left of it."
+            self._outcome = self._outcome or "The film was cancelled and its file was removed."
             self._job.cancel()
 
     def close(self) -> None:

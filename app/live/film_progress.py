@@ -1,11 +1,10 @@
 """Progress of a film export, with a button to cancel it."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QWidget
 
 from app.style.labels import button
+from app.style.layouts import row
 
 
 class FilmProgress(QFrame):
@@ -24,12 +23,7 @@ class FilmProgress(QFrame):
         self.bar.setAccessibleName("Progress of the film")
         self.cancel = button("Cancel")
         self.cancel.clicked.connect(self.cancel_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 6, 10, 6)
-        row.setSpacing(16)
-        row.addWidget(QLabel("Making the film"))
-        row.addWidget(self.bar, 1)
-        row.addWidget(self.cancel)
+        row(QLabel("Making the film"), (self.bar, 1), self.cancel, of=self, margins=(16, 6, 10, 6), spacing=16)
         self.hide()
 
     def set_share(self, share: float) -> None:

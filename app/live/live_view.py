@@ -1,15 +1,14 @@
 """Live view of the policy, with a slider back to its earlier snapshots."""
 
-from __future__ import annotations
-
 import math
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSlider, QWidget
 
 from app.live.demonstrations import Demonstration
 from app.live.policy_player import PolicyPlayer
 from app.style.labels import label
+from app.style.layouts import column, row
 from core.formatting import format_number
 from core.session.policy_snapshots import SnapshotInfo
 
@@ -46,17 +45,8 @@ class LiveView(QWidget):
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settled.timeout.connect(self._on_settled)
         self.slider.valueChanged.connect(self._on_moved)
-        foot = QHBoxLayout()
-        foot.addWidget(label("plotKey", "untrained"))
-        foot.addWidget(self.slider, 1)
-        foot.addWidget(label("plotKey", "live"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addWidget(self.title)
-        column.addWidget(self.figure)
-        column.addWidget(self.policy, 1)
-        column.addLayout(foot)
+        foot = row(label("plotKey", "untrained"), (self.slider, 1), label("plotKey", "live"))
+        column(self.title, self.figure, (self.policy, 1), foot, of=self, spacing=4)
 
     @property
     def shown(self) -> Demonstration | None:
@@ -121,12 +111,6 @@ class LiveView(QWidget):
         self._set_caption("Live policy", None)
         if self.live:
             self.policy.play_now(self.live)
-
-    def halt(self) -> None:
-        self.policy.halt()
-
-    def resume(self) -> None:
-        self.policy.resume()
 
     def _on_moved(self) -> None:
         snapshot = self.snapshot

@@ -1,7 +1,5 @@
 """Policy snapshots of the session: saved and loaded in the disk's thread. No widgets."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 
@@ -35,11 +33,7 @@ class PolicyHistory(QObject):
     trouble_arose = Signal(str)
 
     def __init__(
-        self,
-        session: Session,
-        disk: BackgroundThread,
-        figures: Callable[[], tuple[int, float, float]],
-        parent: QObject | None = None,
+        self, session: Session, disk: BackgroundThread, figures: Callable[[], tuple[int, float, float]], parent: QObject
     ) -> None:
         """figures: returns labels, seconds of training and the measure so far; called in any thread"""
         super().__init__(parent)

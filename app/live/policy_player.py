@@ -1,14 +1,13 @@
 """Looping playback of a demonstration, with its predicted reward below."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.clips.clip_player import ClipPlayer
 from app.clips.frame_clock import FrameClock
 from app.live.demonstrations import Demonstration
 from app.live.reward_timeline import RewardTimeline
+from app.style.layouts import column
 
 
 class PolicyPlayer(QWidget):
@@ -27,11 +26,7 @@ class PolicyPlayer(QWidget):
         self._next: Demonstration | None = None
         self._clock = FrameClock(self)
         self._clock.frame_due.connect(self._on_frame_due)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addWidget(self.player, 1)
-        column.addWidget(self.reward_timeline)
+        column((self.player, 1), self.reward_timeline, of=self, spacing=6)
 
     @property
     def playing(self) -> bool:

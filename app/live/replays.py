@@ -1,7 +1,5 @@
 """Replays of earlier policies: requested, rendered by the clips job, and cached. No widgets."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -38,7 +36,7 @@ class Replays(QObject):
         measure: str,
         requests: JobRequests,
         can_render: Callable[[], bool],
-        parent: QObject | None = None,
+        parent: QObject,
     ) -> None:
         """can_render: whether the clips job is running"""
         super().__init__(parent)

@@ -1,7 +1,5 @@
 """Predicted reward along an episode, with a head that moves as the episode plays."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,6 +8,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.style import theme
+from app.style.painting import set_font
 from core.types import Float32
 
 _SPAN = 2.5
@@ -97,9 +96,8 @@ class RewardTimeline(QWidget):
             self._paint_columns(painter)
         else:
             painter.setPen(QColor(theme.palette().muted))
-            font = self.font()
-            font.setPixelSize(round(self.height() * 0.4))
-            painter.setFont(font)
+            painter.setFont(self.font())
+            set_font(painter, round(self.height() * 0.4))
             painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "No reward has been fitted yet")
         painter.end()
         return made

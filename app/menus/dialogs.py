@@ -1,7 +1,5 @@
 """Handlers of the commands that open a dialog. No dialog blocks: teaching continues meanwhile."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable
 

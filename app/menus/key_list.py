@@ -1,18 +1,17 @@
 """Dialog that lists all commands with their keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QWidget
 
 from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_map import KeyMap, key_symbols
 from app.menus.menus import MENUS
 from app.plots.plot_shortcuts import KEY_TEXTS
 from app.style import theme
+from app.style.layouts import column
 
 
 class KeyList(QDialog):
@@ -28,9 +27,7 @@ class KeyList(QDialog):
         self._fill()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self)
-        column.addWidget(self.text, 1)
-        column.addWidget(buttons)
+        column((self.text, 1), buttons, of=self, margins=None)
         self.resize(680, 660)
 
     def changeEvent(self, event: QEvent) -> None:

@@ -1,16 +1,14 @@
 """The menus as a table of commands, and handlers of the commands that write a file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QMainWindow
+from PySide6.QtWidgets import QMainWindow
 
 from app.keys.actions import Actions
 from app.keys.commands import APPEARANCES, SPEEDS, Command, KeyAction
 from app.session.controller import Controller
+from app.style.file_dialog import Then, ask_for_file
 from core.types import Choice
 
 MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
@@ -64,26 +62,15 @@ def add_menus(window: QMainWindow, actions: Actions) -> None:
 
 def file_handlers(window: QMainWindow, controller: Controller) -> dict[Command, Callable[[], object]]:
     """Functions by command; each asks for the file to write."""
-    name = controller.session.folder.name
-    films = controller.film_export
-    collect, diagnostics = controller.file_tasks.collect_diagnostics, f"{name}-diagnostics.zip"
-    return {
-        Command.EXPORT: lambda: ask_for_file(
-            window, "Export session", f"{name}.somersault", controller.file_tasks.export
+    name, films, tasks = controller.session.folder.name, controller.film_export, controller.file_tasks
+    dialogs: dict[Command, tuple[str, str, Then]] = {
+        Command.EXPORT: ("Export session", f"{name}.somersault", tasks.export),
+        Command.TRAINING_FILM: ("Export training film", f"{name}.mp4", films.make),
+        Command.BEFORE_AFTER_FILM: (
+            "Export before-and-after film",
+            f"{name}-before-after.mp4",
+            partial(films.make, before_after=True),
         ),
-        Command.TRAINING_FILM: lambda: ask_for_file(window, "Export training film", f"{name}.mp4", films.make),
-        Command.BEFORE_AFTER_FILM: lambda: ask_for_file(
-            window, "Export before-and-after film", f"{name}-before-after.mp4", films.make_before_after
-        ),
-        Command.DIAGNOSTICS: lambda: ask_for_file(window, "Collect diagnostics", diagnostics, collect),
+        Command.DIAGNOSTICS: ("Collect diagnostics", f"{name}-diagnostics.zip", tasks.collect_diagnostics),
     }
-
-
-def ask_for_file(window: QMainWindow, title: str, name: str, then: Callable[[Path], None]) -> None:
-    """Open a save dialog without blocking, and call `then` with the chosen path."""
-    dialog = QFileDialog(window, title, str(Path.home() / name))
-    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.selectFile(name)
-    dialog.fileSelected.connect(lambda chosen: then(Path(chosen)))
-    dialog.open()
+    return {command: partial(ask_for_file, window, *arguments) for command, arguments in dialogs.items()}

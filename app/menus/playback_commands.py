@@ -1,7 +1,5 @@
 """Handlers of the playback commands; speed and the predictions after an answer are saved in the settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Handlers of the View commands: plots, true reward, colours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
@@ -20,9 +18,7 @@ _PLOT_TABS = (Command.LEARNING_PLOTS, Command.REWARD_PLOTS, Command.SESSION_PLOT
 class ViewCommands(QObject):
     """`handlers` has a function for each command; check marks in the menu follow the true reward and the theme."""
 
-    def __init__(
-        self, plots: PlotPanel, true_reward: TrueRewardVisibility, actions: Actions, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, plots: PlotPanel, true_reward: TrueRewardVisibility, actions: Actions, parent: QObject) -> None:
         super().__init__(parent)
         hide = actions[Command.HIDE_TRUE_REWARD]
         hide.setChecked(true_reward.hidden)

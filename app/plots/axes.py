@@ -1,7 +1,5 @@
 """Axes: ticks with units, and logarithmic axes with few, round ticks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 

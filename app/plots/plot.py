@@ -1,13 +1,11 @@
 """One plot: header, canvas, readout at the crosshair, and menu."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QImage, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from app.plots import plot_text
 from app.plots.plot_canvas import PlotCanvas
@@ -18,6 +16,7 @@ from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
 from app.style.images import picture_of, png
 from app.style.labels import label
+from app.style.layouts import column
 from core.metrics import SHOWN, Metrics
 from core.types import Float64
 
@@ -57,7 +56,7 @@ class Plot(QWidget):
             self.canvas.overlay(overlay)
         self.readout.hide()
         self._keys = PlotShortcuts(self.canvas, self._step_reading, None if in_window else self.enlarge_requested.emit)
-        self._arrange()
+        column(self.header, self.note, (self.canvas, 1), of=self, margins=(4, 2, 4, 2), spacing=2)
         self._built = True
         self._refresh_look()
 
@@ -82,14 +81,6 @@ class Plot(QWidget):
         self.menu.addAction("Save &picture (PNG)…", self.save_picture)
         self.menu.addAction("Save &data (CSV)…", self.save_data)
         return self.menu
-
-    def _arrange(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(4, 2, 4, 2)
-        column.setSpacing(2)
-        column.addWidget(self.header)
-        column.addWidget(self.note)
-        column.addWidget(self.canvas, 1)
 
     def hide_true_reward(self, on: bool) -> None:
         self._hidden = on
@@ -128,13 +119,10 @@ class Plot(QWidget):
         title = plot_text.headline(self.spec, self._source, self._hidden)
         self.header.title.setText(title)
         self.setAccessibleName(title)
-        note = (
-            plot_text.agreement_text(self._source)
-            if isinstance(self._source, EpisodeRewards) and not self._hidden
-            else ""
-        )
-        self.note.setText(note)
-        self.note.setVisible(bool(note))
+        self.note.clear()
+        if isinstance(self._source, EpisodeRewards) and not self._hidden:
+            self.note.setText(plot_text.agreement_text(self._source))
+        self.note.setVisible(bool(self.note.text()))
         shown = self.spec.visible_curves(self._hidden)
         self.message.setText(self.spec.empty_message if shown else _HIDDEN)
         self.message.setVisible(not any(len(self._drawn[curve][0]) for curve in shown))

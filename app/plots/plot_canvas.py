@@ -1,7 +1,5 @@
 """Drawing area of one plot: curves on one or two scales, with zoom, pan and a crosshair."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

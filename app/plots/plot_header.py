@@ -1,13 +1,12 @@
 """Line above a plot: title with the newest value, legend, and a menu button."""
 
-from __future__ import annotations
-
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.plots.plot_shortcuts import KEY_TEXTS
 from app.style.labels import label
+from app.style.layouts import row
 
 _HELP = (
     "Drag to pan; scroll to zoom (after a click, or with Ctrl), also on an axis; double-click to show everything.\n"
@@ -15,13 +14,6 @@ _HELP = (
     + "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in KEY_TEXTS)
     + "."
 )
-
-
-class _MenuButton(QToolButton):
-    """Narrower than usual."""
-
-    def sizeHint(self) -> QSize:
-        return QSize(24, 24)
 
 
 class PlotHeader(QWidget):
@@ -39,8 +31,9 @@ class PlotHeader(QWidget):
         self.legend.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # the plot may be narrow
         self.setToolTip(_HELP)
-        self.menu_button = _MenuButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu_button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setText("⋮")
+        self.menu_button.setFixedSize(24, 24)
         self.menu_button.setObjectName("plotMenu")
         self.menu_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.menu_button.setAccessibleName(f"Menu of {title}")
@@ -49,12 +42,7 @@ class PlotHeader(QWidget):
         policy = self.menu_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # keeps its place while a picture is taken without it
         self.menu_button.setSizePolicy(policy)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        row.addWidget(self.title)
-        row.addWidget(self.legend, 1)
-        row.addWidget(self.menu_button)
+        row(self.title, (self.legend, 1), self.menu_button, of=self, spacing=6)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.double_clicked.emit()

@@ -1,23 +1,13 @@
 """All plots of a session, in tabs; only visible plots are drawn."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QScrollArea,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QScrollArea, QTabWidget, QWidget
 
 from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.plots.plot import Plot
 from app.plots.plot_specs import PlotSpec, groups
 from app.session.metrics_recorder import EpisodeRewards
+from app.style.layouts import column, row
 from core.config import RewardConfig
 from core.metrics import Metrics
 from core.tasks.base import Task
@@ -32,10 +22,8 @@ class PlotPanel(QTabWidget):
 
     save_requested = Signal(str, object)
 
-    def __init__(
-        self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, task: Task, reward: RewardConfig, true_reward: TrueRewardVisibility) -> None:
+        super().__init__()
         self._true_reward = true_reward
         self._metrics, self._episode = Metrics(), EpisodeRewards.empty()
         self._next = 0
@@ -51,11 +39,7 @@ class PlotPanel(QTabWidget):
 
     def _make_tab(self, group: tuple[PlotSpec, ...]) -> QScrollArea:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 6, 0, 0)
-        column.setSpacing(4)
-        for spec in group:
-            column.addWidget(self._make_plot(spec), 1)
+        column(*((self._make_plot(spec), 1) for spec in group), of=inside, margins=(0, 6, 0, 0), spacing=4)
         area = QScrollArea(widgetResizable=True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -124,17 +108,13 @@ class EnlargedPlot(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(f"{spec.title} – Somersault")
         self.plot = Plot(spec, hidden, in_window=True)
-        row = QHBoxLayout()
-        row.addStretch(1)
         actions = (
             ("Show &everything", self.plot.canvas.fit),
             ("Save &picture…", self.plot.save_picture),
             ("Save &data…", self.plot.save_data),
         )
+        buttons = []
         for text, slot in actions:
-            button = QPushButton(text, autoDefault=False)
-            button.clicked.connect(lambda _, slot=slot: slot())
-            row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.addWidget(self.plot, 1)
-        column.addLayout(row)
+            buttons.append(QPushButton(text, autoDefault=False))
+            buttons[-1].clicked.connect(lambda _, slot=slot: slot())
+        column((self.plot, 1), row(None, *buttons), of=self, margins=None)

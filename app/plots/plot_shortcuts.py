@@ -1,7 +1,5 @@
 """Keys of a focused plot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt

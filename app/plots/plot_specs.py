@@ -1,7 +1,5 @@
 """Specifications of all plots: curves, axes and captions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -97,12 +95,15 @@ def _measure(task: Task) -> PlotSpec:
 
 
 def _returns(task: Task) -> PlotSpec:
-    true = CurveSpec(
-        "true return", metrics_recorder.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true"
-    )
-    predicted = CurveSpec("predicted return", metrics_recorder.PREDICTED, lambda s: s.blue, short="predicted")
-    curves = (predicted, true) if task.has_true_reward else (predicted,)
+    curves = _predicted_and_true(task, "return", metrics_recorder.PREDICTED, metrics_recorder.TRUE)
     return PlotSpec("return", "Return", curves, "Appears after the first fit and the first finished episodes.")
+
+
+def _predicted_and_true(task: Task, figure: str, predicted_series: str, true_series: str) -> tuple[CurveSpec, ...]:
+    """Curves of the predicted and, if the task has one, the true reward or return."""
+    predicted = CurveSpec(f"predicted {figure}", predicted_series, lambda s: s.blue, short="predicted")
+    true = CurveSpec(f"true {figure}", true_series, lambda s: s.green, right=True, tells_reward=True, short="true")
+    return (predicted, true) if task.has_true_reward else (predicted,)
 
 
 def _loss(members: int) -> PlotSpec:
@@ -126,27 +127,16 @@ def _ratio(reward: RewardConfig) -> PlotSpec:
 
 
 def _episode(task: Task) -> PlotSpec:
-    predicted = CurveSpec("predicted reward", EpisodeRewards.PREDICTED, lambda s: s.blue, short="predicted")
-    true = CurveSpec("true reward", EpisodeRewards.TRUE, lambda s: s.green, right=True, tells_reward=True, short="true")
-    curves = (predicted, true) if task.has_true_reward else (predicted,)
+    curves = _predicted_and_true(task, "reward", EpisodeRewards.PREDICTED, EpisodeRewards.TRUE)
     empty_message = "Appears with the next recording for the live view."
     return PlotSpec("episode", "One episode", curves, empty_message, axis=SECONDS, of_episode=True)
 
 
 _FIRST_FIT = "Appears after the first fit."
-_CORRELATION = PlotSpec(
-    "correlation",
-    "Correlation of predicted and true reward",
-    (
-        CurveSpec(
-            "correlation of predicted and true reward",
-            metrics_recorder.CORRELATION,
-            lambda s: s.teal,
-            tells_reward=True,
-        ),
-    ),
-    _FIRST_FIT,
+_CORRELATION_CURVE = CurveSpec(
+    "correlation of predicted and true reward", metrics_recorder.CORRELATION, lambda s: s.teal, tells_reward=True
 )
+_CORRELATION = PlotSpec("correlation", "Correlation of predicted and true reward", (_CORRELATION_CURVE,), _FIRST_FIT)
 _PACE = (
     PlotSpec(
         "answers",

@@ -1,7 +1,5 @@
 """Texts of a plot: title with the newest value, legend, readout at one x, and a table."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -55,14 +53,8 @@ def agreement_text(episode: EpisodeRewards) -> str:
     r = episode.correlation
     if math.isnan(r):
         return ""
-    degrees = (
-        (0.9, "agree closely"),
-        (0.6, "agree"),
-        (0.3, "agree weakly"),
-        (-0.3, "are unrelated"),
-        (-1.1, "disagree"),
-    )
-    degree = next(text for lowest, text in degrees if r >= lowest)
+    degrees = {0.9: "agree closely", 0.6: "agree", 0.3: "agree weakly", -0.3: "are unrelated", -1.1: "disagree"}
+    degree = next(text for lowest, text in degrees.items() if r >= lowest)
     return f"Predicted and true reward {degree} (r = {r:.2f})."
 
 

@@ -1,7 +1,5 @@
 """Config of a new session while the form is being filled in: settings, defaults and contradictions. No Qt."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

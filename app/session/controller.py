@@ -1,7 +1,5 @@
 """Controller of one session: its child jobs, answers, checkpoints and files. No widgets."""
 
-from __future__ import annotations
-
 import logging
 import time
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Sessions for the window: from command-line options or a form to a config, a folder and an open session. No Qt."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -92,8 +90,7 @@ class SessionLibrary(QObject):
     def close(self) -> None:
         """End the threads; block until all requests are done."""
         for thread in (self._list_thread, self._work_thread):
-            thread.end()
-            thread.wait()
+            thread.close()
 
     def _duplicate(self, folder: Path) -> tuple[str, Path]:
         target, last_step = new_folder(self.root, f"{folder.name}-copy"), -1

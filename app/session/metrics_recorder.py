@@ -92,9 +92,8 @@ class EpisodeRewards:
         true = event.segment.true_rewards
         if true is None or not np.isfinite(true).any():
             true = np.empty(0, np.float32)
-        return EpisodeRewards(
-            step_seconds * np.arange(event.segment.length, dtype=np.float64), event.predicted, true, event.env_steps
-        )
+        seconds = step_seconds * np.arange(event.segment.length, dtype=np.float64)
+        return EpisodeRewards(seconds, event.predicted, true, event.env_steps)
 
     @property
     def correlation(self) -> float:
@@ -104,9 +103,6 @@ class EpisodeRewards:
         if not self.predicted.std() > 0 or not self.true.std() > 0:
             return math.nan
         return float(np.corrcoef(self.predicted, self.true)[0, 1])
-
-    def names(self) -> tuple[str, ...]:
-        return (self.PREDICTED, self.TRUE)
 
     def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
         """As Metrics.snapshot: (n,) float64 seconds and (n,) float64 rewards of at most `limit` steps."""

@@ -1,7 +1,5 @@
 """Messages and remedies for a job that failed. Pure; no Qt."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Writer of the open session's summary and picture, for the list of sessions. No widgets."""
 
-from __future__ import annotations
-
 import logging
 import time
 from dataclasses import replace
@@ -9,11 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QImage
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import Controller, State
-from app.style.images import encoded
+from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
 from core.errors import UserError
 from core.events import Event, RolloutReported
@@ -70,8 +67,7 @@ class SummaryWriter(QObject):
 
     def close(self) -> None:
         """Block until the last summary is on disk."""
-        self._disk.end()
-        self._disk.wait()
+        self._disk.close()
 
     def _on_event(self, event: Event) -> None:
         task = self._controller.task
@@ -116,8 +112,6 @@ def _write_picture(folder: Path, demonstration: Demonstration) -> None:
     """Write the middle frame of the demonstration."""
     files.require_session(folder)
     pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
-    height, width = pixels.shape[:2]
-    image = QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
     smooth = Qt.TransformationMode.SmoothTransformation
-    small = image.scaled(_PICTURE_SIZE, _PICTURE_SIZE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+    small = of_pixels(pixels).scaled(_PICTURE_SIZE, _PICTURE_SIZE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
     files.write_atomically(folder / summary.PICTURE, encoded(small))

@@ -1,13 +1,12 @@
 """All settings of the config that the form itself does not show, generated from the config's fields."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from app.session.config_draft import ConfigDraft, sections
 from app.start_page.setting_row import SettingRow
 from app.style.labels import label
+from app.style.layouts import column, row
 
 
 class AdvancedSettings(QWidget):
@@ -24,7 +23,7 @@ class AdvancedSettings(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.rows: dict[str, SettingRow] = {}
-        self._headings: list[QWidget] = []
+        self._headings: dict[str, QWidget] = {}
         self.search = QLineEdit(placeholderText="Search settings: discount, labels, A.1 …", clearButtonEnabled=True)
         self.search.setAccessibleName("Search settings")
         self.search.textChanged.connect(self.show_matching)
@@ -32,47 +31,34 @@ class AdvancedSettings(QWidget):
         self.reset_all.clicked.connect(lambda: self.reset_requested.emit(""))
         self.no_match = label("settingHelp", "No setting matches.")
         self.no_match.hide()
-        head = QHBoxLayout()
-        head.addWidget(self.search, 1)
-        head.addWidget(self.reset_all)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(head)
-        column.addWidget(self.no_match)
+        parts: list[QWidget] = []
         for section in sections():
-            column.addWidget(self._make_heading(section.name, section.about))
+            heading = self._headings[section.name] = QWidget()
+            name, about = (
+                label("sectionName", section.name.capitalize()),
+                label("settingHelp", section.about, wrap=True),
+            )
+            column(name, about, of=heading, margins=(0, 14, 0, 2), spacing=0)
+            parts.append(heading)
             for setting in section.settings:
-                row = SettingRow(setting)
-                row.edited.connect(self.edited)
-                row.reset_requested.connect(self.reset_requested)
-                self.rows[setting.name] = row
-                column.addWidget(row)
-        column.addStretch(1)
-
-    def _make_heading(self, name: str, about: str) -> QWidget:
-        heading = QWidget()
-        heading.setObjectName(name)
-        column = QVBoxLayout(heading)
-        column.setContentsMargins(0, 14, 0, 2)
-        column.setSpacing(0)
-        column.addWidget(label("sectionName", name.capitalize()))
-        column.addWidget(label("settingHelp", about, wrap=True))
-        self._headings.append(heading)
-        return heading
+                setting_row = self.rows[setting.name] = SettingRow(setting)
+                setting_row.edited.connect(self.edited)
+                setting_row.reset_requested.connect(self.reset_requested)
+                parts.append(setting_row)
+        column(row((self.search, 1), self.reset_all), self.no_match, *parts, None, of=self)
 
     def show_draft(self, draft: ConfigDraft) -> None:
-        for row in self.rows.values():
-            row.show_draft(draft)
+        for setting_row in self.rows.values():
+            setting_row.show_draft(draft)
         self.reset_all.setEnabled(any(name in self.rows for name in draft.changes))
 
     def show_matching(self, words: str) -> None:
         """Show only the settings that contain all of these words, and the headings above them."""
-        shown = set()
+        any_match = False
         for section in sections():
+            matching = [setting for setting in section.settings if setting.matches(words)]
+            self._headings[section.name].setVisible(bool(matching))
             for setting in section.settings:
-                matches = setting.matches(words)
-                self.rows[setting.name].setVisible(matches)
-                shown |= {section.name} if matches else set()
-        for heading in self._headings:
-            heading.setVisible(heading.objectName() in shown)
-        self.no_match.setVisible(not shown)
+                self.rows[setting.name].setVisible(setting in matching)
+            any_match = any_match or bool(matching)
+        self.no_match.setVisible(not any_match)

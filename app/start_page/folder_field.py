@@ -1,17 +1,17 @@
 """Name and parent folder of a new session; a name is proposed until one is typed."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from app.session.factory import slug
+from app.style.file_dialog import ask_for_folder
 from app.style.labels import label
+from app.style.layouts import row
 
 
 class FolderField(QWidget):
@@ -35,10 +35,7 @@ class FolderField(QWidget):
         self.other = QPushButton("Other folder…")
         self.other.setObjectName("small")
         self.other.clicked.connect(self._on_other_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.where, 1)
-        row.addWidget(self.other)
+        row((self.where, 1), self.other, of=self)
 
     @property
     def path(self) -> Path:
@@ -76,12 +73,8 @@ class FolderField(QWidget):
         self.edited.emit()
 
     def _on_other_requested(self) -> None:
-        dialog = QFileDialog(self, "Folder for the session", str(self._parent))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self._on_other_chosen)
-        dialog.open()
+        ask_for_folder(self, "Folder for the session", self._parent, self._on_other_chosen)
 
-    def _on_other_chosen(self, folder: str) -> None:
-        self._set_parent(Path(folder))
+    def _on_other_chosen(self, folder: Path) -> None:
+        self._set_parent(folder)
         self.edited.emit()

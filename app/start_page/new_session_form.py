@@ -1,7 +1,5 @@
 """The form for a new session: the task with its preview, the main settings, and advanced settings in a fold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,6 +25,7 @@ from app.start_page.preview_view import PreviewView
 from app.start_page.previews import Preview
 from app.start_page.setting_row import Editor, editor_for, show_value
 from app.style.labels import label
+from app.style.layouts import column, row
 from core.tasks import get_task
 from core.tasks.gymnasium import PREFIX
 
@@ -120,38 +118,23 @@ class NewSessionForm(QWidget):
             shortcut.activated.connect(slot)
 
     def _arrange(self) -> None:
-        left = QVBoxLayout()
-        left.setSpacing(12)
-        left.addWidget(self.picture)
+        left = column(self.picture, spacing=12)
         for words in (self.title, self.instruction):
             words.setFixedWidth(self.picture.width())
             left.addWidget(words, 0, Qt.AlignmentFlag.AlignTop)
         left.addStretch(1)
         inside = QWidget()
         inside.setObjectName("page")
-        self._column = QVBoxLayout(inside)
-        self._column.setContentsMargins(2, 0, 16, 0)
-        self._column.setSpacing(14)
-        self._column.addWidget(label("pageTitle", "New session"))
-        self._column.addLayout(self._rows())
+        heading = label("pageTitle", "New session")
+        self._column = column(heading, self._rows(), of=inside, margins=(2, 0, 16, 0), spacing=14)
         self._column.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         self._column.addStretch(1)
         self.area = QScrollArea(widgetResizable=True)
         self.area.setWidget(inside)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        top = QHBoxLayout()
-        top.setSpacing(36)
-        top.addLayout(left)
-        top.addWidget(self.area, 1)
-        foot = QHBoxLayout()
-        foot.addWidget(self.problem, 1)
-        foot.addWidget(self.back)
-        foot.addWidget(self.create_button)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(36, 28, 36, 22)
-        page.setSpacing(18)
-        page.addLayout(top, 1)
-        page.addLayout(foot)
+        top = row(left, (self.area, 1), spacing=36)
+        foot = row((self.problem, 1), self.back, self.create_button)
+        column((top, 1), foot, of=self, margins=(36, 28, 36, 22), spacing=18)
 
     def _rows(self) -> QFormLayout:
         self.form = QFormLayout(horizontalSpacing=18, verticalSpacing=10)
@@ -170,12 +153,9 @@ class NewSessionForm(QWidget):
         name.setBuddy(editor)
         name.ensurePolished()  # or the width would be measured in another font
         name.setMinimumSize(name.sizeHint().width() + 4, editor.sizeHint().height())
-        row = QHBoxLayout()
-        row.setSpacing(14)
-        row.addWidget(editor)
-        row.addWidget(label("settingHelp", about, wrap=True), 1)
-        self.form.addRow(name, row)
-        return row
+        field = row(editor, (label("settingHelp", about, wrap=True), 1), spacing=14)
+        self.form.addRow(name, field)
+        return field
 
     def reset(self, task: str) -> None:
         """Show a fresh form for this task; PREFIX alone stands for a Gymnasium environment yet to be typed."""

@@ -1,7 +1,5 @@
 """A spin box for any number: integers of any size, and floats from 1e-12 to 1e12."""
 
-from __future__ import annotations
-
 import math
 
 from PySide6.QtCore import Signal

@@ -1,13 +1,12 @@
 """A task's animated preview, large."""
 
-from __future__ import annotations
-
-from PySide6.QtCore import QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QHideEvent, QPainter, QPainterPath, QPaintEvent, QShowEvent
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.start_page.previews import FPS, Preview
 from app.style import theme
+from app.style.painting import rounded
 
 _SIDE, _RADIUS = 320, 12
 
@@ -38,9 +37,7 @@ class PreviewView(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        rounded = QPainterPath()
-        rounded.addRoundedRect(QRectF(self.rect()), _RADIUS, _RADIUS)
-        painter.setClipPath(rounded)
+        painter.setClipPath(rounded(self.rect(), _RADIUS))
         painter.fillRect(self.rect(), QColor(theme.palette().panel))
         if self.preview is not None:
             painter.drawImage(self.rect(), self.preview.strip, self.preview.place(self._frame))

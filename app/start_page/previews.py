@@ -1,6 +1,4 @@
-"""Moving pictures of the tasks, from the user's cache or rendered by a child process one by one. No widgets."""
-
-from __future__ import annotations
+"""Animated previews of the tasks, from the user's cache or rendered by a child process one by one. No widgets."""
 
 import logging
 from collections import deque
@@ -12,9 +10,9 @@ from platformdirs import user_cache_dir
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 
-from app.style.images import encoded
+from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import MakeProcess, RunningJob
 from core.config import Config
 from core.errors import UserError, summary
 from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
@@ -28,7 +26,7 @@ _DRAWING = 1
 """Part of the cache's path. Raise it when tasks are rendered differently, so that old pictures are not shown."""
 _LONGEST = 16 << 20
 _LINGER_MS = 1000
-"""How long the child stays when there is nothing to render: the next request often follows at once."""
+"""Time that the child stays when there is nothing to render: the next request often follows at once."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Preview:
 
 def of_frames(frames: Frames) -> Preview:
     count, height, width, _ = frames.pixels.shape
-    image = QImage(frames.pixels.data, width, count * height, 3 * width, QImage.Format.Format_RGB888)
+    image = of_pixels(frames.pixels.reshape(count * height, width, 3))
     return Preview(image.convertToFormat(QImage.Format.Format_RGB32))  # a copy, as the frames may go
 
 
@@ -91,7 +89,7 @@ class Previews(QObject):
         self._disk.do(lambda: self._cached(task), task)
 
     def hold(self, on: bool) -> None:
-        """Render nothing while `on`, since a session needs the processor. What was requested is rendered afterwards."""
+        """Render nothing while `on`, since a session needs the processor. Open requests are rendered afterwards."""
         self._on = not on
         if on:
             self._cancel()
@@ -103,8 +101,7 @@ class Previews(QObject):
         self._rest.stop()
         if self._job is not None:
             self._job.close()
-        self._disk.end()
-        self._disk.wait()
+        self._disk.close()
 
     def _path(self, task: str) -> Path:
         return self._folder / f"{quote(task, safe='')}.jpg"
@@ -120,13 +117,13 @@ class Previews(QObject):
         return Preview(image) if whole else None
 
     def _keep(self, task: str, frames: Frames) -> Preview:
-        """Write to the cache, in the disk's thread. What can't be written is only rendered again another time."""
+        """Write to the cache, in the disk's thread. A preview that can't be written is rendered again another time."""
         preview = of_frames(frames)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             files.write_atomically(self._path(task), encoded(preview.strip))
         except Exception as error:
-            log.warning("The picture of %s can't be kept: %s", task, error)
+            log.warning("The preview of %s can't be saved: %s", task, error)
         return preview
 
     def _on_looked_up(self, task: str, preview: Preview | None) -> None:
@@ -136,7 +133,7 @@ class Previews(QObject):
             self._want(task)
 
     def _on_miss(self, task: str, sentence: str) -> None:
-        log.warning("The picture of %s can't be read: %s", task, sentence)
+        log.warning("The preview of %s can't be read: %s", task, sentence)
         self._want(task)
 
     def _want(self, task: str) -> None:
@@ -154,9 +151,9 @@ class Previews(QObject):
         self._drawing = task = self._wanted.popleft()
         spec = JobSpec("previews", Config().to_dict())
         try:
-            self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._job = self._job or RunningJob(self._make_process, spec, self._on_event, self._on_end, self)
             self._job.send(PreviewRequested(task))
-        except Exception as error:  # too many open files, above all
+        except Exception as error:  # usually too many open files
             reason = str(error) if isinstance(error, UserError) else summary(error).rstrip(".")
             self._refuse(task, f"{task} can't be rendered: {reason}.")
             self._draw_next()

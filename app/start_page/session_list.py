@@ -1,16 +1,15 @@
 """List of saved sessions; rows are painted, so that only the visible ones cost time."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QKeyEvent, QPainter, QPainterPath
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.start_page.session_model import ENTRY, Index, SessionModel, ago, figures, title
 from app.style import theme
+from app.style.painting import RIGHT, rounded, set_font, write_line
 from core.session.library import SessionEntry
 
 _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
@@ -46,39 +45,35 @@ class _Row(QStyledItemDelegate):
         chosen = bool(state & QStyle.StateFlag.State_Selected)
         focused = chosen and bool(state & QStyle.StateFlag.State_HasFocus)
         over = bool(state & QStyle.StateFlag.State_MouseOver)
-        painter.setPen(
-            QColor(theme.palette().blue if focused else theme.palette().muted if chosen else theme.palette().line)
-        )
-        painter.setBrush(QColor(theme.palette().line if over and not chosen else theme.palette().panel))
+        palette = theme.palette()
+        painter.setPen(QColor(palette.blue if focused else palette.muted if chosen else palette.line))
+        painter.setBrush(QColor(palette.line if over and not chosen else palette.panel))
         painter.drawRoundedRect(QRectF(room).adjusted(0.5, 0.5, -0.5, -0.5), _RADIUS, _RADIUS)
 
     def _draw_picture(self, painter: QPainter, place: QRect, picture: QImage | None, problem: bool) -> None:
-        rounded = QPainterPath()
-        rounded.addRoundedRect(QRectF(place), 6, 6)
         painter.save()
-        painter.setClipPath(rounded)
+        painter.setClipPath(rounded(place, 6))
         painter.fillRect(place, QColor(theme.palette().background))
         if picture is not None:
             painter.drawImage(place, picture)
         elif problem:
             painter.setPen(QColor(theme.palette().amber))
-            painter.setFont(_sized(painter.font(), 28))
+            set_font(painter, 28)
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, "!")
         painter.restore()
 
     def _draw_name(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
-        painter.setFont(_sized(painter.font(), 12))
+        set_font(painter, 12)
         when = ago(max(0.0, time.time() - entry.changed_at)) if entry.changed_at else ""
-        width = painter.fontMetrics().horizontalAdvance(when)
-        painter.setPen(QColor(theme.palette().muted))
         line = QRect(room.left(), room.top(), room.width(), 20)
-        painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, when)
-        painter.setFont(_sized(painter.font(), 15))
-        painter.setPen(QColor(theme.palette().text))
-        _write(painter, line.adjusted(0, 0, -width - 10, 0), entry.folder.name, Qt.TextElideMode.ElideMiddle)
+        write_line(painter, line, when, theme.palette().muted, RIGHT)
+        line.setRight(line.right() - painter.fontMetrics().horizontalAdvance(when) - 10)
+        set_font(painter, 15)
+        middle = Qt.TextElideMode.ElideMiddle
+        write_line(painter, line, entry.folder.name, theme.palette().text, elide=middle)
 
     def _draw_problem(self, painter: QPainter, room: QRect, problem: str) -> None:
-        painter.setFont(_sized(painter.font(), 12))
+        set_font(painter, 12)
         painter.setPen(QColor(theme.palette().amber))
         painter.save()
         painter.setClipRect(room)
@@ -88,17 +83,18 @@ class _Row(QStyledItemDelegate):
     def _draw_progress(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
         summary = entry.summary
         assert summary is not None
-        painter.setFont(_sized(painter.font(), 12))
-        painter.setPen(QColor(theme.palette().muted))
-        _write(painter, QRect(room.left(), room.top() + 20, room.width(), 18), f"{title(entry)}  ·  {summary.teacher}")
+        muted = theme.palette().muted
+        set_font(painter, 12)
+        line = QRect(room.left(), room.top() + 20, room.width(), 18)
+        write_line(painter, line, f"{title(entry)}  ·  {summary.teacher}", muted)
         count = f"{summary.labels} / {summary.planned} answers"
         width = painter.fontMetrics().horizontalAdvance(count)
         line = QRect(room.left(), room.top() + 40, room.width(), 16)
-        painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, count)
+        write_line(painter, line, count, muted, RIGHT)
         bar = QRectF(line.left(), line.center().y() - 2, line.width() - width - 12, 6)
         self._draw_bar(painter, bar, min(1.0, summary.labels / max(1, summary.planned)))
-        painter.setPen(QColor(theme.palette().green if summary.best is not None else theme.palette().muted))
-        _write(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(entry))
+        colour = theme.palette().green if summary.best is not None else muted
+        write_line(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(entry), colour)
 
     def _draw_bar(self, painter: QPainter, bar: QRectF, share: float) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
@@ -107,17 +103,6 @@ class _Row(QStyledItemDelegate):
         if share > 0:
             painter.setBrush(QColor(theme.palette().blue))
             painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(6.0, bar.width() * share), bar.height()), 3, 3)
-
-
-def _sized(font: QFont, pixels: int) -> QFont:
-    sized = QFont(font)
-    sized.setPixelSize(pixels)
-    return sized
-
-
-def _write(painter: QPainter, room: QRect, text: str, elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
-    shown = QFontMetrics(painter.font()).elidedText(text, elide, room.width())
-    painter.drawText(room, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
 
 
 class SessionList(QListView):

@@ -1,7 +1,5 @@
 """Model of the session list: entries, their texts, and thumbnails that are loaded when a row becomes visible."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,17 +1,17 @@
 """Saved sessions and their actions, available by key, button and context menu."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QAction, QDesktopServices, QImage, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QStackedWidget, QWidget
 
 from app.session.library import SessionLibrary
 from app.start_page.session_list import SessionList
+from app.style.file_dialog import ask_for_file_to_open, ask_for_folder
 from app.style.labels import label
+from app.style.layouts import column, row
 from app.style.section_header import section_header
 from core.session.library import SessionEntry
 
@@ -46,7 +46,10 @@ class SessionsPanel(QFrame):
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.list)
         self._make_actions()
-        self._arrange()
+        self.setFixedWidth(_WIDTH)
+        buttons = row(*map(_button, self.selection_actions), spacing=8)
+        header = section_header("Continue", _ABOUT, *map(_button, self.other_actions))
+        column(header, (self.stack, 1), buttons, of=self, spacing=12)
         self._enable_actions(None)
         self._connect()
 
@@ -71,19 +74,6 @@ class SessionsPanel(QFrame):
         action.setToolTip(f"{about} ({key})" if key else about)
         action.triggered.connect(lambda: slot())
         return action
-
-    def _arrange(self) -> None:
-        self.setFixedWidth(_WIDTH)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        for action in self.selection_actions:
-            buttons.addWidget(_button(action))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(12)
-        column.addLayout(section_header("Continue", _ABOUT, *map(_button, self.other_actions)))
-        column.addWidget(self.stack, 1)
-        column.addLayout(buttons)
 
     def _connect(self) -> None:
         self.list.open_requested.connect(self._open)
@@ -126,18 +116,11 @@ class SessionsPanel(QFrame):
                 self.failed.emit(f"No file manager could be started: the session is in {folder}.")
 
     def _ask_for_import(self) -> None:
-        dialog = QFileDialog(self, "Import a session", str(Path.home()), "Sessions (*.somersault);;All files (*)")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda chosen: self._library.bring_in(Path(chosen)))
-        dialog.open()
+        kinds = "Sessions (*.somersault);;All files (*)"
+        ask_for_file_to_open(self, "Import a session", Path.home(), kinds, self._library.bring_in)
 
     def _ask_for_folder(self) -> None:
-        dialog = QFileDialog(self, "Open a session folder", str(Path.home()))
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda chosen: self.open_requested.emit(Path(chosen)))
-        dialog.open()
+        ask_for_folder(self, "Open a session folder", Path.home(), self.open_requested.emit)
 
     def _on_listed(self, entries: list[SessionEntry]) -> None:
         self.list.set_entries(entries, self._next_selection)

@@ -1,7 +1,5 @@
 """One setting of the config: name, editor, description, and a button that resets it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -77,17 +75,17 @@ class SettingRow(QWidget):
         grid.addWidget(self.editor, 0, 2, 2, 1)
         grid.addWidget(self.reset, 0, 3, 2, 1)
         grid.setColumnStretch(0, 1)
-        self._connect()
-
-    def _connect(self) -> None:
-        name = self.setting.name
+        policy = self.reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.reset.setSizePolicy(policy)
         match self.editor:
             case NumberBox():
-                self.editor.edited.connect(lambda value: self.edited.emit(name, value))
+                edited = self.editor.edited
             case ChoiceBox():
-                self.editor.textActivated.connect(lambda value: self.edited.emit(name, value))
+                edited = self.editor.textActivated
             case QLineEdit():
-                self.editor.textEdited.connect(lambda value: self.edited.emit(name, value))
+                edited = self.editor.textEdited
+        edited.connect(lambda value: self.edited.emit(setting.name, value))
 
     def show_draft(self, draft: ConfigDraft) -> None:
         name = self.setting.name
@@ -100,13 +98,6 @@ class SettingRow(QWidget):
             for widget in (self.mark, self.editor):
                 widget.setProperty("kind", kind)
                 widget.style().polish(widget)  # the style sheet looks at `kind`
-        self._show_reset(changed)
-
-    def _show_reset(self, on: bool) -> None:
-        """Show or hide the button without moving other widgets; the focus returns to the editor."""
-        if not on and self.reset.hasFocus():
+        if not changed and self.reset.hasFocus():
             self.editor.setFocus()
-        policy = self.reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        self.reset.setSizePolicy(policy)
-        self.reset.setVisible(on)
+        self.reset.setVisible(changed)

@@ -1,16 +1,15 @@
 """One task of the catalogue: an animated preview with its name, as a button."""
 
-from __future__ import annotations
-
 from html import escape
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QImage, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.start_page.previews import Preview
 from app.style import theme
 from app.style.labels import tip
+from app.style.painting import rounded, set_font, write_line
 from core.tasks.base import Task
 
 LEAST_WIDTH = 172
@@ -88,9 +87,7 @@ class TaskCard(QAbstractButton):
 
     def _draw_picture(self, painter: QPainter) -> None:
         painter.fillRect(self._picture_rect, QColor(theme.palette().line if self.isDown() else theme.palette().panel))
-        rounded = QPainterPath()
-        rounded.addRoundedRect(QRectF(self._picture_rect), _RADIUS - 4, _RADIUS - 4)
-        painter.setClipPath(rounded)
+        painter.setClipPath(rounded(self._picture_rect, _RADIUS - 4))
         if self.preview is not None:
             self._draw_frame(painter, self.preview)
         else:
@@ -119,26 +116,18 @@ class TaskCard(QAbstractButton):
     def _draw_placeholder(self, painter: QPainter) -> None:
         painter.fillRect(self._picture_rect, QColor(theme.palette().background))
         painter.setPen(QColor(theme.palette().amber if self.error else theme.palette().muted))
-        font = painter.font()
-        font.setPixelSize(13)
-        painter.setFont(font)
+        set_font(painter, 13)
         room = self._picture_rect.adjusted(12, 12, -12, -12)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(room, flags, self.error or "Rendering …")
 
     def _draw_title(self, painter: QPainter) -> None:
-        font = painter.font()
-        font.setPixelSize(15)
-        painter.setFont(font)
-        painter.setPen(QColor(theme.palette().text))
+        top = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
         below = self._picture_rect.translated(0, self._picture_rect.height() + 6)
-        title = QFontMetrics(font).elidedText(self.text(), Qt.TextElideMode.ElideRight, below.width())
-        painter.drawText(below, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, title)
-        font.setPixelSize(12)
-        painter.setFont(font)
-        painter.setPen(QColor(theme.palette().muted))
-        measure = QFontMetrics(font).elidedText(self.task.measure_title, Qt.TextElideMode.ElideRight, below.width())
-        painter.drawText(below.adjusted(0, 24, 0, 0), Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, measure)
+        set_font(painter, 15)
+        write_line(painter, below, self.text(), theme.palette().text, top)
+        set_font(painter, 12)
+        write_line(painter, below.adjusted(0, 24, 0, 0), self.task.measure_title, theme.palette().muted, top)
 
 
 ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)

@@ -1,7 +1,5 @@
 """The catalogue as a grid of cards with as many columns as fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
@@ -87,11 +85,12 @@ class TaskGrid(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         cards = list(self.cards.values())
         here = cards.index(self._tab_stop)
+        in_last_row = here // self.columns == (len(cards) - 1) // self.columns
         targets = {
             Qt.Key.Key_Left: here - 1,
             Qt.Key.Key_Right: here + 1,
             Qt.Key.Key_Up: here - self.columns,
-            Qt.Key.Key_Down: min(here + self.columns, len(cards) - 1) if self._row_below(here) else here,
+            Qt.Key.Key_Down: here if in_last_row else min(here + self.columns, len(cards) - 1),
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: len(cards) - 1,
         }
@@ -100,9 +99,6 @@ class TaskGrid(QWidget):
             super().keyPressEvent(event)
         elif 0 <= target < len(cards):
             cards[target].setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _row_below(self, here: int) -> bool:
-        return here // self.columns < (len(self.cards) - 1) // self.columns
 
     def _set_tab_stop(self, card: TaskCard) -> None:
         """Make this card the only one in the grid that Tab reaches."""

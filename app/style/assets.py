@@ -1,7 +1,5 @@
 """Files of the resources folder, in a source tree or a frozen bundle."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

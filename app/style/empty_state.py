@@ -1,11 +1,10 @@
 """Page with a headline and a detail line, shown where there is no content yet."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.style.labels import label
+from app.style.layouts import column
 
 
 class EmptyState(QWidget):
@@ -15,13 +14,8 @@ class EmptyState(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.headline = label("headline", wrap=True, centred=True)
         self.detail = label("detail", wrap=True, centred=True)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(40, 40, 40, 40)
-        column.addStretch(1)
-        column.addWidget(self.headline)
-        column.addSpacing(8)
-        column.addWidget(self.detail)
-        column.addStretch(1)
+        texts = column(self.headline, self.detail, spacing=16)
+        column(None, texts, None, of=self, margins=(40, 40, 40, 40))
 
     def set_message(self, headline: str, detail: str) -> None:
         self.setAccessibleName(headline)

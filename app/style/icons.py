@@ -1,7 +1,5 @@
 """Icons in the text colour of the palette on screen."""
 
-from __future__ import annotations
-
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter
 from PySide6.QtWidgets import QWidget
 

@@ -1,7 +1,7 @@
-"""Images of widgets, encoded as PNG or JPEG."""
+"""Images of frames and widgets, encoded as PNG or JPEG."""
 
-from __future__ import annotations
-
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint
 from PySide6.QtGui import QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import QWidget
@@ -10,6 +10,12 @@ from app.style import theme
 
 _SCALE, _JPEG_QUALITY = 3, 88
 """Image pixels per widget pixel, sharp enough for a slide."""
+
+
+def of_pixels(pixels: npt.NDArray[np.uint8]) -> QImage:
+    """Return an image of `(height, width, 3) uint8` RGB pixels. It does not copy them: keep the array alive."""
+    height, width, _ = pixels.shape
+    return QImage(pixels.data, width, height, 3 * width, QImage.Format.Format_RGB888)
 
 
 def picture_of(widget: QWidget) -> QImage:

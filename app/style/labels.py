@@ -1,7 +1,5 @@
 """Labels in the styles of resources/style.qss, and buttons that do not take the focus when clicked."""
 
-from __future__ import annotations
-
 from html import escape
 
 from PySide6.QtCore import Qt

@@ -1,7 +1,5 @@
 """The dark and the light palette."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.types import Choice
@@ -43,41 +41,24 @@ class Palette:
         return {name.upper(): value for name, value in vars(self).items() if isinstance(value, str)}
 
 
-DARK = Palette(
-    dark=True,
-    background="#14171c",
-    panel="#1c2128",
-    line="#303843",
-    text="#eceff4",
-    muted="#a7b1be",
-    disabled="#8b95a3",
-    green="#4cc38a",
-    amber="#f0b64a",
-    grey="#9aa5b4",
-    blue="#66b3ff",
-    red="#ff7b72",
-    purple="#c792ea",
-    teal="#5ad1cd",
-    checked="#24405c",
-    failure="#3a2325",
-    notice="#33291a",
-)
-LIGHT = Palette(
-    dark=False,
-    background="#f3f4f6",
-    panel="#ffffff",
-    line="#d5dae1",
-    text="#1b1f24",
-    muted="#4b535d",
-    disabled="#656d79",
-    green="#157347",
-    amber="#8f5b00",
-    grey="#5b6472",
-    blue="#0b62b8",
-    red="#b3261e",
-    purple="#7b3fb5",
-    teal="#0b6e73",
-    checked="#cfe4fa",
-    failure="#fbe3e4",
-    notice="#fdf1d8",
-)
+_COLOURS = {
+    "background": ("#14171c", "#f3f4f6"),
+    "panel": ("#1c2128", "#ffffff"),
+    "line": ("#303843", "#d5dae1"),
+    "text": ("#eceff4", "#1b1f24"),
+    "muted": ("#a7b1be", "#4b535d"),
+    "disabled": ("#8b95a3", "#656d79"),
+    "green": ("#4cc38a", "#157347"),
+    "amber": ("#f0b64a", "#8f5b00"),
+    "grey": ("#9aa5b4", "#5b6472"),
+    "blue": ("#66b3ff", "#0b62b8"),
+    "red": ("#ff7b72", "#b3261e"),
+    "purple": ("#c792ea", "#7b3fb5"),
+    "teal": ("#5ad1cd", "#0b6e73"),
+    "checked": ("#24405c", "#cfe4fa"),
+    "failure": ("#3a2325", "#fbe3e4"),
+    "notice": ("#33291a", "#fdf1d8"),
+}
+"""Each colour on a dark and on a light background."""
+DARK = Palette(dark=True, **{name: dark for name, (dark, _) in _COLOURS.items()})
+LIGHT = Palette(dark=False, **{name: light for name, (_, light) in _COLOURS.items()})

@@ -4,8 +4,6 @@ Look colours up with `palette()` when drawing and keep none: the person or the s
 time. A widget that has to keep a colour, as plots do, learns of the change as QEvent.PaletteChange.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

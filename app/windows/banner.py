@@ -1,12 +1,11 @@
 """Message bar at the top of the main window, for failures and notices."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.style.labels import button
+from app.style.layouts import row
 
 _NOTICE_MS = 12_000
 
@@ -31,11 +30,7 @@ class Banner(QFrame):
         self.quit = button("Save and quit")
         self.restart.clicked.connect(self.restart_requested)
         self.quit.clicked.connect(self.quit_requested)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 10, 10, 10)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.restart)
-        row.addWidget(self.quit)
+        row((self.text, 1), self.restart, self.quit, of=self, margins=(16, 10, 10, 10))
         self._expiry = QTimer(self, singleShot=True, interval=_NOTICE_MS)
         self._expiry.timeout.connect(self.hide)
         self.hide()

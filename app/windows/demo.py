@@ -4,20 +4,20 @@ A second view of the same controller. Qt 6 has no game pad support (QtGamepad en
 keyboard; a game pad configured to press arrow keys works as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
 from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
 from app.style import assets
+from app.style.labels import label
+from app.style.layouts import column, row
 from app.windows.key_tile import KeyTile
 from app.windows.pair_page import PairPage
 from app.windows.waiting_message import explanation
@@ -25,12 +25,7 @@ from core.formatting import format_duration, format_number
 from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
-_NAMES = {
-    Choice.LEFT: "Left",
-    Choice.TIE: "Tie",
-    Choice.CANT_TELL: "Can't tell",
-    Choice.RIGHT: "Right",
-}
+_NAMES = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.CANT_TELL: "Can't tell", Choice.RIGHT: "Right"}
 _QUESTION = "Which is better?"
 _ORACLE_ANSWERS, _ORACLE_FINISHED = "The computer is choosing", "The computer has given all answers"
 _DESIGNED = 1280, 720
@@ -83,63 +78,43 @@ class DemoWindow(QWidget):
     def _make_widgets(self) -> None:
         self.policy = PolicyPlayer("The current policy acting")
         self.headline, self.detail = self._label("headline", wrap=True), self._label("detail", wrap=True)
+        waiting_page = QWidget()
+        column(None, self.headline, self.detail, None, of=waiting_page)
         self.question = self._label("question")
-        self.pair_page = PairPage(self._controller, self._make_waiting_page())
+        self.pair_page = PairPage(self._controller, waiting_page)
         self.clips = self.pair_page.clips
         self.tiles = {choice: self._make_tile(choice, name) for choice, name in _NAMES.items()}
         self._grid = QGridLayout(self)
-        self._grid.addLayout(self._make_head(), 0, 0, 1, 2)
+        title = self._label("title", self._controller.task.title)
+        instruction = self._label("instruction", self._controller.task.instruction, wrap=True)
+        self._grid.addLayout(column(title, self.question, instruction), 0, 0, 1, 2)
         self._grid.addWidget(self.pair_page, 1, 0)
         self._grid.addLayout(self._make_side(), 1, 1, 2, 1)
-        self._row = QHBoxLayout()
-        for tile in self.tiles.values():
-            self._row.addWidget(tile)
+        self._row = row(*self.tiles.values())
         self._grid.addLayout(self._row, 2, 0)
         self._foot = self._label("foot", self._hints)
         self._grid.addWidget(self._foot, 3, 0, 1, 2)
-        for row, stretch in ((1, 62), (2, 18)):
-            self._grid.setRowStretch(row, stretch)
-        for column, stretch in ((0, 68), (1, 32)):
-            self._grid.setColumnStretch(column, stretch)
+        self._grid.setRowStretch(1, 62)
+        self._grid.setRowStretch(2, 18)
+        self._grid.setColumnStretch(0, 68)
+        self._grid.setColumnStretch(1, 32)
 
     def _label(self, name: str, text: str = "", wrap: bool = False) -> QLabel:
-        made = QLabel(text, wordWrap=wrap, alignment=Qt.AlignmentFlag.AlignCenter, textFormat=Qt.TextFormat.PlainText)
-        made.setObjectName(f"demo{name.capitalize()}")
-        return made
+        return label(f"demo{name.capitalize()}", text, wrap=wrap, centred=True)
 
     def _make_tile(self, choice: Choice, name: str) -> KeyTile:
         tile = KeyTile(key_symbol(self._keys.keys_for(choice)[0]), name, choice)
         tile.clicked.connect(lambda: self.answer(choice))
         return tile
 
-    def _make_head(self) -> QVBoxLayout:
-        head = QVBoxLayout()
-        head.addWidget(self._label("title", self._controller.task.title))
-        head.addWidget(self.question)
-        head.addWidget(self._label("instruction", self._controller.task.instruction, wrap=True))
-        return head
-
-    def _make_waiting_page(self) -> QWidget:
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.addStretch(1)
-        column.addWidget(self.headline)
-        column.addWidget(self.detail)
-        column.addStretch(1)
-        return page
-
     def _make_side(self) -> QVBoxLayout:
-        side = QVBoxLayout()
         self.answers, self.time, self.measure = (self._label("count", "–") for _ in range(3))
-        side.addWidget(self._label("unit", "Current behaviour"))
-        side.addWidget(self.policy, 1)
         self.time_unit = self._label("unit")
-        figures = QHBoxLayout()
-        figures.addLayout(_cell(self.answers, self._label("unit", "answers")), 1)
-        figures.addLayout(_cell(self.time, self.time_unit), 1)
-        side.addLayout(figures)
-        side.addLayout(_cell(self.measure, self._label("unit", self._controller.task.measure_title, wrap=True)))
-        return side
+        answers = column(self.answers, self._label("unit", "answers"), spacing=0)
+        time = column(self.time, self.time_unit, spacing=0)
+        title = self._label("unit", self._controller.task.measure_title, wrap=True)
+        measure = column(self.measure, title, spacing=0)
+        return column(self._label("unit", "Current behaviour"), (self.policy, 1), row((answers, 1), (time, 1)), measure)
 
     def _make_keys(self) -> None:
         slots: dict[KeyAction, Callable[[], object]] = {
@@ -249,11 +224,3 @@ def _font_rule(name: str, scale: float) -> str:
     weight = "bold" if name in _BOLD else "normal"
     size = max(9, round(_SIZES[name] * scale))
     return f"QLabel#demo{name.capitalize()} {{ font-size: {size}px; font-weight: {weight}; }}"
-
-
-def _cell(count: QLabel, unit: QLabel) -> QVBoxLayout:
-    cell = QVBoxLayout()
-    cell.setSpacing(0)
-    cell.addWidget(count)
-    cell.addWidget(unit)
-    return cell

@@ -1,7 +1,5 @@
 """Handlers of the commands for watching: earlier policies, demo mode, and the progress of films."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject
@@ -71,7 +69,7 @@ class DemoCommands(QObject):
 
     def _pause_playback(self, *_: object) -> None:
         self._clips.clock.halt()
-        self._live.halt()
+        self._live.policy.halt()
 
     def _on_left(self) -> None:
         if self.demo is not None:
@@ -81,4 +79,4 @@ class DemoCommands(QObject):
             shown.disconnect(self._pause_playback)
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()
-        self._live.resume()
+        self._live.policy.resume()

@@ -1,10 +1,8 @@
 """The answer history: a window for reviewing and changing answers while teaching continues."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.history.consistency_box import ConsistencyBox
 from app.history.filter_bar import FilterBar
@@ -19,15 +17,13 @@ from app.labelling.pair_queue import Pair
 from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState
 from app.style.labels import label
+from app.style.layouts import column, row
 from core.preferences.records import PreferenceSummary
 from core.types import Choice, Preference
 
 _SELECTION_MS = 150
 """Time an answer must stay selected before its clips are rendered; scrolling through the list renders none."""
-_NOT_RUNNING = (
-    "The clips can't be rendered now",
-    "The session is stopped: press Start in the main window.",
-)
+_NOT_RUNNING = "The clips can't be rendered now", "The session is stopped: press Start in the main window."
 
 
 class HistoryPage(QWidget):
@@ -48,25 +44,12 @@ class HistoryPage(QWidget):
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.list)
         self.selection_timer = QTimer(self, singleShot=True, interval=_SELECTION_MS)
-        self._arrange()
+        left = column(self.filter, (self.stack, 1), self.count, spacing=10)
+        right = column((self.pane, 1), self.consistency, spacing=10)
+        row((left, 5), (right, 6), of=self, margins=(16, 14, 16, 14), spacing=16)
         self._make_keys(keys)
         self._connect()
         self.empty.set_message("Loading the answers", "They are being read from disk.")
-
-    def _arrange(self) -> None:
-        left, right = QVBoxLayout(), QVBoxLayout()
-        for column, widgets in (
-            (left, ((self.filter, 0), (self.stack, 1), (self.count, 0))),
-            (right, ((self.pane, 1), (self.consistency, 0))),
-        ):
-            column.setSpacing(10)
-            for widget, stretch in widgets:
-                column.addWidget(widget, stretch)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 14, 16, 14)
-        row.setSpacing(16)
-        row.addLayout(left, 5)
-        row.addLayout(right, 6)
 
     def _make_keys(self, keys: KeyMap) -> None:
         in_list = Qt.ShortcutContext.WidgetShortcut
@@ -153,7 +136,7 @@ class HistoryPage(QWidget):
 
     def _why_empty(self) -> tuple[str, str]:
         if not self.filter.on_disagreements:
-            if any(True for _ in self.model.rows):
+            if list(self.model.rows):
                 return "No matching answers", "Choose another filter to see more answers."
             return "No answers yet", "Each answer appears here with its two clips as soon as it is given."
         if self._judgement is None:
@@ -217,6 +200,5 @@ class HistoryPage(QWidget):
     def _on_changed(self, preference: Preference) -> None:
         if self.pane.row and self.pane.row.id == preference.id:
             self.pane.clips.flash(preference.choice)
-            before = self.pane.row.choice
-            if before:
-                self.pane.show_message(f"Saved: {CHOICES[preference.choice]} (before: {CHOICES[before]}).")
+            before = CHOICES[self.pane.row.choice]
+            self.pane.show_message(f"Saved: {CHOICES[preference.choice]} (before: {before}).")

@@ -1,7 +1,5 @@
 """Handlers of the commands for reviewing answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtWidgets import QMainWindow

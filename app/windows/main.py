@@ -1,21 +1,10 @@
 """The main window of a session: clips, key hints, figures, progress panel, menus."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QIcon
-from PySide6.QtWidgets import (
-    QDockWidget,
-    QHBoxLayout,
-    QLabel,
-    QMainWindow,
-    QSplitter,
-    QToolBar,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QSplitter, QToolBar, QWidget
 
 from app.keys.actions import Actions
 from app.keys.commands import COMMANDS, Command, KeyAction
@@ -26,7 +15,7 @@ from app.labelling.milestones import Milestone
 from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.menus.dialogs import dialog_handlers
-from app.menus.menus import add_menus, ask_for_file, file_handlers
+from app.menus.menus import add_menus, file_handlers
 from app.menus.playback_commands import PlaybackCommands
 from app.menus.view_commands import ViewCommands
 from app.notifications import Notifier
@@ -34,7 +23,9 @@ from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller, State
 from app.style import assets, icons
 from app.style.empty_state import EmptyState
+from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
+from app.style.layouts import column, row
 from app.window_state import restore, save
 from app.windows.banner import Banner
 from app.windows.demo_commands import DemoCommands
@@ -100,16 +91,11 @@ class MainWindow(QMainWindow):
         self.clips = self.pair_page.clips
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.centre = QWidget()
-        column = QVBoxLayout(self.centre)
-        column.setContentsMargins(20, 14, 20, 14)
-        column.setSpacing(14)
-        for widget, stretch in ((self.banner, 0), (self._make_top(), 0), (self.pair_page, 1), (self.key_hints, 0)):
-            column.addWidget(widget, stretch)
-        column.insertWidget(1, self.film_bar)
-        column.addWidget(self.status_strip)
+        parts = self.banner, self.film_bar, self._make_top(), (self.pair_page, 1), self.key_hints, self.status_strip
+        column(*parts, of=self.centre, margins=(20, 14, 20, 14), spacing=14)
         self.setCentralWidget(self.centre)
 
-    def _make_top(self) -> QWidget:
+    def _make_top(self) -> QHBoxLayout:
         """The instruction; for a game also a button to play it."""
         self.play_button = button("▶  Play it yourself")
         self.play_button.setToolTip(COMMANDS[Command.PLAY_GAME].tip)
@@ -117,15 +103,7 @@ class MainWindow(QMainWindow):
         self.play_button.clicked.connect(self.commands[Command.PLAY_GAME].trigger)
         self.play_advice = label("caption", "for about five minutes before you answer", centred=True)
         self.play_advice.setVisible(playable(self._controller.task))
-        top, first = QWidget(), QVBoxLayout()
-        row = QHBoxLayout(top)
-        row.setContentsMargins(0, 0, 0, 0)
-        first.setSpacing(2)
-        first.addWidget(self.play_button)
-        first.addWidget(self.play_advice)
-        row.addWidget(self.instruction, 1)
-        row.addLayout(first)
-        return top
+        return row((self.instruction, 1), column(self.play_button, self.play_advice, spacing=2))
 
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
@@ -262,7 +240,7 @@ class MainWindow(QMainWindow):
             self._close_others()  # one may have been opened while the last checkpoint was being written
             self.history_commands.close()
             self.clips.show_pair(None)
-            self.live.halt()
+            self.live.policy.halt()
             self.notifier.close()
             self.plots.close_windows()
             self._controller.close()

@@ -1,7 +1,5 @@
 """Stack of the two clips to compare and a page shown while there is no pair."""
 
-from __future__ import annotations
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -14,7 +12,7 @@ class PairPage(QStackedWidget):
     """Follows the labelling and the session's state.
 
     Signals:
-        page_updated(bool): the page was chosen anew; True if there is a pair to answer.
+        page_updated(bool): the page may have changed; True if there is a pair to answer.
     """
 
     page_updated = Signal(bool)

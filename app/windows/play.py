@@ -1,15 +1,14 @@
-"""A game to play oneself. Five minutes of it show what good and bad play is, before labelling (B.2)."""
-
-from __future__ import annotations
+"""A game for the person to play: five minutes show good and bad play before labelling (B.2)."""
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QFocusEvent, QHideEvent, QIcon, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.clips.game_screen import GameScreen
 from app.style import assets
 from app.style.labels import label
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.style.layouts import column, row
+from app.workers.job_worker import MakeProcess, RunningJob
 from core.config import Config
 from core.errors import UserError
 from core.events import ControlsHeld, Event, Failed, GameShown, JobSpec
@@ -48,16 +47,8 @@ class PlayWindow(QWidget):
         self._hint = f"{task.controls}      Esc leaves"
         self.screen_ = GameScreen()
         self.score, self.message = label("figure", "Score –"), label("caption", "The game is starting.", wrap=True)
-        head = QHBoxLayout()
-        head.addWidget(self.score)
-        head.addStretch(1)
-        head.addWidget(label("caption", "Five minutes show what good play is. This game is not saved."))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 14, 20, 14)
-        column.setSpacing(10)
-        column.addLayout(head)
-        column.addWidget(self.screen_, 1)
-        column.addWidget(self.message)
+        head = row(self.score, None, label("caption", "Five minutes show what good play is. This game is not saved."))
+        column(head, (self.screen_, 1), self.message, of=self, margins=(20, 14, 20, 14), spacing=10)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.resize(620, 780)
 
@@ -153,7 +144,7 @@ class Playing(QObject):
         assert self.window is not None
         spec = JobSpec("play", self._config.to_dict())
         try:
-            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
+            self._job = RunningJob(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
             self.window.show_message(f"The game can't be started: {error}.")
 
@@ -170,7 +161,7 @@ class Playing(QObject):
             self.window.show_message(event.summary)
 
     def _on_left(self) -> None:
-        """Let the window go at once; the process ends meanwhile."""
+        """Release the window at once; the process ends later."""
         window, self.window = self.window, None
         if window is not None:
             window.deleteLater()
@@ -180,6 +171,6 @@ class Playing(QObject):
     def _on_end(self, reason: str) -> None:
         self._job = None
         if self.window is not None and reason == "died":
-            self.window.show_message("The game has ended unexpectedly: leave with Esc, and play again if you like.")
+            self.window.show_message("The game ended unexpectedly: press Esc to leave, then open it again to play on.")
         if self.window is not None and reason == "stopped":  # opened again while the last game was ending
             self._start()

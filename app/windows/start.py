@@ -1,22 +1,12 @@
 """The start window: tasks to teach, saved sessions to continue, and the form for a new session."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QIcon, QKeySequence, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QMainWindow,
-    QPushButton,
-    QScrollArea,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.keys.commands import Command
 from app.keys.key_map import load_key_map
@@ -27,6 +17,7 @@ from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import TaskGrid
 from app.style import assets
 from app.style.labels import label
+from app.style.layouts import column, row
 from app.style.section_header import section_header
 from app.window_state import restore, save
 from core.config import Config
@@ -50,14 +41,8 @@ class StartWindow(QMainWindow):
     opened = Signal(object)
     closed = Signal()
 
-    def __init__(
-        self,
-        library: SessionLibrary,
-        previews: Previews,
-        given: Mapping[str, Any] | None = None,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, library: SessionLibrary, previews: Previews, given: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
         self.library, self.previews = library, previews
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
@@ -69,31 +54,20 @@ class StartWindow(QMainWindow):
         self.front = self._make_front()
         self.pages.addWidget(self.front)
         self.pages.addWidget(self.form)
-        self._make_frame()
+        frame = QWidget()
+        column(self.banner, (self.pages, 1), of=frame, spacing=0)
+        self.setCentralWidget(frame)
+        self.banner.hide()
         self._quit = QAction("Quit", self)
         self._quit.triggered.connect(self.close)
         self.addAction(self._quit)
         self._connect()
         restore(self, _STATE_NAME, _SIZE)
 
-    def _make_frame(self) -> None:
-        frame = QWidget()
-        column = QVBoxLayout(frame)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.banner)
-        column.addWidget(self.pages, 1)
-        self.setCentralWidget(frame)
-        self.banner.hide()
-
     def _make_front(self) -> QWidget:
         front = QWidget()
-        columns = QHBoxLayout(front)
-        columns.setContentsMargins(28, 20, 28, 20)
-        columns.setSpacing(28)
-        columns.addLayout(self._make_tasks(), 1)
-        self.sessions = SessionsPanel(self.library)
-        columns.addWidget(self.sessions)
+        tasks, self.sessions = self._make_tasks(), SessionsPanel(self.library)
+        row((tasks, 1), self.sessions, of=front, margins=(28, 20, 28, 20), spacing=28)
         front.addActions([*self.sessions.selection_actions, *self.sessions.other_actions])  # so keys work everywhere
         return front
 
@@ -105,11 +79,7 @@ class StartWindow(QMainWindow):
         self.grid.area = area
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        column = QVBoxLayout()
-        column.setSpacing(12)
-        column.addLayout(section_header("Teach something new", _ABOUT, self.other))
-        column.addWidget(area, 1)
-        return column
+        return column(section_header("Teach something new", _ABOUT, self.other), (area, 1), spacing=12)
 
     def _connect(self) -> None:
         self.grid.chosen.connect(self.show_form)

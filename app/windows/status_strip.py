@@ -1,12 +1,11 @@
 """Row of figures below the clips: answers, pace, next milestone, steps."""
 
-from __future__ import annotations
-
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.labelling.progress import Progress
 from app.session.controller import Controller
 from app.style.labels import label, tip
+from app.style.layouts import column, row
 
 _MILESTONE = 3
 _CAPTIONS = ("Answers", "Due by now", "Answers per minute", "To the end", "Steps per second", "Environment steps")
@@ -25,20 +24,14 @@ class StatusStrip(QWidget):
         self._controller = controller
         self._figures = [label("figure", "–") for _ in _CAPTIONS]
         self._captions = [label("caption", caption) for caption in _CAPTIONS]
-        row = QHBoxLayout(self)
-        row.setContentsMargins(4, 0, 4, 0)
-        for column, (figure, caption) in enumerate(zip(self._figures, self._captions, strict=True)):
-            if column:
-                row.addStretch(1)
-            row.addLayout(_cell(figure, caption))
-        self._diverged = label("figure")
-        cell = _cell(self._diverged, label("caption", _DIVERGED))
-        cell.setContentsMargins(_GAP, 0, 0, 0)
-        self._diverged_cell = QWidget()
-        self._diverged_cell.setLayout(cell)
+        self._diverged, self._diverged_cell = label("figure"), QWidget()
         self._diverged_cell.setToolTip(tip(_DIVERGED_TIP))
         self._diverged_cell.hide()
-        row.addWidget(self._diverged_cell)
+        parts = [column(*cell, spacing=0) for cell in zip(self._figures, self._captions, strict=True)]
+        spaced = [part for cell in parts for part in (None, cell)][1:]
+        row(*spaced, self._diverged_cell, of=self, margins=(4, 0, 4, 0))
+        caption = label("caption", _DIVERGED)
+        column(self._diverged, caption, of=self._diverged_cell, margins=(_GAP, 0, 0, 0), spacing=0)
 
     def refresh(self) -> None:
         progress = self._controller.progress
@@ -69,11 +62,3 @@ def _to_milestone(progress: Progress) -> tuple[str, str]:
         return "✓", "All answers given"
     text = "–" if minutes is None else "< 1 min" if minutes < 1 else f"{minutes:.0f} min"
     return text, f"To {milestone.labels} answers ({milestone.percent} %)"
-
-
-def _cell(figure: QLabel, caption: QLabel) -> QVBoxLayout:
-    cell = QVBoxLayout()
-    cell.setSpacing(0)
-    cell.addWidget(figure)
-    cell.addWidget(caption)
-    return cell

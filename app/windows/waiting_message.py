@@ -1,7 +1,5 @@
 """Headline and detail for the time without a pair: the reason, and when the next pair is expected."""
 
-from __future__ import annotations
-
 import math
 
 from app.session.controller import Controller, State

@@ -1,7 +1,5 @@
 """A thread for work that must not block the window: pickling into pipes, reading and writing checkpoints."""
 
-from __future__ import annotations
-
 import logging
 import queue
 from collections.abc import Callable
@@ -37,6 +35,11 @@ class BackgroundThread(QThread):
     def end(self) -> None:
         """End the thread after the tasks that were added so far."""
         self._tasks.put(None)
+
+    def close(self) -> None:
+        """End the thread as `end` does, and block until it has ended."""
+        self.end()
+        self.wait()
 
     def run(self) -> None:
         while (entry := self._tasks.get()) is not None:

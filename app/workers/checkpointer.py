@@ -3,8 +3,6 @@
 When a job fails, the others are asked at once, so that their progress since the last checkpoint is saved.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Collection
@@ -158,8 +156,7 @@ class Checkpointer(QObject):
         """End the threads; block until all tasks are done."""
         self._timer.stop()
         for thread in (self._file_thread, self.disk):
-            thread.end()
-            thread.wait()
+            thread.close()
 
 
 def _naming_checkpoint(sentence: str, done: str) -> str:

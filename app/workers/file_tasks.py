@@ -1,7 +1,5 @@
 """Files written on request: exports, diagnostics, plots. Each is written in a thread, and can be abandoned."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable

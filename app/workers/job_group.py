@@ -1,7 +1,5 @@
 """The session's child processes and their supervisors: started, paused, stopped and restarted together. No widgets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
@@ -26,7 +24,7 @@ TOGETHER = {
 class JobPort:
     """Sends a child its events, from any thread. Events for a child that is gone are dropped; its worker reports that.
 
-    `fail` ends a child that can't be sent what it needs, with the reason: it would wait for ever.
+    `fail` ends a child that can't be sent what it needs, with the reason: otherwise it would wait forever.
     """
 
     def __init__(self, process: Process, fail: Callable[[Exception], None]) -> None:
@@ -36,7 +34,7 @@ class JobPort:
         self._try(partial(self._process.send, event))
 
     def forward(self, message: Message) -> None:
-        """Send another child's event on, without decoding it."""
+        """Forward another child's event without decoding it."""
         self._try(partial(self._process.forward, message))
 
     def _try(self, send: Callable[[], None]) -> None:
@@ -44,7 +42,7 @@ class JobPort:
             send()
         except ChildDiedError:
             return
-        except Exception as error:  # no memory for the arrays, above all
+        except Exception as error:  # usually no memory for the arrays
             self._fail(error)
 
 
@@ -121,7 +119,7 @@ class JobGroup(QObject):
                 self._senders[name].do(partial(self.ports[name].send, event))
 
     def pause(self, on: bool) -> None:
-        """Pause or resume all but "clips": pairs that are offered already can still be looked at."""
+        """Pause or resume all but "clips": pairs offered already can still be watched."""
         self.send(Paused(on), JOBS)
 
     def dismiss(self, names: Iterable[str] = JOB_NAMES) -> None:
@@ -133,10 +131,9 @@ class JobGroup(QObject):
             self.dismissed.emit()
 
     def close(self) -> None:
-        """End the group's threads. To be called after `dismissed`."""
+        """End the group's threads. Call it after `dismissed`."""
         for sender in self._senders.values():
-            sender.end()
-            sender.wait()
+            sender.close()
 
     def _on_finished(self, name: str, reason: str) -> None:
         worker = self._workers.pop(name)

@@ -1,7 +1,5 @@
 """Requests from the window to the child jobs, each answered through a callback."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Container, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Thread that writes the store of answers: an answer is on disk before the next pair is shown."""
 
-from __future__ import annotations
-
 import logging
 import queue
 from collections.abc import Callable, Mapping
@@ -28,8 +26,8 @@ class _Request:
     """Called with a sentence if the request fails. Each kind has its own, so that a caller reacts to its request only."""
     failure: str
     """Start of the sentence after an unexpected exception."""
-    anew: bool = False
-    """Whether to open the store again first: the person may have restored a copy."""
+    reopen: bool = False
+    """True to open the store again first: the person may have restored a copy."""
 
 
 class PreferenceWriter(QThread):
@@ -71,15 +69,15 @@ class PreferenceWriter(QThread):
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
         """Request to add an answer; `answer_kept` or `answer_refused` follows."""
-        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "kept")
+        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "saved")
 
     def undo(self) -> None:
         """Request to withdraw the latest answer; `answer_withdrawn` or `answer_refused` follows."""
-        self._ask(self._withdraw_last, self.answer_refused.emit, "taken back")
+        self._ask(self._withdraw_last, self.answer_refused.emit, "undone")
 
     def redo(self) -> None:
         """Request to restore the answer withdrawn last; `answer_given_again` or `answer_refused` follows."""
-        self._ask(self._give_again, self.answer_refused.emit, "given again")
+        self._ask(self._give_again, self.answer_refused.emit, "restored")
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
         """Request to change the choice of answer `key`; `answer_changed` or `change_refused` follows."""
@@ -87,9 +85,7 @@ class PreferenceWriter(QThread):
 
     def find_repeat(self, repeats: Repeats) -> None:
         """Look for an answer whose pair may be shown again; `repeat_found` follows if there is one."""
-        self._ask(
-            lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "looked up to be shown again"
-        )
+        self._ask(lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "chosen for a repeat")
 
     def replay(self, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
         """Send every answer so far to these jobs, which have just started; `replay_refused` follows if that fails.
@@ -97,16 +93,18 @@ class PreferenceWriter(QThread):
         waiting: queries that have no answer yet
         """
         refused = partial(self.replay_refused.emit, names)
-        self._ask(lambda store: self._replay(store, names, waiting), refused, "given to the stages", anew=True)
+        self._ask(
+            lambda store: self._replay(store, names, waiting), refused, "sent to the training processes", reopen=True
+        )
 
     def _ask(
         self,
         carry_out: Callable[[PreferenceStore], None],
         refused: Callable[[str], object],
         done: str,
-        anew: bool = False,
+        reopen: bool = False,
     ) -> None:
-        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}", anew))
+        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}", reopen))
 
     def end(self) -> None:
         """End the thread after all requests so far."""
@@ -115,7 +113,7 @@ class PreferenceWriter(QThread):
     def run(self) -> None:
         store: PreferenceStore | None = None
         while (request := self._requests.get()) is not None:
-            if request.anew and store:
+            if request.reopen and store:
                 store.close()
                 store = None
             try:
@@ -133,7 +131,7 @@ class PreferenceWriter(QThread):
 
     def _add(self, store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> None:
         preference = store.add(query, choice, labeller)
-        self.answer_kept.emit(preference)  # first, as the person waits for it
+        self.answer_kept.emit(preference)  # first: the person is waiting for it
         deliver(PreferenceAdded(preference), self._ports)
 
     def _change(self, store: PreferenceStore, key: int, choice: Choice, labeller: str) -> None:

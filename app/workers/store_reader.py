@@ -1,7 +1,5 @@
 """Thread that reads the store of answers while another one writes it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,0 +1,36 @@
+"""Dialogs that ask for a file or folder without blocking, and call `then` with the chosen path."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+Then = Callable[[Path], object]
+
+
+def ask_for_file(parent: QWidget, title: str, name: str, then: Then) -> None:
+    """Ask for a file to write; `name` is proposed."""
+    dialog = QFileDialog(parent, title, str(Path.home() / name))
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.selectFile(name)
+    _open(dialog, then)
+
+
+def ask_for_file_to_open(parent: QWidget, title: str, start: Path, kinds: str, then: Then) -> None:
+    """Ask for an existing file. kinds: name filters in Qt's form."""
+    dialog = QFileDialog(parent, title, str(start), kinds)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    _open(dialog, then)
+
+
+def ask_for_folder(parent: QWidget, title: str, start: Path, then: Then) -> None:
+    dialog = QFileDialog(parent, title, str(start))
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    _open(dialog, then)
+
+
+def _open(dialog: QFileDialog, then: Then) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.fileSelected.connect(lambda chosen: then(Path(chosen)))
+    dialog.open()

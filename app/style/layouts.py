@@ -1,0 +1,45 @@
+"""Rows and columns of widgets and nested layouts."""
+
+from typing import TypeVar
+
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+_Item = QWidget | QLayout
+_Part = _Item | tuple[_Item, int] | None
+"""Widget or layout, also with its stretch factor; None is an empty stretch."""
+_Margins = tuple[int, int, int, int]
+_Layout = TypeVar("_Layout", bound=QBoxLayout)
+
+
+def row(
+    *parts: _Part, of: QWidget | None = None, margins: _Margins | None = (0, 0, 0, 0), spacing: int | None = None
+) -> QHBoxLayout:
+    """Lay out the parts from left to right. of: widget that gets the layout; margins, spacing: None for the style's."""
+    return _filled(QHBoxLayout(), parts, of, margins, spacing)
+
+
+def column(
+    *parts: _Part, of: QWidget | None = None, margins: _Margins | None = (0, 0, 0, 0), spacing: int | None = None
+) -> QVBoxLayout:
+    """Lay out the parts from top to bottom, with the arguments of `row`."""
+    return _filled(QVBoxLayout(), parts, of, margins, spacing)
+
+
+def _filled(
+    layout: _Layout, parts: tuple[_Part, ...], of: QWidget | None, margins: _Margins | None, spacing: int | None
+) -> _Layout:
+    if of is not None:
+        of.setLayout(layout)
+    if margins is not None:
+        layout.setContentsMargins(*margins)
+    if spacing is not None:
+        layout.setSpacing(spacing)
+    for part in parts:
+        item, stretch = part if isinstance(part, tuple) else (part, 0)
+        if item is None:
+            layout.addStretch(1)
+        elif isinstance(item, QLayout):
+            layout.addLayout(item, stretch)
+        else:
+            layout.addWidget(item, stretch)
+    return layout

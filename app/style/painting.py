@@ -1,0 +1,35 @@
+"""Shorthands for painting text and rounded rectangles."""
+
+from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath
+
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+def set_font(painter: QPainter, pixels: int, bold: bool = False, struck: bool = False) -> None:
+    """Set the size of the painter's font in pixels, and whether it is bold or struck out."""
+    font = painter.font()
+    font.setPixelSize(pixels)
+    font.setBold(bold)
+    font.setStrikeOut(struck)
+    painter.setFont(font)
+
+
+def write_line(
+    painter: QPainter,
+    area: QRect,
+    text: str,
+    colour: str,
+    align: Qt.AlignmentFlag = LEFT,
+    elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+) -> None:
+    """Write one line, shortened to the width of the area."""
+    painter.setPen(QColor(colour))
+    painter.drawText(area, align, painter.fontMetrics().elidedText(text, elide, area.width()))
+
+
+def rounded(area: QRect | QRectF, radius: float) -> QPainterPath:
+    path = QPainterPath()
+    path.addRoundedRect(QRectF(area), radius, radius)
+    return path
