@@ -22,7 +22,7 @@ from core.config import Config, replaced
 from core.events import RolloutBatchReady
 from core.jobs.policy import OPTIMIZERS
 from core.nn.stacked_mlp import StackedMLP
-from core.policy import actor_critic, ppo
+from core.policy import actor_critic
 from core.policy.actor_critic import GaussianActorCritic
 from core.policy.numpy_actor import NumpyActor
 from core.presets import presets
@@ -33,10 +33,6 @@ from tests.core.reward_toys import new_trainer
 OBSERVED, ACTED = 11, 3
 """Sizes of the Hopper."""
 Work = Callable[[], object]
-
-
-class PlainClip:
-    apply = staticmethod(ppo.clipped_objective)
 
 
 def network(config: Config) -> GaussianActorCritic:
@@ -129,8 +125,6 @@ def main() -> None:
     for algorithm in OPTIMIZERS:
         update = policy_update(algorithm)
         compare(f"NumPy tanh, {algorithm} update", update, without(update, actor_critic, "tanh", torch.tanh), pairs)
-    update = policy_update("ppo")
-    compare("ClippedObjective, ppo update", update, without(update, ppo, "ClippedObjective", PlainClip), pairs)
     epoch = reward_epoch()
     untiled = StackedMLP.untiled_segment_returns
     compare("tiled_mlp, reward epoch", epoch, without(epoch, StackedMLP, "segment_returns", untiled), pairs)
