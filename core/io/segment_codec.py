@@ -176,14 +176,12 @@ def to_arrays(segment: Segment) -> dict[str, npt.NDArray[Any]]:
         arrays["true_rewards"] = segment.true_rewards
     if not isinstance(segment, CompressedSegment):
         return {"observations": segment.observations, "states": segment.states, **arrays}
-    arrays |= {"stacks": segment.reel.stacks, **_written("pictures", segment.reel.pictures, "pictures")}
-    return arrays | _written("states", segment.packed_states, "states_packed")
-
-
-def _written(name: str, kept: CompressedArray | npt.NDArray[Any], payload: str) -> dict[str, npt.NDArray[Any]]:
-    if not isinstance(kept, CompressedArray):
-        return {name: kept}
-    return {payload: kept.payload, f"{name}_shape": np.array(kept.shape, np.int64)}
+    pictures, states = segment.reel.pictures, segment.packed_states
+    arrays |= {"stacks": segment.reel.stacks, "pictures": pictures.payload}
+    arrays["pictures_shape"] = np.array(pictures.shape, np.int64)
+    if not isinstance(states, CompressedArray):
+        return {**arrays, "states": states}
+    return {**arrays, "states_packed": states.payload, "states_shape": np.array(states.shape, np.int64)}
 
 
 def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]]) -> Segment:

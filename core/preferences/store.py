@@ -99,11 +99,9 @@ class PreferenceStore:
         """
         self._refresh()
         key, first, swapped = self._state.newest + 1, query.repeats, False
-        arrays: dict[str, np.ndarray] = {}
-        if first is None:
-            for side, segment in (("left", query.left), ("right", query.right)):
-                arrays |= {f"{side}.{name}": array for name, array in to_arrays(segment).items()}
-        else:
+        sides = {"left": query.left, "right": query.right} if first is None else {}
+        arrays = {f"{side}.{name}": array for side, part in sides.items() for name, array in to_arrays(part).items()}
+        if first is not None:
             (row,) = self.rows(first)
             if row.repeats is not None or {query.left.id, query.right.id} != set(row.sides):
                 raise UserError(f"This pair is not the pair of answer {first}: it can't be its repeat.")
@@ -177,7 +175,7 @@ class PreferenceStore:
         return list(self.each())
 
     def each(self) -> Iterator[Preference]:
-        """Iterate over the labels as `all` lists them, reading one at a time. Raises UserError at a damaged one."""
+        """Iterate over the labels, reading one at a time. Raises UserError at a damaged one."""
         return (self._stored(row).preference for row in self.rows() if not row.withdrawn and row.repeats is None)
 
     def iter_records(self) -> Iterator[StoredPreference]:
