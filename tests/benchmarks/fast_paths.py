@@ -25,7 +25,7 @@ from core.nn.stacked_mlp import StackedMLP
 from core.policy import actor_critic
 from core.policy.actor_critic import GaussianActorCritic
 from core.policy.numpy_actor import NumpyActor
-from core.presets import presets
+from core.presets import merge_presets
 from core.tasks import get_task
 from tests.core.builders import preference, query, segment
 from tests.core.reward_toys import new_trainer
@@ -43,7 +43,7 @@ def network(config: Config) -> GaussianActorCritic:
 def policy_update(algorithm: str) -> Work:
     """One update with the settings of the Hopper's backflip, on a random batch."""
     task = get_task("hopper-backflip")
-    settings = presets(task.presets, task.paper_presets, algorithm)
+    settings = merge_presets(task.presets, task.paper_presets, algorithm)
     config = replaced(Config(), **{**settings, "policy.target_kl": 1e9})
     made = OPTIMIZERS[algorithm](network(config), config, np.random.default_rng(0))
     rng, shape = np.random.default_rng(1), (config.rollout.steps, config.rollout.environments)
