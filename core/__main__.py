@@ -83,6 +83,9 @@ def make_parser() -> argparse.ArgumentParser:
     answers.add_argument("target", help="export: a new folder for the answers; import: a new folder for the session")
     bench = commands.add_parser("bench", help="measure throughput")
     bench.add_argument("--task", default="hopper-backflip", help="a task, or gym:ENV_ID (default hopper-backflip)")
+    bench.add_argument(
+        "--steps", type=int, default=0, help="environment steps of the session that is taught (default 0: all)"
+    )
     bench.add_argument("--json", action="store_true", help="print JSON")
     _add_reproduce(
         commands.add_parser("reproduce", help="reproduce a figure of the paper; the same command continues it")

@@ -48,11 +48,13 @@ def measure(
     turns: int = 16,
     turn_seconds: float = 0.4,
     fit_preferences: int = 700,
+    session_steps: int = 0,
     **changes: Any,
 ) -> dict[str, float | str]:
     """Env steps/s of raw physics, of collecting and of teaching, their ratios, and one epoch of a large fit.
 
     turns: of each workload, in alternation, since the speed of a machine and of a game changes by the second
+    session_steps: environment steps of the session that is taught; 0: as many as the task's presets say
     changes: to the task's presets, named as for `replaced`
     """
     task = get_task(task_name)
@@ -60,7 +62,7 @@ def measure(
     torch.set_num_threads(1)  # as core.jobs.build has it: torch's own would take the cores from the physics
     threads.set_num_threads(os.cpu_count() or 1)
     before = _rates(_workloads(config, task), turns, turn_seconds)
-    teaching = _teaching(config)
+    teaching = _teaching(replaced(config, steps=session_steps) if session_steps else config)
     after = _rates(_workloads(config, task), turns, turn_seconds)  # the speed of a machine changes by the minute, too
     rates = np.concatenate([before, after])
     raw, collecting, *others = np.median(rates, axis=0).tolist()

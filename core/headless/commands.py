@@ -246,7 +246,7 @@ def _bench(args: argparse.Namespace) -> None:
     from core.headless import bench
 
     _require_memory([args.task])
-    _print_result(bench.measure(get_task(args.task).name), args.json)
+    _print_result(bench.measure(get_task(args.task).name, session_steps=args.steps), args.json)
 
 
 def _require_memory(tasks: list[str] | tuple[str, ...]) -> None:

@@ -176,14 +176,12 @@ def to_arrays(segment: Segment) -> dict[str, npt.NDArray[Any]]:
         arrays["true_rewards"] = segment.true_rewards
     if not isinstance(segment, CompressedSegment):
         return {"observations": segment.observations, "states": segment.states, **arrays}
-    arrays |= {"stacks": segment.reel.stacks, **_written("pictures", segment.reel.pictures, "pictures")}
-    return arrays | _written("states", segment.packed_states, "states_packed")
-
-
-def _written(name: str, kept: CompressedArray | npt.NDArray[Any], payload: str) -> dict[str, npt.NDArray[Any]]:
-    if not isinstance(kept, CompressedArray):
-        return {name: kept}
-    return {payload: kept.payload, f"{name}_shape": np.array(kept.shape, np.int64)}
+    pictures, states = segment.reel.pictures, segment.packed_states
+    arrays |= {"stacks": segment.reel.stacks, "pictures": pictures.payload}
+    arrays["pictures_shape"] = np.array(pictures.shape, np.int64)
+    if not isinstance(states, CompressedArray):
+        return {**arrays, "states": states}
+    return {**arrays, "states_packed": states.payload, "states_shape": np.array(states.shape, np.int64)}
 
 
 def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]]) -> Segment:
@@ -193,7 +191,11 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
         plain = Segment(id, arrays["observations"], actions, arrays["states"], rewards, env_steps)
         return _sound(plain, plain.observations, plain.states.shape)
     reel = FrameSequence(_read(arrays, "pictures", "pictures"), arrays["stacks"])
-    if not _is_whole(reel):
+    stacks, shape = reel.stacks, reel.pictures.shape
+    if not np.issubdtype(stacks.dtype, np.integer) or stacks.ndim != 2 or len(shape) != 3:
+        raise ValueError(f"segment {id} is not whole: its stacks or pictures are of another kind")
+    in_range = not stacks.size or 0 <= stacks.min() <= stacks.max() < shape[0]
+    if not in_range or stacks.size * shape[1] * shape[2] > _LARGEST:
         raise ValueError(f"segment {id} is not whole: its pictures are not those that it has stacks of")
     states = arrays["states"] if "states" in arrays else _read(arrays, "states", "states_packed")
     return _sound(CompressedSegment(id, reel, actions, states, rewards, env_steps), reel.stacks, states.shape)
@@ -229,15 +231,6 @@ def shape_of(segment: Segment) -> SegmentShape:
     else:
         observation = segment.observations.shape[1:]
     return SegmentShape(segment.length, observation, segment.actions.shape[1])
-
-
-def _is_whole(reel: FrameSequence) -> bool:
-    """Whether the stacks refer to pictures of the claimed shape, and decompress to at most _LARGEST bytes."""
-    stacks, shape = reel.stacks, reel.pictures.shape
-    if not np.issubdtype(stacks.dtype, np.integer) or stacks.ndim != 2 or len(shape) != 3:
-        return False
-    in_range = not stacks.size or 0 <= stacks.min() <= stacks.max() < shape[0]
-    return in_range and stacks.size * shape[1] * shape[2] <= _LARGEST
 
 
 def require_unpackable(segment: Segment) -> None:

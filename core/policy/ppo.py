@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from core.nn.threads import Both, two_threads
 from core.policy.actor_critic import Distribution
@@ -22,6 +20,8 @@ from core.types import Float64
 
 _MAX_WEIGHT = 2.0
 """Limit of the weight of a step that an earlier policy took, so that rare steps do not dominate a batch."""
+_MAX_LOG_RATIO = 80.0
+"""A ratio that overflows to infinity (from 88) would make the gradient NaN even where it is clipped."""
 
 
 class PPO(OnPolicyOptimizer):
@@ -101,7 +101,7 @@ class PPO(OnPolicyOptimizer):
         network, config = self.network, self.config
         log_ratio = network.log_probs(distribution, batch.actions) - batch.log_probs
         assert log_ratio.shape == batch.advantages.shape == (len(batch.inputs),)
-        objective, kl = ClippedObjective.apply(log_ratio, batch.advantages, config.clip)
+        objective, kl = clipped_objective(log_ratio, batch.advantages, config.clip)
         entropy = network.entropy(distribution)
         loss = -objective - config.entropy_bonus * entropy
         if config.excess_penalty:
@@ -118,32 +118,8 @@ def value_loss(values: Tensor, returns: Tensor) -> Tensor:
 def clipped_objective(log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:
     """The objective of PPO (equation 7) and the approximate KL divergence (Schulman's k3), as scalars.
 
-    log_ratio (B,): change of each action's log probability in this update; advantages (B,). The plain form of
-    ClippedObjective, which tests compare with it.
+    log_ratio (B,): change of each action's log probability in this update; advantages (B,).
     """
-    ratio = log_ratio.exp()
+    ratio = log_ratio.masked_fill(log_ratio > _MAX_LOG_RATIO, _MAX_LOG_RATIO).exp()  # NaN stays and is detected
     objective = torch.minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages).mean()
     return objective, (ratio.detach() - 1 - log_ratio.detach()).mean()
-
-
-class ClippedObjective(torch.autograd.Function):
-    """`clipped_objective` with a written-out gradient, which is 0 wherever the bound holds.
-
-    Autograd would give NaN there for a ratio that overflows, and takes longer.
-    """
-
-    @staticmethod
-    def forward(context: Any, log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:
-        ratio = log_ratio.exp()
-        unclipped = ratio * advantages
-        clipped = ratio.clamp(1 - clip, 1 + clip).mul_(advantages)
-        context.save_for_backward(torch.where(unclipped > clipped, 0.0, unclipped))  # NaN stays NaN and is detected
-        divergence = ratio.sub_(1).sub_(log_ratio).mean()
-        context.mark_non_differentiable(divergence)
-        return torch.minimum(unclipped, clipped).mean(), divergence
-
-    @staticmethod
-    @once_differentiable
-    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (slopes,) = context.saved_tensors
-        return slopes * (gradients[0] / len(slopes)), None, None

@@ -308,13 +308,6 @@ class _Stop(Event):
     """End at the next boundary."""
 
 
-@dataclass(frozen=True)
-class _Unreadable(Event):
-    """A message could not be received or decoded, for lack of memory say. The job fails rather than wait for ever."""
-
-    error: Exception
-
-
 def job_threads(job: str) -> int:
     """Return how many threads of this job may compute at once, with a core left for each other child and the window.
 
@@ -325,7 +318,7 @@ def job_threads(job: str) -> int:
 
 def _run_job(link: ChildLink, spec: JobSpec) -> None:
     """Build the job, which imports the heavy libraries, and run it until it is asked to stop."""
-    inbox: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    inbox: queue.SimpleQueue[Event | Exception] = queue.SimpleQueue()
     while not isinstance(event := link.receive(), _Begin):
         inbox.put(event)
     threading.Thread(target=_listen, args=(link, inbox), daemon=True).start()
@@ -344,19 +337,22 @@ def _run_job(link: ChildLink, spec: JobSpec) -> None:
             return
 
 
-def _listen(link: Link, inbox: queue.SimpleQueue[Event]) -> None:
-    """Fill the inbox. When the parent closes the link, this process ends at once."""
+def _listen(link: Link, inbox: queue.SimpleQueue[Event | Exception]) -> None:
+    """Fill the inbox. When the parent closes the link, this process ends at once.
+
+    If a message can't be received or decoded, say for lack of memory, the job fails rather than wait for ever.
+    """
     while True:
         try:
             inbox.put(link.receive())
         except LinkEndedError:
             os._exit(0)
         except Exception as error:
-            inbox.put(_Unreadable(error))
+            inbox.put(error)
             return
 
 
-def _deliver_inbox(job: Job, name: str, link: Link, inbox: queue.SimpleQueue[Event], idle: bool) -> bool:
+def _deliver_inbox(job: Job, name: str, link: Link, inbox: queue.SimpleQueue[Event | Exception], idle: bool) -> bool:
     """Hand the waiting events to the job, and hold still while it is paused. Return False if it is asked to stop."""
     paused = False
     deadline = time.monotonic() + (_IDLE_SECONDS if idle else 0)
@@ -369,8 +365,8 @@ def _deliver_inbox(job: Job, name: str, link: Link, inbox: queue.SimpleQueue[Eve
         match event:
             case _Stop():
                 return False
-            case _Unreadable(error):
-                raise error
+            case Exception():
+                raise event
             case Paused(on):
                 paused = on
             case StateRequested(number):

@@ -22,10 +22,10 @@ from core.config import Config, replaced
 from core.events import RolloutBatchReady
 from core.jobs.policy import OPTIMIZERS
 from core.nn.stacked_mlp import StackedMLP
-from core.policy import actor_critic, ppo
+from core.policy import actor_critic
 from core.policy.actor_critic import GaussianActorCritic
 from core.policy.numpy_actor import NumpyActor
-from core.presets import presets
+from core.presets import merge_presets
 from core.tasks import get_task
 from tests.core.builders import preference, query, segment
 from tests.core.reward_toys import new_trainer
@@ -33,10 +33,6 @@ from tests.core.reward_toys import new_trainer
 OBSERVED, ACTED = 11, 3
 """Sizes of the Hopper."""
 Work = Callable[[], object]
-
-
-class PlainClip:
-    apply = staticmethod(ppo.clipped_objective)
 
 
 def network(config: Config) -> GaussianActorCritic:
@@ -47,7 +43,7 @@ def network(config: Config) -> GaussianActorCritic:
 def policy_update(algorithm: str) -> Work:
     """One update with the settings of the Hopper's backflip, on a random batch."""
     task = get_task("hopper-backflip")
-    settings = presets(task.presets, task.paper_presets, algorithm)
+    settings = merge_presets(task.presets, task.paper_presets, algorithm)
     config = replaced(Config(), **{**settings, "policy.target_kl": 1e9})
     made = OPTIMIZERS[algorithm](network(config), config, np.random.default_rng(0))
     rng, shape = np.random.default_rng(1), (config.rollout.steps, config.rollout.environments)
@@ -129,8 +125,6 @@ def main() -> None:
     for algorithm in OPTIMIZERS:
         update = policy_update(algorithm)
         compare(f"NumPy tanh, {algorithm} update", update, without(update, actor_critic, "tanh", torch.tanh), pairs)
-    update = policy_update("ppo")
-    compare("ClippedObjective, ppo update", update, without(update, ppo, "ClippedObjective", PlainClip), pairs)
     epoch = reward_epoch()
     untiled = StackedMLP.untiled_segment_returns
     compare("tiled_mlp, reward epoch", epoch, without(epoch, StackedMLP, "segment_returns", untiled), pairs)

@@ -10,7 +10,7 @@ import torch
 
 from core.nn.threads import two_threads
 from core.policy.gae import advantages, following_values
-from core.policy.ppo import PPO, ClippedObjective, clipped_objective
+from core.policy.ppo import PPO, clipped_objective
 from tests.core.policy_toys import improve, one_step, optimizer
 
 
@@ -67,20 +67,17 @@ def test_no_action_is_pushed_beyond_the_clip(ratio: float, advantage: float, pus
     assert bool(made.network.weights.grad[: made.network.policy_size].any()) == pushes
 
 
-def test_the_written_out_gradient_of_the_clipped_objective_is_that_of_the_plain_form() -> None:
-    log_ratio = torch.linspace(-0.6, 0.6, 24).requires_grad_()
-    gains = torch.tensor([1.0, -2.0, 0.5]).repeat(8)
-    ratio = log_ratio.detach().exp()
-    (found, kl), (plain, plain_kl) = (f(log_ratio, gains, 0.2) for f in (ClippedObjective.apply, clipped_objective))
-    assert torch.allclose(plain, torch.minimum(ratio * gains, ratio.clamp(0.8, 1.2) * gains).mean())
-    assert torch.allclose(plain_kl, (ratio - 1 - log_ratio.detach()).mean())
-    assert torch.allclose(found, plain) and torch.allclose(kl, plain_kl)
-    assert torch.allclose(*(torch.autograd.grad(value, log_ratio)[0] for value in (found, plain)))
+def test_the_clipped_objective_is_that_of_the_paper() -> None:
+    log_ratio, gains = torch.linspace(-0.6, 0.6, 24), torch.tensor([1.0, -2.0, 0.5]).repeat(8)
+    ratio = log_ratio.exp()
+    objective, kl = clipped_objective(log_ratio, gains, 0.2)
+    assert torch.allclose(objective, torch.minimum(ratio * gains, ratio.clamp(0.8, 1.2) * gains).mean())
+    assert torch.allclose(kl, (ratio - 1 - log_ratio).mean())
 
 
 def test_a_ratio_that_overflows_is_clipped_and_nan_is_not_hidden() -> None:
     log_ratio = torch.tensor([100.0, 0.0, torch.nan]).requires_grad_()
-    objective, _ = ClippedObjective.apply(log_ratio, torch.ones(3), 0.2)
+    objective, _ = clipped_objective(log_ratio, torch.ones(3), 0.2)
     (gradient,) = torch.autograd.grad(objective, log_ratio)
     assert gradient[:2].tolist() == pytest.approx([0, 1 / 3]) and gradient[2].isnan()
 
