@@ -42,11 +42,13 @@ class JobSpec:
     """Description from which a child process builds its job.
 
     name: one of core.session.routing.JOBS, 'clips', 'previews', 'film' or 'play'; config: Config.to_dict()
+    builder: module whose `build` makes the job, by name: only the child imports it, with the heavy libraries
     """
 
     name: str
     config: dict[str, Any]
     state: JobState | None = None
+    builder: str = "core.jobs"
 
 
 class Job(Protocol):

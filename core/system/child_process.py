@@ -322,8 +322,7 @@ def _run_job(link: ChildLink, spec: JobSpec) -> None:
     while not isinstance(event := link.receive(), _Begin):
         inbox.put(event)
     threading.Thread(target=_listen, args=(link, inbox), daemon=True).start()
-    # Imported by name: the window imports this module, and must not reach what the jobs import.
-    jobs = importlib.import_module("core.jobs")
+    jobs = importlib.import_module(spec.builder)
     job: Job = jobs.build(replace(spec, state=event.state), job_threads(spec.name), processes=True)
     trim_at = time.monotonic() + _TRIM_SECONDS
     for event in job.run():
