@@ -77,27 +77,14 @@ def assert_same(one: Segment, other: Segment) -> None:
         assert mine.dtype == theirs.dtype and np.array_equal(mine, theirs), name
 
 
-@pytest.fixture(scope="module", params=GAMES)
-def game(request: pytest.FixtureRequest) -> tuple[Segment, np.ndarray]:
+@pytest.mark.parametrize("game", GAMES)
+def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: str, tmp_path: Path) -> None:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
-    return played(request.param)
-
-
-def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: tuple[Segment, np.ndarray]) -> None:
-    segment, pictures = game
+    segment, pictures = played(game)
     kept = compress_segment(segment, frame_sequence(pictures, STACK))
     assert_same(kept, segment)
     assert kept.reel.pictures.shape == (STEPS + 3, 84, 84)  # each once
-    size = sum(array.nbytes for array in to_arrays(kept).values())
-    assert size < 64_000
-    assert 2 * LABELS * size < STORE_BYTES / 4
-
-
-def test_a_store_of_answers_about_a_game_gives_back_its_segments(
-    game: tuple[Segment, np.ndarray], tmp_path: Path
-) -> None:
-    segment, pictures = game
-    kept = compress_segment(segment, frame_sequence(pictures, STACK))
+    assert sum(array.nbytes for array in to_arrays(kept).values()) < 64_000
     with closing(PreferenceStore(tmp_path / "answers")) as store:
         for number in range(8):
             store.add(Query(number, kept, kept, 0.5), Choice.LEFT, "oracle")

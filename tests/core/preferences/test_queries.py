@@ -54,16 +54,6 @@ def test_a_session_without_end_spreads_its_labels_over_its_horizon() -> None:
     assert scheduled(TOTAL, endless) < 400 and scheduled(TOTAL, plain) == 700
 
 
-@pytest.mark.parametrize("steps", [100_000, 1_000_000, 2_000_000, 5_000_000, 9_000_000])
-def test_the_rest_follows_the_hyperbola(steps: int) -> None:
-    def integral(until: int) -> float:
-        middles = (np.arange(100_000) + 0.5) * until / 100_000
-        return float((2e6 / (middles + 2e6)).mean() * until)
-
-    expected = 175 + 525 * integral(steps) / integral(TOTAL)
-    assert labels_due(steps, 700, TOTAL, schedule()) == pytest.approx(expected, abs=1)
-
-
 @pytest.mark.parametrize("labels", [0, 1, 2, 30, 701])
 def test_all_are_due_by_the_end_and_none_after_it(labels: int) -> None:
     assert labels_due(TOTAL, labels, TOTAL, schedule()) == labels_due(2 * TOTAL, labels, TOTAL, schedule()) == labels

@@ -26,15 +26,6 @@ from core.session.session import Session
 from core.types import Choice
 from tests.core.builders import query, tiny
 
-MEMBERS = [
-    "checkpoints/00000001.safetensors",
-    "checkpoints/00000002.safetensors",
-    "config.json",
-    *(f"preferences/{number:08d}.safetensors" for number in range(1, 5)),
-    "preferences/log.jsonl",
-    "somersault.json",
-]
-
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
@@ -146,32 +137,12 @@ def bomb(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
 def many(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
     for number in range(40):
         opened.writestr(f"checkpoints/{number:08d}.safetensors", b"x")
-    for name in MEMBERS[:2]:
-        del content[name]
+    for number in (1, 2):
+        del content[f"checkpoints/{number:08d}.safetensors"]
 
 
 def rare_packing(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
     opened.writestr("checkpoints/00000003.safetensors", b"x", zipfile.ZIP_LZMA)
-
-
-def newer(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
-    content["somersault.json"] = json.dumps({"format": 99}).encode()
-
-
-def without_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
-    del content["config.json"]
-
-
-def without_answers(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
-    del content["preferences/log.jsonl"]
-
-
-def long_log(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
-    content["preferences/log.jsonl"] += b"x" * (17 << 20)
-
-
-def damaged_answer(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
-    content["preferences/00000002.safetensors"] = content["preferences/00000003.safetensors"]
 
 
 def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
@@ -198,12 +169,12 @@ def hungry_config(opened: zipfile.ZipFile, content: dict[str, bytes]) -> None:
         bomb,
         many,
         rare_packing,
-        newer,
-        without_config,
-        without_answers,
-        long_log,
-        damaged_answer,
+        also("somersault.json", b'{"format": 99}'),
         hungry_config,
+        lambda opened, content: content.pop("config.json"),
+        lambda opened, content: content.pop("preferences/log.jsonl"),
+        also("preferences/log.jsonl", bytes(17 << 20)),
+        also("preferences/00000002.safetensors"),
     ],
 )
 def test_what_no_export_writes_is_refused_and_leaves_no_trace(

@@ -102,7 +102,7 @@ def test_of_an_environment_that_the_catalogue_does_not_know_all_answers_must_be_
     session.close()
 
 
-def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> None:
+def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], object]) -> None:
     """Answer 1 with another content, and all checksums right."""
     folder = session.folder / "preferences"
     lines = (folder / "log.jsonl").read_bytes().splitlines()
@@ -113,34 +113,21 @@ def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.nd
     (folder / "log.jsonl").write_bytes(head + b"".join(line + b"\n" for line in lines[1:]))
 
 
-def long_segment(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    record["left"]["steps"] = 9
-
-
-def of_another_size(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    arrays["left.actions"] = np.zeros((5, 6), np.float32)
-
-
-def without_states(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    del arrays["right.states"]
-
-
-def infinite(record: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    arrays["right.actions"][0, 0] = np.inf
-
-
 @pytest.mark.parametrize("use", [run, pass_on])
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (long_segment, "Answer 1 .*9 steps and not 5"),
-        (of_another_size, "its segments are not of the size that the log says"),
-        (without_states, "damaged .'states'"),
-        (infinite, "infinite"),
+        (lambda record, arrays: record["left"].update(steps=9), "Answer 1 .*9 steps and not 5"),
+        (
+            lambda record, arrays: arrays.update({"left.actions": np.zeros((5, 6), np.float32)}),
+            "not of the size that the log says",
+        ),
+        (lambda record, arrays: arrays.pop("right.states"), "damaged .'states'"),
+        (lambda record, arrays: arrays["right.actions"].fill(np.inf), "infinite"),
     ],
 )
 def test_an_answer_that_claims_what_it_is_not_is_refused(
-    tmp_path: Path, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], None], told: str, use: Callable[..., Any]
+    tmp_path: Path, spoil: Callable[[dict[str, Any], dict[str, np.ndarray]], object], told: str, use: Callable[..., Any]
 ) -> None:
     session = session_with(tmp_path / "s", segment(1), segment(2))
     rewritten(session, spoil)

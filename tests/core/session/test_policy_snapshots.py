@@ -15,15 +15,7 @@ from core.session.archive import export_session, import_session
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo, thinned
 from core.session.session import Session
 from tests.core.builders import tiny
-from tests.core.session.test_checkpoint import (
-    cut_short,
-    deep,
-    empty,
-    flipped_bit,
-    foreign,
-    long_header,
-    oversized_header,
-)
+from tests.core.session.test_checkpoint import deep, flipped_bit
 
 
 def info(steps: int, labels: int = 3, seconds: float = 60.0, measure: float = 0.5) -> SnapshotInfo:
@@ -100,7 +92,7 @@ def lying(path: Path) -> None:
     path.rename(path.with_name("000000000150.safetensors"))
 
 
-@pytest.mark.parametrize("damage", [cut_short, empty, foreign, flipped_bit, oversized_header, long_header, deep, lying])
+@pytest.mark.parametrize("damage", [flipped_bit, deep, lying])
 def test_a_damaged_one_is_left_out_with_a_sentence(
     tmp_path: Path, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -43,23 +43,6 @@ def test_a_full_disk_refuses_a_new_session_and_leaves_nothing(tmp_path: Path, mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_game_needs_more_memory_than_a_robot_new_or_gone_on_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-
-    def refuse(least: int) -> None:
-        asked.append(least)
-        raise UserError("Enough for this test.")
-
-    monkeypatch.setattr(resources, "require_memory", refuse)
-    (tmp_path / "config.json").write_text(json.dumps(tiny(task="pong").to_dict()))
-    for words in (["pong"], ["reacher"], ["--resume", str(tmp_path)]):
-        monkeypatch.setattr(sys, "argv", ["core", "teach", *words])
-        assert main() == 2
-    assert asked == [1_100_000_000, 600_000_000, 1_100_000_000]
-
-
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc keeps what was freed")
 def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
     script = (
@@ -78,15 +61,21 @@ def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
         (["reproduce", "fig3", "--out", "x"], 1_100_000_000),
         (["reproduce", "fig2", "--tasks", "hopper", "pong", "--out", "x"], 1_100_000_000),
         (["bench"], 600_000_000),
+        (["teach", "pong"], 1_100_000_000),
+        (["teach", "reacher"], 600_000_000),
+        (["teach", "--resume", "pong session"], 1_100_000_000),
         (["bench", "--task", "pong"], 1_100_000_000),
     ],
 )
-def test_an_experiment_asks_for_the_memory_of_its_largest_task(
-    words: list[str], least: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_command_asks_for_the_memory_of_its_largest_task(
+    words: list[str], least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(asked: int) -> None:
         raise UserError(f"{asked}")
 
+    monkeypatch.chdir(tmp_path)
+    Path("pong session").mkdir()
+    Path("pong session/config.json").write_text(json.dumps(tiny(task="pong").to_dict()))
     monkeypatch.setattr(resources, "require_memory", refuse)
     monkeypatch.setattr(sys, "argv", ["core", *words])
     assert (main(), capsys.readouterr().err) == (2, f"somersault: {least}\n")
