@@ -53,20 +53,14 @@ class Watch(QObject):
 
     def __init__(self, window: MainWindow, controller: Controller, labels_a_minute: float) -> None:
         super().__init__()
-        self._window, self._controller = window, controller
-        self._started = time.monotonic()
+        self._controller, self._started = controller, time.monotonic()
         self.samples: list[Sample] = []
-        self._timers = [QTimer(self, interval=round(60_000 / labels_a_minute)), QTimer(self, interval=_EVERY_MS)]
-        for timer, slot in zip(self._timers, (self._on_label_due, self._on_sample_due), strict=True):
-            timer.timeout.connect(slot)
-            timer.start()
-
-    def stop(self) -> None:
-        for timer in self._timers:
-            timer.stop()
-
-    def _on_label_due(self) -> None:
-        press_oracle_key(self._controller, self._window)
+        self.answering = QTimer(self, interval=round(60_000 / labels_a_minute))
+        self.answering.timeout.connect(lambda: press_oracle_key(controller, window))
+        self.answering.start()
+        self.sampling = QTimer(self, interval=_EVERY_MS)
+        self.sampling.timeout.connect(self._on_sample_due)
+        self.sampling.start()
 
     def _on_sample_due(self) -> None:
         own = psutil.Process()
@@ -139,7 +133,8 @@ def main() -> int:
         watch = Watch(window, controller, options.labels_a_minute)
         controller.start()
         wait_seconds(60 * options.minutes)
-        watch.stop()  # no samples while children end
+        watch.answering.stop()
+        watch.sampling.stop()  # no samples while children end
         close(window)
     return verdict(watch.samples, 60 * options.minutes)
 

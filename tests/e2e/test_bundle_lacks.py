@@ -14,14 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.bundle import (
-    PROGRAM,
-    environment,
-    may_mount,
-    needs_bundle,
-    started,
-    with_mounts,
-)
+from tests.e2e.bundle import PROGRAM, environment, may_mount, needs_bundle, started, with_mounts
 
 pytestmark = needs_bundle
 needs_root = pytest.mark.skipif(not may_mount(), reason="only root can hide a part of the system from a program")
