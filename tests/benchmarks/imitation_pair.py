@@ -44,8 +44,12 @@ PEER = Peer(
 def run_peer(options: argparse.Namespace, seed: int) -> Result:
     segment, episode = task_sizes(_TASK)
     given = {"steps": options.steps, "labels": options.labels, "seed": seed, "threads": options.peer_threads}
-    given |= {"segment": segment, "episode": episode}
-    given |= {"iterations": options.peer_iterations, "physics": options.peer_physics}
+    given |= {
+        "segment": segment,
+        "episode": episode,
+        "iterations": options.peer_iterations,
+        "physics": options.peer_physics,
+    }
     return PEER.run("imitation_peer.py", given)
 
 

@@ -77,10 +77,6 @@ class Watch(QObject):
         print(json.dumps({**asdict(sample), "total": sample.total}), file=sys.stderr, flush=True)
 
 
-def early_and_late(samples: list[Sample], seconds: float) -> tuple[Sample, Sample]:
-    return min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6))), samples[-1]
-
-
 def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
     """Returns a description of everything that grew or shrank beyond its limit; empty if nothing did.
 
@@ -100,23 +96,20 @@ def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
     return found
 
 
-def figures(samples: list[Sample], early: Sample, late: Sample) -> dict[str, object]:
-    return {
+def verdict(samples: list[Sample], seconds: float) -> int:
+    """Prints the figures and the verdict. Returns the exit code."""
+    if len(samples) < 2:
+        print("failed: there are too few samples, so give it more minutes.")
+        return 1
+    early, late = min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6))), samples[-1]
+    figures = {
         "early": {**asdict(early), "total": early.total},
         "late": {**asdict(late), "total": late.total},
         "ratio": round(late.total / early.total, 3),
         "largest": max(sample.total for sample in samples),
         "labels_a_minute": round(60 * (late.labels - early.labels) / (late.seconds - early.seconds), 1),
     }
-
-
-def verdict(samples: list[Sample], seconds: float) -> int:
-    """Prints the figures and the verdict. Returns the exit code."""
-    if len(samples) < 2:
-        print("failed: there are too few samples, so give it more minutes.")
-        return 1
-    early, late = early_and_late(samples, seconds)
-    print(json.dumps(figures(samples, early, late)))
+    print(json.dumps(figures))
     found = faults(samples, early, late)
     print(f"failed: {', '.join(found)}." if found else "passed: the memory is as it was, threads and files too.")
     return 1 if found else 0

@@ -41,12 +41,8 @@ _CHANGES_BY_ITSELF = ("/var/lib/apt", "/var/lib/dpkg", "/var/cache", "/var/log",
 _OF_TRIGGERS = ("/etc/ld.so.cache", "/usr/share/mime", "/usr/share/icons", "/etc/fonts", "/var/lib/fontconfig")
 """What maintainers of other packages leave when those are removed; none of it may be ours."""
 
-_ENVIRON = {
-    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
-    "HOME": "/root",
-    "LANG": "C.UTF-8",
-    "DEBIAN_FRONTEND": "noninteractive",
-}
+_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_ENVIRON = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
 _ENOUGH = 5
 """Answers that show a window to teach."""
 
