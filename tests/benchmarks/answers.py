@@ -1,6 +1,7 @@
-"""Time to store and to read an answer: python -m tests.benchmarks.answers [--answers N] [--folder DIR]
+"""Time to store and to read an answer: python -m tests.benchmarks.answers
 
-Prints the medians in milliseconds for pairs of a robot (60 steps) and of a game (25 steps), and of three bare syncs, as JSON.
+Prints the medians in milliseconds for pairs of a robot (60 steps) and of a game (25 steps), and of three
+bare syncs, as JSON. TMPDIR names a folder on the disk to measure.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from core.preferences.store import PreferenceStore
 from core.types import Choice, Query, Segment
 from tests.core.builders import segment
 
+_ANSWERS = 300
 
-def game_segment(steps: int = 25) -> Segment:
+
+def game_segment() -> Segment:
     """Pictures in which some pixels change from step to step, with colour pictures of 6,144 bytes."""
-    rng = np.random.default_rng(0)
+    rng, steps = np.random.default_rng(0), 25
     pictures = np.repeat(rng.integers(0, 256, (1, 84, 84), np.uint8), steps + 3, 0)
     pictures[:, 40:44] = rng.integers(0, 256, (steps + 3, 4, 84), np.uint8)
     states = rng.integers(0, 256, (steps, 6144), np.uint8)
@@ -39,11 +42,11 @@ def timed(act: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - started)
 
 
-def measure(folder: Path, one: Segment, answers: int) -> dict[str, float]:
+def measure(folder: Path, one: Segment) -> dict[str, float]:
     query = Query(1, one, one, 0.5)
     with closing(PreferenceStore(folder)) as store:
-        added = [timed(lambda: store.add(query, Choice.LEFT, "human")) for _ in range(answers)]
-        read = [timed(lambda key=key: store.answers(key)) for key in range(1, answers + 1)]
+        added = [timed(lambda: store.add(query, Choice.LEFT, "human")) for _ in range(_ANSWERS)]
+        read = [timed(lambda key=key: store.answers(key)) for key in range(1, _ANSWERS + 1)]
     opened = timed(lambda: PreferenceStore(folder, read_only=True).close())
     return {"add": median(added), "read": median(read), "open_all": opened}
 
@@ -57,14 +60,11 @@ def synced_thrice(path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--answers", type=int, default=300)
-    parser.add_argument("--folder", help="a folder on the disk to measure; by default the system's temporary one")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder) as place:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    with tempfile.TemporaryDirectory() as place:
         result = {
-            "robot": measure(Path(place) / "robot", segment(1, 60), options.answers),
-            "game": measure(Path(place) / "game", game_segment(), options.answers),
+            "robot": measure(Path(place) / "robot", segment(1, 60)),
+            "game": measure(Path(place) / "game", game_segment()),
             "three_syncs": median(timed(lambda: synced_thrice(Path(place) / "x")) for _ in range(50)),
         }
     print(json.dumps(result))

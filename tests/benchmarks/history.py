@@ -1,6 +1,6 @@
 """Latency and memory of the answer history with 2,000 answers: a real window, real child processes.
 
-    xvfb-run -a .venv/bin/python tests/benchmarks/history.py [--picture history.png]
+    xvfb-run -a .venv/bin/python tests/benchmarks/history.py
 
 Prints one JSON object. Times are in milliseconds from the menu's action until the list is painted with all answers,
 until the first still picture is in it, and until the selected answer plays. Memory is the window's own (unique set
@@ -30,14 +30,15 @@ from core.session.session import Session
 from core.types import Choice, Query
 from tests.benchmarks.windowed import application, close, parser, show, wait
 
+_ANSWERS = 2000
 _DISTINCT = 64
 """Distinct segments; they are repeated as often as needed."""
 _STOPS = 60
 """Positions at which scrolling waits until everything on screen is drawn: several hundred still pictures."""
 
 
-def make_session(folder: Path, answers: int) -> None:
-    """Makes a session with so many answers. Runs in a process of its own: the simulator must not count as the window's memory."""
+def make_session(folder: Path) -> None:
+    """Makes the session. Runs in a process of its own: the simulator must not count as the window's memory."""
     from dataclasses import replace
 
     import numpy as np
@@ -48,7 +49,7 @@ def make_session(folder: Path, answers: int) -> None:
     from core.seeding import generator
     from core.tasks import get_task
 
-    config = replaced(Config(), teacher="human", labels=2 * answers, steps=10**12)
+    config = replaced(Config(), teacher="human", labels=2 * _ANSWERS, steps=10**12)
     task, rng = get_task(config.task), generator(0, "benchmark")
     env = make_envs(task, _DISTINCT, rng, threads=1)
     builder = SegmentBuilder(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
@@ -61,9 +62,9 @@ def make_session(folder: Path, answers: int) -> None:
     numbers, found = itertools.count(1), itertools.cycle(collected.segments)
     session = Session.create(folder, config)
     with closing(session.store()) as store:
-        for key in range(1, answers + 1):
+        for key in range(1, _ANSWERS + 1):
             pair = Query(key, *(replace(next(found), id=next(numbers)) for _ in range(2)), 0.1)
-            store.add(pair, list(Choice)[key % len(Choice)], "human", answered_at=time.time() - 5 * (answers - key))
+            store.add(pair, list(Choice)[key % len(Choice)], "human", answered_at=time.time() - 5 * (_ANSWERS - key))
     session.close()
     env.close()
 
@@ -85,7 +86,7 @@ def megabytes() -> float:
     return round(psutil.Process().memory_full_info().uss / 1e6, 1)
 
 
-def measure(app: QApplication, folder: Path, answers: int, picture: str | None) -> dict[str, object]:
+def measure(app: QApplication, folder: Path) -> dict[str, object]:
     from app.windows.history import HistoryPage
 
     def until(holds: Callable[[], bool]) -> float:
@@ -95,12 +96,12 @@ def measure(app: QApplication, folder: Path, answers: int, picture: str | None) 
     controller, window = show(Session.open(folder))
     controller.start()
     pairs = controller.labelling.pairs
-    until(lambda: controller.progress.labels == answers)
+    until(lambda: controller.progress.labels == _ANSWERS)
     until(lambda: pairs.shown is not None and pairs.ready and not pairs.rendering)  # 60 MB each
-    result: dict[str, object] = {"answers": answers, "memory_before": megabytes()}
+    result: dict[str, object] = {"answers": _ANSWERS, "memory_before": megabytes()}
     started = time.perf_counter()
     page = HistoryPage(controller, window.commands.keys, window)
-    painted = Painted(lambda: page.model.rowCount() == answers)
+    painted = Painted(lambda: page.model.rowCount() == _ANSWERS)
     page.list.viewport().installEventFilter(painted)
     page.show()
     album = controller.preference_history.clip_cache
@@ -111,9 +112,6 @@ def measure(app: QApplication, folder: Path, answers: int, picture: str | None) 
     moments = {"shown": painted.at, "first_still": stills, "plays": plays}
     result |= {f"{name}_ms": round(1000 * (moment - started)) for name, moment in moments.items()}
     result["memory_shown"] = megabytes()
-    if picture:
-        app.processEvents()
-        page.screen().grabWindow(page.winId()).save(picture)
     bar = page.list.verticalScrollBar()
     for step in range(_STOPS):
         bar.setValue(bar.maximum() * step // _STOPS)
@@ -128,17 +126,15 @@ def measure(app: QApplication, folder: Path, answers: int, picture: str | None) 
 
 
 def main() -> None:
-    made = parser(__doc__, answers=(2000, "answers of the session"))
-    made.add_argument("--picture", help="write a picture of the page to this file")
+    made = parser(__doc__)
     made.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     options = made.parse_args()
     if options.make:
-        make_session(options.make, options.answers)
+        make_session(options.make)
         return
     with application() as (app, scratch):
-        command = [sys.executable, __file__, "--make", str(scratch / "session"), "--answers", str(options.answers)]
-        subprocess.run(command, check=True)
-        print(json.dumps(measure(app, scratch / "session", options.answers, options.picture)))
+        subprocess.run([sys.executable, __file__, "--make", str(scratch / "session")], check=True)
+        print(json.dumps(measure(app, scratch / "session")))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python3 tests/benchmarks/imitation_pair.py --steps 100000 --labels 100 --rounds 3
 
 Uses the standard library only. The peer gets an environment of its own, `.venv-imitation`; making it takes some
-minutes. Prints a table and one JSON object. `ratio` compares all steps per second; the peer's include cheap ones that
+minutes. Prints one JSON object. `ratio` compares all steps per second; the peer's include cheap ones that
 only fill its queries. `trained_ratio` counts the steps that the policy learned from. Run it on an idle machine; it
 asserts nothing.
 
@@ -39,14 +39,17 @@ PEER = Peer(
         "imageio",  # imported by Gymnasium's MuJoCo tasks
     ),
 )
-_COLUMNS = ("steps", "trained_steps", "seconds", "steps_per_second", "labels", "backflips_per_episode")
 
 
 def run_peer(options: argparse.Namespace, seed: int) -> Result:
     segment, episode = task_sizes(_TASK)
     given = {"steps": options.steps, "labels": options.labels, "seed": seed, "threads": options.peer_threads}
-    given |= {"segment": segment, "episode": episode}
-    given |= {"iterations": options.peer_iterations, "physics": options.peer_physics}
+    given |= {
+        "segment": segment,
+        "episode": episode,
+        "iterations": options.peer_iterations,
+        "physics": options.peer_physics,
+    }
     return PEER.run("imitation_peer.py", given)
 
 
@@ -65,13 +68,12 @@ def run_ours(options: argparse.Namespace, seed: int) -> Result:
 
 
 def run_round(number: int, options: argparse.Namespace) -> Result:
-    """Runs the peer, then ours, with the same seed."""
-    seed = options.seed + number
+    """Runs the peer, then ours, with the number as the seed."""
     sides = {"imitation": run_peer, "somersault": run_ours}
-    results: Result = {"seed": seed}
+    results: Result = {"seed": number}
     for name, side in sides.items():
         print(f"round {number + 1} of {options.rounds}: {name}", file=sys.stderr, flush=True)
-        results[name] = side(options, seed)
+        results[name] = side(options, number)
     return {**results, "ratio": _ratio(results, "steps"), "trained_ratio": _ratio(results, "trained_steps")}
 
 
@@ -80,26 +82,10 @@ def _ratio(results: Result, steps: str) -> float:
     return round(ours / peer, 2)
 
 
-def table(rounds: list[Result], medians: Result) -> str:
-    lines = [f"{'seed':>5}  {'':12}" + "".join(f"{name:>22}" for name in _COLUMNS) + f"{'ratio':>9}{'trained':>9}"]
-    for entry in rounds:
-        for name in ("imitation", "somersault"):
-            cells = "".join(f"{_cell(entry[name][column]):>22}" for column in _COLUMNS)
-            ratio = f"{entry['ratio']:9.2f}{entry['trained_ratio']:9.2f}" if name == "somersault" else ""
-            lines.append(f"{entry['seed']:>5}  {name:12}{cells}{ratio}")
-    ends = f"median ratio: {medians['ratio']:.2f}, counting only trained steps: {medians['trained_ratio']:.2f}"
-    return "\n".join([*lines, ends])
-
-
-def _cell(value: float | None) -> str:
-    return "-" if value is None else f"{value:g}" if isinstance(value, int) else f"{value:.2f}"
-
-
 def parse(args: list[str]) -> argparse.Namespace:
     made = parser(__doc__, steps=100_000, peer_threads=0, peer_physics="gymnasium")
     made.add_argument("--labels", type=int, default=100, help="answers in each run")
     made.add_argument("--rounds", type=int, default=2, help="pairs of runs, each pair with its own seed")
-    made.add_argument("--seed", type=int, default=0, help="seed of the first round")
     made.add_argument("--peer-iterations", type=int, default=60, help="alternations of the peer's policy and reward")
     options = made.parse_args(args)
     if options.labels < options.peer_iterations + 15:  # it asks a tenth first, and at least one in each turn
@@ -112,7 +98,6 @@ def main(args: list[str]) -> None:
     set_up(PEER)
     rounds = [run_round(number, options) for number in range(options.rounds)]
     medians = {name: statistics.median(entry[name] for entry in rounds) for name in ("ratio", "trained_ratio")}
-    print(table(rounds, medians), file=sys.stderr if options.json else sys.stdout, flush=True)
     print(json.dumps({"rounds": rounds, **{f"median_{name}": value for name, value in medians.items()}}))
 
 

@@ -27,17 +27,17 @@ from tests.benchmarks.imitation_pair import PEER
 from tests.benchmarks.peers import end_with, last_line, set_up
 
 _ERROR_RATE = 0.1
-_STEPS = 40
+_PAIRS, _STEPS = 10_000, 40
 _LIMIT = 1e-6
 _LARGEST_SCALE = 1.5
 """Decimal logarithm of the largest reward of a step, approximately; returns then differ by hundreds."""
 
 
-def write_rewards(path: Path, pairs: int, seed: int) -> None:
-    """Writes (pairs, 2, _STEPS) float64 rewards whose scales span several decades; every tenth pair is a tie."""
-    rng = random.Random(seed)
+def write_rewards(path: Path) -> None:
+    """Writes (_PAIRS, 2, _STEPS) float64 rewards whose scales span several decades; every tenth pair is a tie."""
+    rng = random.Random(0)
     values = array.array("d")
-    for number in range(pairs):
+    for number in range(_PAIRS):
         scale = 10 ** rng.uniform(-3, _LARGEST_SCALE)
         left, right = ([rng.gauss(0, scale) for _ in range(_STEPS)] for _ in range(2))
         values.extend(left + (left if number % 10 == 0 else right))
@@ -78,30 +78,28 @@ def chances_of(side: str, rewards: Path) -> list[float]:
     return probabilities
 
 
-def compare(pairs: int, seed: int) -> int:
+def compare() -> int:
     set_up(PEER)
     with tempfile.TemporaryDirectory() as folder:
         rewards = Path(folder) / "rewards"
-        write_rewards(rewards, pairs, seed)
+        write_rewards(rewards)
         one, other = (chances_of(side, rewards) for side in _SIDES)
     largest = max(abs(a - b) for a, b in zip(one, other, strict=True))
     between = sum(0.051 < chance < 0.949 and chance != 0.5 for chance in other)
-    print(f"{pairs} pairs, P from {min(other):.6f} to {max(other):.6f}, {between} of them neither tied nor certain")
+    print(f"{_PAIRS} pairs, P from {min(other):.6f} to {max(other):.6f}, {between} of them neither tied nor certain")
     print(f"largest difference: {largest:.3g}")
     return int(not (math.isfinite(largest) and largest <= _LIMIT))
 
 
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=10_000, help="number of random pairs of segments")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--side", choices=_SIDES, help=argparse.SUPPRESS)
     parser.add_argument("--rewards", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     if options.side:
         print(json.dumps(_SIDES[options.side][1](options.rewards)))
         return 0
-    return compare(options.pairs, options.seed)
+    return compare()
 
 
 if __name__ == "__main__":

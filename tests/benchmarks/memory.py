@@ -53,20 +53,14 @@ class Watch(QObject):
 
     def __init__(self, window: MainWindow, controller: Controller, labels_a_minute: float) -> None:
         super().__init__()
-        self._window, self._controller = window, controller
-        self._started = time.monotonic()
+        self._controller, self._started = controller, time.monotonic()
         self.samples: list[Sample] = []
-        self._timers = [QTimer(self, interval=round(60_000 / labels_a_minute)), QTimer(self, interval=_EVERY_MS)]
-        for timer, slot in zip(self._timers, (self._on_label_due, self._on_sample_due), strict=True):
-            timer.timeout.connect(slot)
-            timer.start()
-
-    def stop(self) -> None:
-        for timer in self._timers:
-            timer.stop()
-
-    def _on_label_due(self) -> None:
-        press_oracle_key(self._controller, self._window)
+        self.answering = QTimer(self, interval=round(60_000 / labels_a_minute))
+        self.answering.timeout.connect(lambda: press_oracle_key(controller, window))
+        self.answering.start()
+        self.sampling = QTimer(self, interval=_EVERY_MS)
+        self.sampling.timeout.connect(self._on_sample_due)
+        self.sampling.start()
 
     def _on_sample_due(self) -> None:
         own = psutil.Process()
@@ -81,10 +75,6 @@ class Watch(QObject):
         )
         self.samples.append(sample)
         print(json.dumps({**asdict(sample), "total": sample.total}), file=sys.stderr, flush=True)
-
-
-def early_and_late(samples: list[Sample], seconds: float) -> tuple[Sample, Sample]:
-    return min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6))), samples[-1]
 
 
 def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
@@ -106,23 +96,20 @@ def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
     return found
 
 
-def figures(samples: list[Sample], early: Sample, late: Sample) -> dict[str, object]:
-    return {
+def verdict(samples: list[Sample], seconds: float) -> int:
+    """Prints the figures and the verdict. Returns the exit code."""
+    if len(samples) < 2:
+        print("failed: there are too few samples, so give it more minutes.")
+        return 1
+    early, late = min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6))), samples[-1]
+    figures = {
         "early": {**asdict(early), "total": early.total},
         "late": {**asdict(late), "total": late.total},
         "ratio": round(late.total / early.total, 3),
         "largest": max(sample.total for sample in samples),
         "labels_a_minute": round(60 * (late.labels - early.labels) / (late.seconds - early.seconds), 1),
     }
-
-
-def verdict(samples: list[Sample], seconds: float) -> int:
-    """Prints the figures and the verdict. Returns the exit code."""
-    if len(samples) < 2:
-        print("failed: there are too few samples, so give it more minutes.")
-        return 1
-    early, late = early_and_late(samples, seconds)
-    print(json.dumps(figures(samples, early, late)))
+    print(json.dumps(figures))
     found = faults(samples, early, late)
     print(f"failed: {', '.join(found)}." if found else "passed: the memory is as it was, threads and files too.")
     return 1 if found else 0
@@ -139,7 +126,8 @@ def main() -> int:
         watch = Watch(window, controller, options.labels_a_minute)
         controller.start()
         wait_seconds(60 * options.minutes)
-        watch.stop()  # no samples while children end
+        watch.answering.stop()
+        watch.sampling.stop()  # no samples while children end
         close(window)
     return verdict(watch.samples, 60 * options.minutes)
 

@@ -3,7 +3,7 @@
     python3 tests/benchmarks/optimisers_pair.py --algorithms ppo trpo a2c --steps 500000 --seeds 0 1 2
 
 Uses the standard library only. The peers get an environment of their own, `.venv-sb3`; making it takes some minutes.
-Both sides learn from the true reward. Prints a table and one JSON object: the mean return of the last 100 training
+Both sides learn from the true reward. Prints one JSON object: the mean return of the last 100 training
 episodes, its mean and standard deviation over the seeds, and steps per second. Run it on an idle
 machine; it asserts nothing.
 
@@ -45,7 +45,7 @@ def run_peer(asked: Result, episode: int) -> Result:
 
 def run_ours(asked: Result) -> Result:
     words = [word for name in ("algorithm", "steps", "seed") for word in (f"--{name}", asked[name])]
-    for setting in (f"rollout.threads={asked['threads']}", *asked["ours"]):
+    for setting in asked["ours"]:
         words += ["--set", setting]
     outcome = core("teach", _TASK, "--teacher", "none", *words)
     steps, rate = outcome["env_steps"], outcome["steps_per_second"]
@@ -83,29 +83,10 @@ def summary(runs: list[Result]) -> dict[str, Result]:
     return found
 
 
-def table(runs: list[Result], means: dict[str, Result]) -> str:
-    lines = [f"{'algorithm':10}{'seed':>5}  {'':12}{'return':>10}{'spread':>9}{'steps/s':>10}{'ratio':>8}"]
-    for run in runs:
-        head = f"{run['algorithm']:10}{run['seed']:>5}  {run['side']:12}"
-        lines.append(f"{head}{_cell(run['true_return']):>10}{'':9}{run['steps_per_second']:>10.0f}")
-    for algorithm, sides in means.items():
-        for side in _SIDES:
-            found = sides[side]
-            ratio = f"{sides['ratio']:>8.2f}" if side == "somersault" else ""
-            cells = f"{_cell(found['true_return']):>10}{_cell(found['spread']):>9}{found['steps_per_second']:>10.0f}"
-            lines.append(f"{algorithm:10}{'mean':>5}  {side:12}{cells}{ratio}")
-    return "\n".join(lines)
-
-
-def _cell(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
-
-
 def parse(args: list[str]) -> argparse.Namespace:
     made = parser(__doc__, steps=500_000, peer_threads=1, peer_physics="ours")
     made.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="seeds of the runs")
     made.add_argument("--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS), help="(default: all)")
-    made.add_argument("--threads", type=int, default=0, help="physics threads of ours; 0 for one per core")
     made.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="config settings of ours")
     return made.parse_args(args)
 
@@ -114,9 +95,7 @@ def main(args: list[str]) -> None:
     options = parse(args)
     set_up(PEER)
     runs = run_all(options)
-    means = summary(runs)
-    print(table(runs, means), file=sys.stderr if options.json else sys.stdout, flush=True)
-    print(json.dumps({"runs": runs, "algorithms": means}))
+    print(json.dumps({"runs": runs, "algorithms": summary(runs)}))
 
 
 if __name__ == "__main__":

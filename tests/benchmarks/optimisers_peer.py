@@ -33,14 +33,8 @@ _STEPS = {"ppo": 256, "trpo": 256, "a2c": 5}
 
 def build(algorithm: str, seed: int) -> BaseAlgorithm:
     venv = VecNormalize(make_vec_env(TASK, n_envs=_ENVIRONMENTS[algorithm], seed=seed))
-    return _CLASSES[algorithm](
-        "MlpPolicy",
-        venv,
-        n_steps=_STEPS[algorithm],
-        seed=seed,
-        device="cpu",
-        stats_window_size=_EPISODES,
-    )
+    kind, steps = _CLASSES[algorithm], _STEPS[algorithm]
+    return kind("MlpPolicy", venv, n_steps=steps, seed=seed, device="cpu", stats_window_size=_EPISODES)
 
 
 def measure(algorithm: str, steps: int, seed: int) -> dict[str, float | int | None]:

@@ -93,7 +93,6 @@ def parser(description: str | None, steps: int, peer_threads: int, peer_physics:
         "--peer-threads", type=int, default=peer_threads, help="torch threads of the peer; 0: one per core"
     )
     made.add_argument("--peer-physics", choices=("ours", "gymnasium"), default=peer_physics, help="physics of the peer")
-    made.add_argument("--json", action="store_true", help="only the JSON object on stdout; the table on stderr")
     return made
 
 

@@ -29,13 +29,11 @@ PHYSICS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("session", type=Path, help="session folder of hopper-backflip")
-    parser.add_argument("--episodes", type=int, default=20, help="episodes in each physics")
-    options = parser.parse_args()
-    session = Session.open(options.session)
+    session = Session.open(parser.parse_args().session)
     print("| physics | true return | backflips an episode | landed upright |\n|---|---|---|---|")
     for name, changes in PHYSICS.items():
         task = dataclasses.replace(get_task(session.config.task), **changes)
-        result = evaluate(session, options.episodes, task=task)
+        result = evaluate(session, 20, task=task)
         figures = " | ".join(f"{value:.2f}" for value in result["measure"].values())
         print(f"| {name} | {result['true_return']:.0f} | {figures} |")
     session.close()

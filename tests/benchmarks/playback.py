@@ -28,12 +28,13 @@ from tests.benchmarks.windowed import application, close, parser, press_oracle_k
 
 _NOMINAL = 1000 / 30
 _BEAT_MS = 5
+_LABEL_EVERY_MS = 2500
 
 
 class Probe(QObject):
     """Records when each clip was painted, when keys were pressed, and how long the event loop stalled."""
 
-    def __init__(self, window: MainWindow, controller: Controller, seconds_a_label: float) -> None:
+    def __init__(self, window: MainWindow, controller: Controller) -> None:
         super().__init__()
         self._window, self._controller = window, controller
         self.intervals: list[float] = []
@@ -48,7 +49,7 @@ class Probe(QObject):
         self._beat.start()
         self._press = QTimer(self, singleShot=True)
         self._press.timeout.connect(self._on_press)
-        controller.labelling.pair_shown.connect(lambda pair: self._press.start(round(1000 * seconds_a_label)))
+        controller.labelling.pair_shown.connect(lambda pair: self._press.start(_LABEL_EVERY_MS))
 
     def painted(self, player: ClipPlayer) -> None:
         """Records a paint of a clip. An interval runs between two frames of the same pair."""
@@ -112,16 +113,12 @@ def figures(probe: Probe, controller: Controller, seconds: float) -> dict[str, o
 
 
 def main() -> None:
-    options = parser(
-        __doc__,
-        seconds=(120.0, "seconds measured"),
-        label_every=(2.5, "seconds between two answers"),
-        warm_up=(20.0, "seconds excluded at the start"),
-    ).parse_args()
+    given = {"seconds": (120.0, "seconds measured"), "warm_up": (20.0, "seconds excluded at the start")}
+    options = parser(__doc__, **given).parse_args()
     with application() as (_, scratch):
         config = replaced(Config(), teacher="human", labels=100, steps=10**12)
         controller, window = show(Session.create(scratch / "session", config))
-        probe = Probe(window, controller, options.label_every)
+        probe = Probe(window, controller)
         watch(probe, window)
         controller.start()
         wait_seconds(options.warm_up)

@@ -26,33 +26,25 @@ def call(*arguments: str) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def teach(task: str, labels: int, seed: int, extra: list[str]) -> dict[str, Any]:
+def teach(labels: int, seed: int, extra: list[str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         session = str(Path(folder) / "session")
-        result = call("teach", task, "--labels", str(labels), "--seed", str(seed), "--session", session, *extra)
+        result = call(
+            "teach", "hopper-backflip", "--labels", str(labels), "--seed", str(seed), "--session", session, *extra
+        )
         result["evaluated"] = call("evaluate", session, "--episodes", "20")["measure"]
     return result
 
 
 def row(result: dict[str, Any]) -> str:
     flips, evaluated = result["measure"][MEASURE], result["evaluated"]
-    cells = [
-        f"{result['labels']}",
-        f"{result['seed']}",
-        f"{flips:.2f}",
-        f"{evaluated[MEASURE]:.2f}",
-        f"{evaluated['upright_landings_per_episode']:.2f}",
-        f"{result['true_return']:.0f}",
-        f"{result['env_steps']}",
-        f"{result['wall_seconds']:.0f}",
-        f"{result['steps_per_second']:.0f}",
-    ]
-    return f"| {' | '.join(cells)} |"
+    figures = f"{flips:.2f} | {evaluated[MEASURE]:.2f} | {evaluated['upright_landings_per_episode']:.2f}"
+    cost = f"{result['env_steps']} | {result['wall_seconds']:.0f} | {result['steps_per_second']:.0f}"
+    return f"| {result['labels']} | {result['seed']} | {figures} | {result['true_return']:.0f} | {cost} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", default="hopper-backflip", help="a task with backflips")
     parser.add_argument("--labels", type=int, nargs="+", default=[100], help="numbers of answers")
     parser.add_argument(
         "--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="seeds for each number of answers"
@@ -63,7 +55,7 @@ def main() -> None:
     for labels in options.labels:
         results = []
         for seed in options.seeds:
-            results.append(teach(options.task, labels, seed, extra))
+            results.append(teach(labels, seed, extra))
             print(row(results[-1]), flush=True)
         taught = sum(result["measure"][MEASURE] >= 3 for result in results)
         print(f"\n{labels} labels: {taught} of {len(results)} seeds reached 3 backflips an episode\n", flush=True)

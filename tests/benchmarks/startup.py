@@ -9,6 +9,7 @@ the disk cache; and the processor time of the window's process until then, which
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
@@ -50,7 +51,9 @@ def _colours(display: str) -> int:
 
 
 def main() -> None:
-    command = sys.argv[1:] or [sys.executable, "-m", "app"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", nargs="*", default=[sys.executable, "-m", "app"], help="(default: the source)")
+    command = parser.parse_args().command
     times = []
     with screen() as display:
         for _ in range(_RUNS + 1):

@@ -42,7 +42,7 @@ def steps_per_second(controller: Controller, seconds: float) -> float:
     return (controller.progress.env_steps - before) / seconds
 
 
-def with_window(session: Session, seconds: float, label_every: float) -> float:
+def with_window(session: Session, seconds: float, label_every: float = 2.5) -> float:
     controller, window = show(session)
     pressing = QTimer(interval=round(1000 * label_every))
     pressing.timeout.connect(lambda: press_oracle_key(controller, window))
@@ -68,18 +68,14 @@ def without(session: Session, seconds: float) -> float:
 
 
 def main() -> None:
-    options = parser(
-        __doc__,
-        rounds=(3, "pairs of runs"),
-        seconds=(40.0, "seconds measured in each run"),
-        label_every=(2.5, "seconds between two answers"),
-    ).parse_args()
+    given = {"rounds": (3, "pairs of runs"), "seconds": (40.0, "seconds measured in each run")}
+    options = parser(__doc__, **given).parse_args()
     with application() as (_, scratch):
         folder, pairs = scratch / "session", []
         create_session(folder, labels=20).close()
         with_window(Session.open(folder), 30, 0.8)  # the first answers, so that the measured runs train
         for _ in range(options.rounds):
-            seen = with_window(Session.open(folder), options.seconds, options.label_every)
+            seen = with_window(Session.open(folder), options.seconds)
             pairs.append((seen, without(Session.open(folder), options.seconds)))
             print(json.dumps({"with_window": round(pairs[-1][0]), "without": round(pairs[-1][1])}), file=sys.stderr)
     ratio = statistics.median(seen / unseen for seen, unseen in pairs)

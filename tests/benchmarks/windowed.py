@@ -24,7 +24,6 @@ from core.tasks import get_task
 from core.types import Choice
 
 _KEYS = {Choice.LEFT: Qt.Key.Key_Left, Choice.RIGHT: Qt.Key.Key_Right, Choice.TIE: Qt.Key.Key_Up}
-PATIENCE_SECONDS = 300.0
 
 
 def parser(description: str | None, **numbers: tuple[float, str]) -> argparse.ArgumentParser:
@@ -60,7 +59,7 @@ def show(session: Session) -> tuple[Controller, MainWindow]:
     return controller, window
 
 
-def wait(done: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> float:
+def wait(done: Callable[[], bool], seconds: float = 300) -> float:
     """Processes events until the condition holds. Returns the seconds it took. Raises SystemExit if it never does."""
     started, loop, timer = time.perf_counter(), QEventLoop(), QTimer(interval=1)
     timer.timeout.connect(lambda: loop.quit() if done() else None)

@@ -58,18 +58,14 @@ def environment(home: Path, display: str | None) -> dict[str, str]:
 def started(
     command: Sequence[object], environ: dict[str, str], timeout: float = 240, user: int | None = None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*map(str, command)],
-        env=environ,
-        cwd=environ["HOME"],
-        user=user,
-        group=user,
-        extra_groups=None if user is None else [],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    """Runs the command to its end."""
+    with _running(command, environ, user) as program:
+        try:
+            output, errors = program.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            raise
+    return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
 
 
 def taught(
@@ -77,21 +73,26 @@ def taught(
 ) -> subprocess.CompletedProcess[str]:
     """Lets the window teach in that session's folder until it has so many answers, however long that takes here, then
     asks it to close."""
-    with subprocess.Popen(
+    with _running(command, environ, user) as program:
+        wait_for_answers(program, folder, least)
+        program.terminate()
+        output, errors = program.communicate(timeout=60)
+    return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
+
+
+def _running(command: Sequence[object], environ: dict[str, str], user: int | None) -> subprocess.Popen[str]:
+    groups: list[str | int] | None = None if user is None else []
+    return subprocess.Popen(
         [*map(str, command)],
         env=environ,
         cwd=environ["HOME"],
         user=user,
         group=user,
-        extra_groups=None if user is None else [],
+        extra_groups=groups,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as program:
-        wait_for_answers(program, folder, least)
-        program.terminate()
-        output, errors = program.communicate(timeout=60)
-    return subprocess.CompletedProcess(program.args, program.returncode, output, errors)
+    )
 
 
 def wait_for_answers(program: subprocess.Popen[str], folder: Path, least: int) -> None:
@@ -118,15 +119,3 @@ def with_mounts(mounts: Sequence[str], command: Sequence[object]) -> list[str]:
 def may_mount() -> bool:
     allowed = shutil.which("unshare") and os.geteuid() == 0
     return bool(allowed) and subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0
-
-
-def linked_copy(source: Path, target: Path) -> None:
-    """A copy that takes no room where the file system allows it."""
-
-    def link(old: str, new: str) -> None:
-        try:
-            os.link(old, new)
-        except OSError:
-            shutil.copy2(old, new)
-
-    shutil.copytree(source, target, symlinks=True, copy_function=link)

@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.events import (
-    PolicyUpdated,
-    PreferenceAdded,
-    QueryOffered,
-    RewardFitted,
-    RolloutBatchReady,
-)
+from core.events import PolicyUpdated, PreferenceAdded, QueryOffered, RewardFitted, RolloutBatchReady
 from core.preferences import oracle
 from core.tasks import CATALOGUE, get_task
 from core.types import Answer, Choice

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import psutil
 
-from core.events import (
-    PolicyUpdated,
-    PreferenceAdded,
-    RewardFitted,
-    RolloutBatchReady,
-    RolloutReported,
-)
+from core.events import PolicyUpdated, PreferenceAdded, RewardFitted, RolloutBatchReady, RolloutReported
 from core.preferences.schedule import labels_due
 from tests.e2e.taught import SHORT, Finished, Teach, same, tape
 

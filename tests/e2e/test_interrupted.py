@@ -14,13 +14,7 @@ import torch
 
 from core.__main__ import main
 from core.errors import CutShortError, NotFiniteError
-from core.events import (
-    Event,
-    PolicyUpdated,
-    PreferenceAdded,
-    RolloutBatchReady,
-    RolloutReported,
-)
+from core.events import Event, PolicyUpdated, PreferenceAdded, RolloutBatchReady, RolloutReported
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.session import checkpoint
 from tests.e2e.taught import SHORT, Finished, Taught, Teach, same

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from core.events import (
-    PolicyPublished,
-    RolloutBatchReady,
-)
+from core.events import PolicyPublished, RolloutBatchReady
 from core.rollout.episodes import evaluate
 from core.session.policy_snapshots import PolicySnapshots
 from core.session.session import Session

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -52,14 +53,9 @@ def kept(folder: Path) -> list[str]:
     """What is on disk, once opened as any program would."""
     if not (folder / "config.json").exists():
         return []
-    session = Session.open(folder)
-    store = session.store()
-    try:
+    with closing(Session.open(folder)) as session, closing(session.store()) as store:
         session.load()
         return [f"{p.id} {p.choice}" for p in store.all()]
-    finally:
-        store.close()
-        session.close()
 
 
 def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Random) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +26,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session that has learned a little, and its answers."""
     torch.set_num_threads(1)
     place = tmp_path_factory.mktemp("taught")
-    session = Session.create(place / "DIR", tiny(labels=6))
-    run = HeadlessRun(session, lambda event: None, threads=1)
-    for _ in range(8):
-        run.cycle()
-    run.save()
-    run.close()
-    export_preferences(session, place / "answers")
-    session.close()
-    yield place
+    with closing(Session.create(place / "DIR", tiny(labels=6))) as session:
+        with closing(HeadlessRun(session, lambda event: None, threads=1)) as run:
+            for _ in range(8):
+                run.cycle()
+            run.save()
+        export_preferences(session, place / "answers")
+    return place
 
 
 def test_the_documented_snippets_run_unchanged(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,9 +53,8 @@ def test_the_documented_snippets_run_unchanged(taught: Path, monkeypatch: pytest
 
 def test_the_policy_acts_as_in_the_engine(taught: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.api.generator", lambda seed, name: generator(seed, "evaluation"))  # the same start
-    session = Session.open(taught / "DIR")
-    expected = evaluate(session, 1, seed=5)["true_return"]
-    session.close()
+    with closing(Session.open(taught / "DIR")) as session:
+        expected = evaluate(session, 1, seed=5)["true_return"]
     act, total = policy(taught / "DIR"), 0.0
     env = environment(taught / "DIR")
     observation, _ = env.reset(seed=5)
@@ -72,9 +69,8 @@ def test_the_policy_acts_as_in_the_engine(taught: Path, monkeypatch: pytest.Monk
 
 def test_the_reward_ranks_as_the_ensemble_does(taught: Path) -> None:
     env = LearnedReward(environment(taught / "DIR"), taught / "DIR")
-    session = Session.open(taught / "DIR")
-    loaded = session.load()
-    session.close()
+    with closing(Session.open(taught / "DIR")) as session:
+        loaded = session.load()
     assert loaded
     pool = loaded[1]["rollout"].arrays
     observations, actions = pool["pool_observations"], pool["pool_actions"]

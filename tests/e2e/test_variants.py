@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from core.config import Config
-from core.events import (
-    PreferenceAdded,
-    QueryOffered,
-    RewardFitted,
-)
+from core.events import PreferenceAdded, QueryOffered, RewardFitted
 from core.preferences import oracle
 from core.presets import ABLATIONS
 from core.tasks import CATALOGUE, get_task

@@ -10,11 +10,12 @@ from types import ModuleType
 
 import pytest
 
+Script = Callable[[str], ModuleType]
 PACKAGING = Path(__file__).resolve().parents[2] / "packaging"
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     monkeypatch.syspath_prepend(str(PACKAGING))
 
     def load(name: str) -> ModuleType:

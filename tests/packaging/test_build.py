@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-Script = Callable[[str], ModuleType]
+from tests.packaging.conftest import Script
 
 
 @pytest.fixture

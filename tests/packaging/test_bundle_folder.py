@@ -6,13 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-Script = Callable[[str], ModuleType]
+from tests.packaging.conftest import Script
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the launcher and its libraries are Linux's")
 
 

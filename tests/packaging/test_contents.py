@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import ModuleType
-
 import pytest
 
-Script = Callable[[str], ModuleType]
-
+from tests.packaging.conftest import Script
 
 LEFT_OUT = """torch/test/test_api torch/bin/protoc-3.13.0.0 torch/_inductor/scheduler.py mujoco/studio/app.so
     PySide6/Qt/translations/qt_de.qm PySide6/Qt/plugins/platforms/libqeglfs.so PySide6/QtCore.pyi"""

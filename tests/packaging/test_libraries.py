@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-Script = Callable[[str], ModuleType]
+from tests.packaging.conftest import Script
+
 TEXTS = Path(__file__).resolve().parents[2] / "packaging/licences"
 
 

@@ -7,16 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
 
 import filelock
 import numpy.random._common
 import pytest
 
-Script = Callable[[str], ModuleType]
+from tests.packaging.conftest import Script
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
