@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,6 @@ from core.tasks.atari import AtariTask
 
 Shot = tuple[list[int], list[int], list[bool]]
 """Points, lives and the end of the game, of each of two games."""
-
-
-@pytest.fixture(autouse=True)
-def _quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    with caplog.at_level(logging.CRITICAL):
-        yield
 
 
 class Scripted:

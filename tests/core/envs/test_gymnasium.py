@@ -244,10 +244,6 @@ def test_what_does_not_repeat_itself_starts_anew_after_a_resume_and_differs_from
     assert not any(step.finished for step in steps)  # it was not seen whole
 
 
-def spoiled(state: dict[str, np.ndarray], name: str, value: Any) -> dict[str, np.ndarray]:
-    return {**{key: np.array(array) for key, array in state.items()}, name: np.array(value)}
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("tape_lengths", [4, 400]), ("tape_seeds", [-1, 4]), ("tape_actions", np.zeros((2, 6, 2), np.float32))],
@@ -256,7 +252,7 @@ def test_a_state_that_is_not_of_these_environments_is_refused(batch: MakeBatch, 
     env = batch()
     forward(env, 7)
     with pytest.raises(ValueError, match="do not fit"):
-        batch().set_state(spoiled(env.get_state(), name, value))
+        batch().set_state({**env.get_state(), name: np.array(value)})
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,9 @@ def random_actions(count: int, steps: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-1.2, 1.2, (steps, count, 3)).astype(np.float32)
 
 
-def copied(arrays: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.array(array) for name, array in arrays.items()}
-
-
 def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
     both, alone = (batch(environments=count, staggered=False) for count in (2, 1))
-    alone.set_state({name: array[1:] if array.ndim else array for name, array in copied(both.get_state()).items()})
+    alone.set_state({name: np.array(array[1:] if array.ndim else array) for name, array in both.get_state().items()})
     for action in random_actions(2, 30):
         both.step(action)
         alone.step(action[1:])

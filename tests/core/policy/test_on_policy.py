@@ -55,19 +55,13 @@ def value_correlation(made: OnPolicyOptimizer) -> float:
     return float(np.corrcoef(values.numpy(), observations[:, 0])[0, 1])
 
 
-def with_values(algorithm: str) -> OnPolicyOptimizer:
-    """Trained until its value function fits the reward; later gradient steps are too small to matter."""
+@every
+def test_the_value_function_follows_a_flipped_reward_at_once_and_learns_in_units_of_the_returns(algorithm: str) -> None:
     made = optimizer(algorithm, max_gradient=10.0, discount=0.9, minibatch=512)
     for seed in range(20 if algorithm != "a2c" else 100):
         improve(made, drifting(made.network, seed))
     assert value_correlation(made) > 0.9
-    made.config = replace(made.config, epochs=1, minibatch=4096, learning_rate=1e-9)
-    return made
-
-
-@every
-def test_the_value_function_follows_a_flipped_reward_at_once_and_learns_in_units_of_the_returns(algorithm: str) -> None:
-    made = with_values(algorithm)
+    made.config = replace(made.config, epochs=1, minibatch=4096, learning_rate=1e-9)  # steps too small to matter
     for seed in range(2):
         *_, small = improve(made, drifting(made.network, 200 + seed))
         assert value_correlation(made) > 0.9
