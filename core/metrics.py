@@ -51,21 +51,19 @@ class Series:
             latest = self._points[self._count - 1, 0] if self._count else -math.inf
             if x == latest and not math.isnan(y):
                 self._points[self._count - 1, 1] = y
-            elif x > latest:
-                self._append_new(x, y)
-
-    def _append_new(self, x: float, y: float) -> None:
-        self._skipped += 1
-        if self._skipped < self._stride:
-            return
-        self._skipped = 0
-        if self._count == len(self._points):
-            thinned = self._points[::2].copy()
-            self._count = len(thinned)
-            self._points[: self._count] = thinned
-            self._stride *= 2
-        self._points[self._count] = x, y
-        self._count += 1
+            if not x > latest:  # NaN too
+                return
+            self._skipped += 1
+            if self._skipped < self._stride:
+                return
+            self._skipped = 0
+            if self._count == len(self._points):
+                thinned = self._points[::2].copy()
+                self._count = len(thinned)
+                self._points[: self._count] = thinned
+                self._stride *= 2
+            self._points[self._count] = x, y
+            self._count += 1
 
     def rewind(self, x: float) -> None:
         """Drop all points after x, to which training has been set back."""

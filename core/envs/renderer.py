@@ -65,7 +65,7 @@ class FrameRenderer(Renderer):
     """Shows pictures that were recorded during the rollout."""
 
     def close(self) -> None:
-        """Do nothing; there are no resources."""
+        pass
 
     def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
         """states: (k, ROW_BYTES) encoded pictures, one per step; steps without one are grey."""

@@ -139,7 +139,6 @@ def _simulating(config: Config, task: RobotTask) -> _Workload:
 
 
 def _one_batch(env: VectorEnv, act: Act, config: Config) -> RolloutBatch:
-    """One batch, without segments."""
     *_, collected = collect(env, act, config.rollout.steps)
     assert collected is not None
     return collected

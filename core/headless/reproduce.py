@@ -122,7 +122,11 @@ def reproduce(
     except UserError as error:
         log.warning("There will be no charts: %s", error)
         charts = False
-    _make_folders(out)
+    try:
+        for name in ("runs", "sessions"):
+            (out / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{out} can't be created ({error.strerror}): choose a folder that you can write to.") from error
 
     results = []
     for number, (run, config) in enumerate(configs.items(), 1):
@@ -150,14 +154,6 @@ def _refuse_options(settings: dict[str, Any]) -> None:
     for name in settings:
         if name in _OPTIONS:
             raise UserError(f"{name} can't be set with --set here: use {_OPTIONS[name]}.")
-
-
-def _make_folders(out: Path) -> None:
-    try:
-        for name in ("runs", "sessions"):
-            (out / name).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{out} can't be created ({error.strerror}): choose a folder that you can write to.") from error
 
 
 def _file_name(task: str) -> str:

@@ -240,10 +240,6 @@ def worth_processes(config: Config) -> bool:
     return long and isinstance(get_task(config.task), RobotTask)
 
 
-def _worth_collector_processes(config: Config) -> bool:
-    return config.steps >= _COLLECTORS_MIN_STEPS and isinstance(get_task(config.task), AtariTask)
-
-
 def _make_ports(
     config: Config, states: Mapping[str, JobState], threads: int, apart: bool | None
 ) -> dict[str, TurnPort]:
@@ -253,7 +249,8 @@ def _make_ports(
         free = free_memory()
         possible = threads > 1 and (free is None or free > _PROCESSES_MEMORY)
         apart = possible and worth_processes(config)
-        collectors_apart = possible and (apart or _worth_collector_processes(config))
+        long_game = config.steps >= _COLLECTORS_MIN_STEPS and isinstance(get_task(config.task), AtariTask)
+        collectors_apart = possible and (apart or long_game)
     port_type = ProcessPort if apart else LocalPort
     ports: dict[str, TurnPort] = {}
     with ExitStack() as made:

@@ -109,7 +109,7 @@ def new_folder(target: Path) -> Iterator[Path]:
             os.replace(inside, target)
             sync_folder(target.parent)
     except OSError as error:
-        raise UserError(f"{target} can't be written ({reason(error)}): {remedy(error)}.") from error
+        raise unwritable(target, error) from error
 
 
 def make_inside(folder: Path) -> None:
@@ -196,17 +196,14 @@ def read_small(path: Path, limit: int) -> bytes:
 
 
 def unwritable(path: Path, error: OSError) -> UserError:
-    """Build the error that reports a failed write."""
     return UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.")
 
 
 def reason(error: OSError) -> str:
-    """Describe an error in the operating system's words."""
     return error.strerror or type(error).__name__
 
 
 def remedy(error: OSError) -> str:
-    """Suggest what the user can do about a failed write."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return "make room on the disk, then try again"

@@ -145,7 +145,10 @@ class FilmJob(Job):
         """Title, every policy in turn beside its caption and the curve so far, and the end card."""
         task, last = self._task, scenes[-1]
         curve = [scene.figure for scene in scenes]
-        title = film_captions.title_card(height, task.title, task.instruction, _how_taught(last.info))
+        method = "choosing the better of two clips" if last.info.labels else "its true reward"
+        times = f", {pluralize(last.info.labels, 'time')}" if last.info.labels else ""
+        taught = f"Taught by {method}{times}, in {format_duration(last.info.seconds)}"
+        title = film_captions.title_card(height, task.title, task.instruction, taught)
         yield from [title] * self._card_frames
         for at, scene in enumerate(scenes):
             steps = self._last_steps if scene is last else self._scene_steps
@@ -161,9 +164,3 @@ class FilmJob(Job):
         clips = [renderer.pictures(scene.states[: self._last_steps], side, _FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):
             yield film_captions.side_by_side((before, after), [scene.caption for scene in scenes])
-
-
-def _how_taught(info: SnapshotInfo) -> str:
-    method = "choosing the better of two clips" if info.labels else "its true reward"
-    times = f", {pluralize(info.labels, 'time')}" if info.labels else ""
-    return f"Taught by {method}{times}, in {format_duration(info.seconds)}"

@@ -155,7 +155,11 @@ class RolloutJob:
             std = self.config.reward.std
             recent = self._recent_predictions
             predicted = recent.normalized(raw, std) if self.task.pictures else normalize_reward(raw, std)
-        rewards = self._exploration_rewards(batch) if exploring else self._rewards(batch, raw, predicted)
+        if exploring:
+            novelty = knn_entropy_bonus(batch.observations)
+            rewards: Float32 | None = normalize_reward(novelty[None], 1.0)
+        else:
+            rewards = self._rewards(batch, raw, predicted)
         if rewards is not None:
             self._batches_sent += 1
             yield RolloutBatchReady(
@@ -175,11 +179,6 @@ class RolloutJob:
         every = self.config.rollout.demonstrate_every
         if every and self._batches_sent % every == 0:
             yield from self._demonstrate()
-
-    @staticmethod
-    def _exploration_rewards(batch: RolloutBatch) -> Float32:
-        """(T, N) novelty of the observations, normalized."""
-        return normalize_reward(knn_entropy_bonus(batch.observations)[None], 1.0)
 
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """(T, N) rewards for the policy: the predicted reward, plus a bonus for the members' disagreement.

@@ -91,7 +91,7 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
         os.replace(part, target)
         files.sync_folder(target.parent)
     except OSError as error:
-        raise UserError(f"{target} can't be written ({files.reason(error)}): {files.remedy(error)}.") from error
+        raise files.unwritable(target, error) from error
     finally:
         files.clear_away(part)
 

@@ -12,7 +12,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from core.errors import UserError
 from core.io import files, session_log
 from core.preferences.store import FOLDER, LOG
 from core.session.checkpoint import checkpoint_files
@@ -53,7 +52,7 @@ def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda
             files.add_to_zip(archive, "about.json", redact(json.dumps(about, indent=1), folder))
         os.replace(part, target)
     except OSError as error:
-        raise UserError(f"{target} can't be written ({files.reason(error)}): {files.remedy(error)}.") from error
+        raise files.unwritable(target, error) from error
     finally:
         files.clear_away(part)
 

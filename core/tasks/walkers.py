@@ -29,14 +29,9 @@ def walker_reward(physics: Physics) -> Float64:
     return forward(physics) + 1 + (physics.positions[:, _HEIGHT] - 2)
 
 
-def hopper_upright(physics: Physics) -> Float64:
-    """(N,) 1 if it has not fallen, else 0."""
-    return (physics.positions[:, _HEIGHT] > _HOPPER_FALLEN).astype(np.float64)
-
-
-def walker_upright(physics: Physics) -> Float64:
-    """(N,) 1 if it has not fallen, else 0."""
-    return (physics.positions[:, _HEIGHT] > _WALKER_FALLEN).astype(np.float64)
+def upright(physics: Physics, fallen: float) -> Float64:
+    """(N,) 1 if the torso is above the height `fallen`, else 0."""
+    return (physics.positions[:, _HEIGHT] > fallen).astype(np.float64)
 
 
 HOPPER = RobotTask(
@@ -56,7 +51,7 @@ HOPPER = RobotTask(
     observe=standard_observation,
     standard_observe=standard_observation,
     true_reward=hopper_reward,
-    measure=averages(forward_speed=forward, share_upright=hopper_upright),
+    measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _HOPPER_FALLEN)),
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
@@ -81,7 +76,7 @@ WALKER = RobotTask(
     observe=standard_observation,
     standard_observe=standard_observation,
     true_reward=walker_reward,
-    measure=averages(forward_speed=forward, share_upright=walker_upright),
+    measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _WALKER_FALLEN)),
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     camera=Camera((0.0, -3.3, -0.1), (0.0, 0.0, -0.25), follows="torso"),
