@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.job_worker import MakeProcess, RunningJob
+from app.workers.job_worker import MakeProcess, RunningJob, run_job
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested, JobSpec
@@ -40,7 +40,7 @@ class FilmExport(QObject):
         request = FilmRequested(str(self._folder), str(self._target), before_after)
         spec = JobSpec("film", self._config.to_dict())
         try:
-            self._job = RunningJob(self._make_process, spec, self._on_event, self._on_end, self, request)
+            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self, request)
         except UserError as error:
             self.film_refused.emit(f"The film could not be made: {error}.")
         else:
