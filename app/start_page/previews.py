@@ -123,7 +123,7 @@ class Previews(QObject):
             self._folder.mkdir(parents=True, exist_ok=True)
             files.write_atomically(self._path(task), encoded(preview.strip))
         except Exception as error:
-            log.warning("The preview of %s can't be saved: %s", task, error)
+            log.warning("The picture of %s can't be kept: %s", task, error)
         return preview
 
     def _on_looked_up(self, task: str, preview: Preview | None) -> None:
