@@ -34,7 +34,7 @@ class FilmExport(QObject):
     def make(self, target: Path, before_after: bool = False) -> None:
         """Start a film. Exactly one film_ended follows, or film_refused."""
         if self._job is not None:
-            self.film_refused.emit("Another film is still being made: wait for it, or cancel it.")
+            self.film_refused.emit("A film is being made already: wait for it, or cancel it.")
             return
         self._target, self._outcome = target if target.suffix else target.with_suffix(".mp4"), ""
         request = FilmRequested(str(self._folder), str(self._target), before_after)
