@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.job_worker import MakeProcess, RunningJob
+from app.workers.job_worker import MakeProcess, RunningJob, run_job
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested, JobSpec
@@ -34,13 +34,13 @@ class FilmExport(QObject):
     def make(self, target: Path, before_after: bool = False) -> None:
         """Start a film. Exactly one film_ended follows, or film_refused."""
         if self._job is not None:
-            self.film_refused.emit("Another film is still being made: wait for it, or cancel it.")
+            self.film_refused.emit("A film is being made already: wait for it, or cancel it.")
             return
         self._target, self._outcome = target if target.suffix else target.with_suffix(".mp4"), ""
         request = FilmRequested(str(self._folder), str(self._target), before_after)
         spec = JobSpec("film", self._config.to_dict())
         try:
-            self._job = RunningJob(self._make_process, spec, self._on_event, self._on_end, self, request)
+            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self, request)
         except UserError as error:
             self.film_refused.emit(f"The film could not be made: {error}.")
         else:

@@ -112,6 +112,12 @@ class LiveView(QWidget):
         if self.live:
             self.policy.play_now(self.live)
 
+    def halt(self) -> None:
+        self.policy.halt()
+
+    def resume(self) -> None:
+        self.policy.resume()
+
     def _on_moved(self) -> None:
         snapshot = self.snapshot
         if snapshot is None:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QImage
 
 from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import MakeProcess, RunningJob
+from app.workers.job_worker import MakeProcess, RunningJob, run_job
 from core.config import Config
 from core.errors import UserError, summary
 from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
@@ -123,7 +123,7 @@ class Previews(QObject):
             self._folder.mkdir(parents=True, exist_ok=True)
             files.write_atomically(self._path(task), encoded(preview.strip))
         except Exception as error:
-            log.warning("The preview of %s can't be saved: %s", task, error)
+            log.warning("The picture of %s can't be kept: %s", task, error)
         return preview
 
     def _on_looked_up(self, task: str, preview: Preview | None) -> None:
@@ -151,7 +151,7 @@ class Previews(QObject):
         self._drawing = task = self._wanted.popleft()
         spec = JobSpec("previews", Config().to_dict())
         try:
-            self._job = self._job or RunningJob(self._make_process, spec, self._on_event, self._on_end, self)
+            self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
             self._job.send(PreviewRequested(task))
         except Exception as error:  # usually too many open files
             reason = str(error) if isinstance(error, UserError) else summary(error).rstrip(".")

@@ -69,7 +69,7 @@ class DemoCommands(QObject):
 
     def _pause_playback(self, *_: object) -> None:
         self._clips.clock.halt()
-        self._live.policy.halt()
+        self._live.halt()
 
     def _on_left(self) -> None:
         if self.demo is not None:
@@ -79,4 +79,4 @@ class DemoCommands(QObject):
             shown.disconnect(self._pause_playback)
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()
-        self._live.policy.resume()
+        self._live.resume()

@@ -240,7 +240,7 @@ class MainWindow(QMainWindow):
             self._close_others()  # one may have been opened while the last checkpoint was being written
             self.history_commands.close()
             self.clips.show_pair(None)
-            self.live.policy.halt()
+            self.live.halt()
             self.notifier.close()
             self.plots.close_windows()
             self._controller.close()

@@ -8,7 +8,7 @@ from app.clips.game_screen import GameScreen
 from app.style import assets
 from app.style.labels import label
 from app.style.layouts import column, row
-from app.workers.job_worker import MakeProcess, RunningJob
+from app.workers.job_worker import MakeProcess, RunningJob, run_job
 from core.config import Config
 from core.errors import UserError
 from core.events import ControlsHeld, Event, Failed, GameShown, JobSpec
@@ -144,7 +144,7 @@ class Playing(QObject):
         assert self.window is not None
         spec = JobSpec("play", self._config.to_dict())
         try:
-            self._job = RunningJob(self._make_process, spec, self._on_event, self._on_end, self)
+            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
             self.window.show_message(f"The game can't be started: {error}.")
 

@@ -121,58 +121,71 @@ class JobWorker(QThread):
 
 
 class RunningJob(QObject):
-    """A job that a part of the window runs by itself, in addition to the session's four."""
+    """A job that a part of the window runs by itself, in addition to the session's four. Made by `run_job`.
 
-    def __init__(
-        self,
-        make_process: MakeProcess,
-        spec: JobSpec,
-        on_event: Callable[[Any], None],
-        on_end: Callable[[str], None],
-        parent: QObject,
-        first: Event | None = None,
-    ) -> None:
-        """Start the job in a child process.
+    Signals:
+        event_arrived(object): an event of the child; a Failed has been logged by then.
+        ended(str): the child has ended: 'stopped', 'failed' or 'died'. Exactly once, last.
+    """
 
-        on_event: called with each event of the child; a Failed has been logged by then
-        on_end: called once, last, with 'stopped', 'failed' or 'died', when nothing is left of the child
-        first: sent to the child once it has started
+    event_arrived = Signal(object)
+    ended = Signal(str)
 
-        Raises UserError, with the system's reason as its text, if the child can't be made.
-        """
-        try:
-            self._process = make_process(spec)
-        except Exception as error:  # usually too many open files
-            log.exception("The %s process can't be started.", spec.name)
-            raise UserError(summary(error).rstrip(".")) from error
+    def __init__(self, process: Process, worker: JobWorker, parent: QObject) -> None:
         super().__init__(parent)
-        self._on_event, self._on_end = on_event, on_end
-        self._worker = JobWorker(spec.name, self._process, lambda message: True, parent, first)
-        self._worker.event_arrived.connect(self._on_event_arrived)
-        self._worker.finished_with.connect(self._on_finished)
-        self._worker.start()
+        self._process, self._worker = process, worker
+        worker.event_arrived.connect(self._on_event_arrived)
+        worker.finished_with.connect(self._on_finished)
 
     def send(self, event: Event) -> None:
-        """Send the child an event. It is dropped if the child has ended; `on_end` is called then."""
+        """Send the child an event. It is dropped if the child has ended; `ended` follows then."""
         with contextlib.suppress(ChildDiedError):
             self._process.send(event)
 
     def cancel(self) -> None:
-        """Ask for the end; `on_end` is called later."""
+        """Ask for the end; `ended` follows."""
         self._worker.cancel()
 
     def close(self) -> None:
-        """Ask for the end and block until the child has ended; `on_end` is called later."""
+        """Ask for the end and block until the child has ended; `ended` follows."""
         self._worker.cancel()
         self._worker.wait()
 
     def _on_event_arrived(self, event: Event) -> None:
         if isinstance(event, Failed):
             log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
-        self._on_event(event)
+        self.event_arrived.emit(event)
 
     def _on_finished(self, name: str, reason: str) -> None:
         self._worker.wait()  # its run() has nothing left to do
         self._worker.deleteLater()
-        self._on_end(reason)
+        self.ended.emit(reason)
         self.deleteLater()
+
+
+def run_job(
+    make_process: MakeProcess,
+    spec: JobSpec,
+    on_event: Callable[[Any], None],
+    on_end: Callable[[str], None],
+    parent: QObject,
+    first: Event | None = None,
+) -> RunningJob:
+    """Start a job in a child process.
+
+    on_event, on_end: methods of a QObject, connected to the job's signals
+    first: sent to the child once it has started
+
+    Raises UserError, with the system's reason as its text, if the child can't be made.
+    """
+    try:
+        process = make_process(spec)
+    except Exception as error:  # usually too many open files
+        log.exception("The %s process can't be started.", spec.name)
+        raise UserError(summary(error).rstrip(".")) from error
+    worker = JobWorker(spec.name, process, lambda message: True, parent, first)
+    job = RunningJob(process, worker, parent)
+    job.event_arrived.connect(on_event)
+    job.ended.connect(on_end)
+    worker.start()
+    return job
