@@ -44,15 +44,19 @@ def decode(line: bytes) -> dict[str, Any]:
 
 
 class AnswerState:
-    """Answers that the lines of a log add up to, by number, in the order given.
-
-    records: answers as first given, in the form in which they are stored; rows: their present state
-    """
+    """Answers that the lines of a log add up to, by number, in the order given."""
 
     def __init__(self) -> None:
         self.records: dict[int, dict[str, Any]] = {}
-        self.rows: dict[int, PreferenceSummary] = {}
+        """Answers as first given, in the form in which they are stored."""
+        self._summaries: dict[int, PreferenceSummary] = {}
+        self._changes: dict[int, list[ChoiceRevision]] = {}
         self._undone: set[int] = set()
+
+    def summary(self, key: int) -> PreferenceSummary:
+        """Present state of an answer."""
+        found, changes = self._summaries[key], self._changes.get(key)
+        return replace(found, changes=tuple(changes)) if changes else found
 
     @property
     def newest(self) -> int:
@@ -62,31 +66,34 @@ class AnswerState:
     def apply(self, body: dict[str, Any]) -> None:
         """Apply one line. Raises one of DAMAGE, and changes nothing, if the line makes no sense here."""
         if body["do"] == "add":
-            row = _summary(body["answer"])
-            if not self.newest < row.id <= MAX_ID:
-                raise ValueError(f"{row.id} can't be the number of its answer")
-            if row.repeats is not None and self.rows[row.repeats].repeats is not None:
-                raise ValueError(f"answer {row.repeats} is itself a repeat")
-            for key in self._undone:  # a new answer ends what redo could restore
-                self.rows[key] = replace(self.rows[key], undone=False)
-            self._undone.clear()
-            self.records[row.id], self.rows[row.id] = body["answer"], row
+            self._add(body["answer"])
             return
         key = require_count(body["id"])
-        row = self.rows[key]
+        row = self._summaries[key]
         match body["do"]:
             case "undo" if not row.withdrawn:
-                self.rows[key] = replace(row, withdrawn=True, undone=True)
+                self._summaries[key] = replace(row, withdrawn=True, undone=True)
                 self._undone.add(key)
             case "redo" if row.undone:
-                self.rows[key] = replace(row, withdrawn=False, undone=False)
+                self._summaries[key] = replace(row, withdrawn=False, undone=False)
                 self._undone.remove(key)
             case "change" if not row.withdrawn and row.repeats is None:
                 before = ChoiceRevision(row.choice, row.labeller, _number(body["at"]), self.newest)
-                choice, labeller = Choice(body["choice"]), _text(body["labeller"])
-                self.rows[key] = replace(row, choice=choice, labeller=labeller, changes=(*row.changes, before))
+                self._summaries[key] = replace(row, choice=Choice(body["choice"]), labeller=_text(body["labeller"]))
+                self._changes.setdefault(key, []).append(before)
             case _:
                 raise ValueError(f"it can't {body['do']!r:.20} answer {key}")
+
+    def _add(self, record: dict[str, Any]) -> None:
+        summary = _summary(record)
+        if not self.newest < summary.id <= MAX_ID:
+            raise ValueError(f"{summary.id} can't be the number of its answer")
+        if summary.repeats is not None and self._summaries[summary.repeats].repeats is not None:
+            raise ValueError(f"answer {summary.repeats} is itself a repeat")
+        for key in self._undone:  # a new answer ends what redo could restore
+            self._summaries[key] = replace(self._summaries[key], undone=False)
+        self._undone.clear()
+        self.records[summary.id], self._summaries[summary.id] = record, summary
 
 
 def _summary(record: dict[str, Any]) -> PreferenceSummary:

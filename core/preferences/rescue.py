@@ -45,14 +45,18 @@ def rescue(folder: Path) -> tuple[Iterator[tuple[str, bytes | bytearray]], int, 
         with contextlib.suppress(*DAMAGE):
             state.apply(body)
             applied.append(body)
-    undamaged = set()
-    for key, record in state.records.items():
-        with contextlib.suppress(OSError, *DAMAGE):
-            read_segments(folder, state.records[record["repeats"] or key])
-            undamaged.add(key)
+    undamaged = {key for key, record in state.records.items() if _is_whole(folder, state.records, record)}
     if not undamaged:
         raise UserError(f"{folder} has no answer that can be read: put a copy of it back.")
     kept = [body for body in applied if (body["answer"] if body["do"] == "add" else body)["id"] in undamaged]
     log = b"".join(encode(seq, body) for seq, body in enumerate(kept, 1))
     contents = (answer_file(folder, key) for key in sorted(undamaged))
     return itertools.chain([(LOG, log)], contents), len(undamaged), len(numbers | logged) - len(undamaged)
+
+
+def _is_whole(folder: Path, records: dict[int, dict[str, Any]], record: dict[str, Any]) -> bool:
+    try:
+        read_segments(folder, records[record["repeats"] or record["id"]])
+        return True
+    except (OSError, *DAMAGE):
+        return False

@@ -66,11 +66,13 @@ class PreferenceStore:
             self._log = open(folder / LOG, "rb" if read_only else "r+b", 0, opener=files.open_regular)  # noqa: SIM115
             self._identity = files.identity(folder / LOG)
         try:
-            self._refresh()
-            if lost := numbers.difference(self._state.rows):
+            rows = self._rows()
+            if lost := numbers.difference(row.id for row in rows):
                 raise self._problem(folder / LOG, f"has lost {pluralize(len(lost), 'answer')} at its end")
-            for key in [key for key in self._state.rows if key not in numbers]:
-                part, path = answer_paths(folder, key)
+            for row in rows:
+                part, path = answer_paths(folder, row.id)
+                if row.id in numbers:
+                    continue
                 if not os.path.lexists(part) and not os.path.lexists(path):
                     raise self._problem(path, "is missing")
                 if not read_only:
@@ -156,11 +158,11 @@ class PreferenceStore:
 
     def undo(self) -> Preference | None:
         """Withdraw the latest answer that stands and return it; None if there is none."""
-        return self._toggle("undo", next((row for row in reversed(self.rows()) if not row.withdrawn), None))
+        return self._toggle("undo", next((row for row in reversed(self._rows()) if not row.withdrawn), None))
 
     def redo(self) -> Preference | None:
         """Restore the answer that was withdrawn last and return it; None if an answer was added since."""
-        return self._toggle("redo", next((row for row in self.rows() if row.undone), None))
+        return self._toggle("redo", next((row for row in self._rows() if row.undone), None))
 
     def _toggle(self, what: str, row: PreferenceSummary | None) -> Preference | None:
         if row is None:
@@ -176,11 +178,11 @@ class PreferenceStore:
 
     def each(self) -> Iterator[Preference]:
         """Iterate over the labels, reading one at a time. Raises UserError at a damaged one."""
-        return (self._stored(row).preference for row in self.rows() if not row.withdrawn and row.repeats is None)
+        return (self._stored(row).preference for row in self._rows() if not row.withdrawn and row.repeats is None)
 
     def iter_records(self) -> Iterator[StoredPreference]:
         """Iterate over all answers, withdrawn ones too, reading one at a time. Raises UserError at a damaged one."""
-        return map(self._stored, self.rows())
+        return map(self._stored, self._rows())
 
     def forms(self) -> Iterator[tuple[int, SegmentShape]]:
         """Number of each answer with the size of its left, then of its right segment; reads no segment."""
@@ -195,16 +197,20 @@ class PreferenceStore:
 
     def rows(self, key: int | None = None) -> list[PreferenceSummary]:
         """Summaries of all answers, or of one; reads no segment. Raises UserError if there is no such answer."""
-        self._refresh()
         if key is None:
-            return list(self._state.rows.values())
-        if key not in self._state.rows:
+            return self._rows()
+        self._refresh()
+        if key not in self._state.records:
             raise UserError(f"{self.folder} has no answer {key}.")
-        return [self._state.rows[key]]
+        return [self._state.summary(key)]
+
+    def _rows(self) -> list[PreferenceSummary]:
+        self._refresh()
+        return [self._state.summary(key) for key in self._state.records]
 
     def count(self) -> int:
         """Number of labels."""
-        return sum(not row.withdrawn and row.repeats is None for row in self.rows())
+        return sum(not row.withdrawn and row.repeats is None for row in self._rows())
 
     def snapshot(self) -> Iterator[tuple[str, bytes | bytearray]]:
         """Names and contents of the files of a copy, the log first. Answers given meanwhile are left out."""
@@ -221,16 +227,16 @@ class PreferenceStore:
         try:
             left, right = read_segments(self.folder, self._state.records[row.repeats or row.id])
         except (OSError, *DAMAGE) as error:
-            problem = (
-                f"can't be read ({files.reason(error)})" if isinstance(error, OSError) else f"is damaged ({error})"
-            )
-            raise self._problem(answer_paths(self.folder, row.repeats or row.id)[1], problem) from error
+            damage = "can't be read" if isinstance(error, OSError) else "is damaged"
+            reason = files.reason(error) if isinstance(error, OSError) else error
+            path = answer_paths(self.folder, row.repeats or row.id)[1]
+            raise self._problem(path, f"{damage} ({reason})") from error
         if record["swapped"]:
             left, right = right, left
-        pool = record["pool_returns"] and PoolReturns(*record["pool_returns"])
+        pool = None if record["pool_returns"] is None else PoolReturns(*record["pool_returns"])
         disagreement = np.nan if record["disagreement"] is None else record["disagreement"]
         query = Query(record["query"], left, right, disagreement, pool, row.repeats)
-        returns = record["returns"] and (record["returns"][0], record["returns"][1])
+        returns = None if record["returns"] is None else (record["returns"][0], record["returns"][1])
         preference = Preference(row.id, query, row.choice, row.labeller, row.answered_at, returns)
         return StoredPreference(preference, row.withdrawn, row.changes, row.undone)
 
