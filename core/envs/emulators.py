@@ -26,7 +26,7 @@ HEIGHT, WIDTH = 210, 160
 
 @dataclass(frozen=True)
 class Screens:
-    """What the screens show: of each pixel the brighter of the step's last two frames, as the console draws some things
+    """Pictures of the screens: of each pixel the brighter of the step's last two frames, as the console draws some things
     in every other frame only (Mnih et al. 2015).
 
     gray (N, 84, 84): luminance, made smaller; colour (F, 210, 160, 3) RGB, of the first F emulators
@@ -41,7 +41,7 @@ class Screens:
 
 @dataclass(frozen=True)
 class EmulatorStep:
-    """What one step of N emulators gave.
+    """Result of one step of N emulators.
 
     points (N,) int64; over (N,) bool: the game has ended; cut (N,) bool: its time was up
     memory (N, 128), or (N, 0) where it is not read

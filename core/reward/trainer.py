@@ -178,7 +178,7 @@ class RewardTrainer:
         return torch.as_tensor(order, device=device), torch.as_tensor(weights, dtype=torch.float32, device=device)
 
     def _targets(self) -> Tensor:
-        """What predicted returns are compared with: choices as mu (D,), or true returns (D, 2)."""
+        """Targets of the predicted returns: choices as mu (D,), or true returns (D, 2)."""
         values = self._returns if self._config.target == "returns" else self._mu
         return torch.tensor(values, dtype=torch.float32, device=self._device)
 
