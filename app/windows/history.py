@@ -198,7 +198,9 @@ class HistoryPage(QWidget):
         self._history.change(self.pane.row.id, choice)
 
     def _on_changed(self, preference: Preference) -> None:
-        if self.pane.row and self.pane.row.id == preference.id:
+        row = self.pane.row
+        if row and row.id == preference.id:
             self.pane.clips.flash(preference.choice)
-            before = CHOICES[self.pane.row.choice]
+            read_again = row.choice == preference.choice  # the store's reader may be faster
+            before = CHOICES[row.changes[-1].choice if read_again else row.choice]
             self.pane.show_message(f"Saved: {CHOICES[preference.choice]} (before: {before}).")
