@@ -5,6 +5,7 @@ Memory is bounded: only answers on screen are rendered, and only the latest are 
 
 from collections import OrderedDict
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -13,7 +14,7 @@ from PySide6.QtGui import QPixmap
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair
 from app.style.images import of_pixels
 from app.workers.job_requests import JobRequests
-from app.workers.store_reader import StoreReader
+from app.workers.store_thread import StoreThread
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
 from core.preferences.records import unreadable
@@ -45,7 +46,7 @@ class ClipCache(QObject):
     pair_drawn = Signal(int, object)
     trouble_found = Signal(int, str)
 
-    def __init__(self, reader: StoreReader, requests: JobRequests, parent: QObject | None = None) -> None:
+    def __init__(self, reader: StoreThread, requests: JobRequests, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._reader, self._job_requests = reader, requests
         self._stills: OrderedDict[int, Stills] = OrderedDict()
@@ -54,33 +55,21 @@ class ClipCache(QObject):
         self._waiting: list[int] = []
         """Ids of answers without stills."""
         self._to_play: int | None = None
-        self._task = ""
-        """'stills ID' or 'pair ID' while an answer is being read or rendered."""
-        self._rendering: tuple[int, Query] | None = None
-        """Token and query."""
-        reader.task_done.connect(self._on_read)
-        reader.task_refused.connect(self._on_refused)
+        self._task: tuple[bool, int] | None = None
+        """What is being read or rendered: True for clips or False for stills, and the answer's id."""
+        self._token = 0
+        """Of the latest rendering."""
 
     @property
     def idle(self) -> bool:
         return not self._task and not self._waiting
-
-    @property
-    def cached_stills(self) -> tuple[int, ...]:
-        """Ids of the answers whose stills are in memory, oldest first."""
-        return tuple(self._stills)
-
-    @property
-    def cached_pairs(self) -> tuple[int, ...]:
-        """Ids of the answers whose clips are in memory, oldest first."""
-        return tuple(self._pairs)
 
     def stills(self, key: int) -> Stills | None:
         """Return the stills of an answer on screen, or None; then `stills_drawn` follows."""
         if key in self._stills:
             self._stills.move_to_end(key)
             return self._stills[key]
-        if key not in self._waiting and key not in self.troubles and self._task != f"stills {key}":
+        if key not in self._waiting and key not in self.troubles and self._task != (False, key):
             self._waiting.append(key)
             del self._waiting[:-_MAX_WAITING]
             self._start_next()
@@ -98,9 +87,8 @@ class ClipCache(QObject):
 
     def clear(self) -> None:
         """Empty the cache and cancel every request."""
-        if self._rendering:
-            self._job_requests.cancel(self._rendering[0])
-        self._end_task()
+        self._job_requests.cancel(self._token)
+        self._task = None
         self._stills.clear()
         self._pairs.clear()
         self.troubles.clear()
@@ -111,34 +99,31 @@ class ClipCache(QObject):
         if self._task:
             return
         if self._to_play is not None:
-            kind, key, self._to_play = "pair", self._to_play, None
+            task, self._to_play = (True, self._to_play), None
         elif self._waiting:
-            kind, key = "stills", self._waiting.pop()
+            task = False, self._waiting.pop()
         else:
             return
-        self._task = f"{kind} {key}"
-        self._reader.ask(lambda store: _read_query(store, key), self._task)
+        self._task = task
+        key = task[1]
+        self._reader.ask(
+            lambda store: _read_query(store, key), partial(self._on_read, task), partial(self._on_refused, task)
+        )
 
-    def _end_task(self) -> tuple[str, int]:
-        """End the present task and return its kind and id."""
-        kind, _, key = self._task.partition(" ")
-        self._task, self._rendering = "", None
-        return kind, int(key or 0)
+    def _on_read(self, task: tuple[bool, int], query: Query) -> None:
+        if task is not self._task:
+            return  # cancelled
+        segments, fps = (query.left, query.right), CLIP_FPS
+        if not task[0]:
+            segments, fps = (_middle(query.left), _middle(query.right)), _ONE_FRAME
+        self._token = next(self._job_requests.tokens)
+        request = ClipsRequested(self._token, segments, CLIP_SIZE, fps)
+        self._job_requests.send(request, partial(self._on_rendered, task, query))
 
-    def _on_read(self, name: str, result: Any) -> None:
-        if name != self._task or self._rendering:
-            return
-        segments, fps = (result.left, result.right), CLIP_FPS
-        if name.startswith("stills"):
-            segments, fps = (_middle(result.left), _middle(result.right)), _ONE_FRAME
-        self._rendering = next(self._job_requests.tokens), result
-        self._job_requests.send(ClipsRequested(self._rendering[0], segments, CLIP_SIZE, fps), self._on_rendered)
-
-    def _on_rendered(self, event: ClipsRendered) -> None:
-        assert self._rendering is not None
-        query = self._rendering[1]
-        kind, key = self._end_task()
-        if kind == "pair":
+    def _on_rendered(self, task: tuple[bool, int], query: Query, event: ClipsRendered) -> None:
+        is_pair, key = task
+        self._task = None
+        if is_pair:
             self._pairs[key] = Pair(query, *event.clips)
             _trim(self._pairs, _MAX_PAIRS)
             self.pair_drawn.emit(key, self._pairs[key])
@@ -148,10 +133,11 @@ class ClipCache(QObject):
             self.stills_drawn.emit(key)
         self._start_next()
 
-    def _on_refused(self, name: str, sentence: str) -> None:
-        if name != self._task:
+    def _on_refused(self, task: tuple[bool, int], sentence: str) -> None:
+        if task is not self._task:
             return
-        key = self._end_task()[1]
+        key = task[1]
+        self._task = None
         self.troubles[key] = sentence
         self.trouble_found.emit(key, sentence)
         self._start_next()

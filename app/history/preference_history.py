@@ -3,15 +3,15 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from app.history.clip_cache import ClipCache
 from app.workers.job_requests import JobRequests
 from app.workers.preference_writer import PreferenceWriter
-from app.workers.store_reader import StoreReader
+from app.workers.store_thread import StoreThread
 from core.events import AnswersJudged, JudgementRequested
+from core.preferences.records import PreferenceSummary
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Choice, Preference, Teacher
@@ -53,9 +53,7 @@ class PreferenceHistory(QObject):
         self.preference_writer, self._job_requests = writer, requests
         self._judgement_token = 0
         self._page_open = False
-        self._reader = StoreReader(session.reader, self)
-        self._reader.task_done.connect(self._on_read)
-        self._reader.task_refused.connect(self._on_refused)
+        self._reader = StoreThread(session.reader, self)
         self.clip_cache = ClipCache(self._reader, requests, self)
         for news in (writer.answer_kept, writer.answer_given_again, writer.answer_withdrawn, writer.answer_changed):
             news.connect(self._on_news)
@@ -63,7 +61,7 @@ class PreferenceHistory(QObject):
     def open(self) -> None:
         """Read all rows, without their segments."""
         self._page_open = True
-        self._reader.ask(PreferenceStore.rows, "rows")
+        self._reader.ask(PreferenceStore.rows, self.rows_read.emit, self.refused.emit)
 
     def close_page(self) -> None:
         """Stop reading and empty the cache: no page is open."""
@@ -82,8 +80,7 @@ class PreferenceHistory(QObject):
         self._job_requests.send(JudgementRequested(self._judgement_token), self._on_judged)
 
     def close(self) -> None:
-        if self._reader.isRunning():
-            self._reader.close()
+        self._reader.close()
 
     def _on_judged(self, event: AnswersJudged) -> None:
         left = dict(zip(event.ids.tolist(), event.left.tolist(), strict=True))
@@ -91,15 +88,8 @@ class PreferenceHistory(QObject):
 
     def _on_news(self, preference: Preference | None) -> None:
         if self._page_open and preference is not None:
-            self._reader.ask(lambda store: store.rows(preference.id), "row")
+            self._reader.ask(lambda store: store.rows(preference.id), self._on_news_read, self.refused.emit)
 
-    def _on_read(self, name: str, result: Any) -> None:
-        if name == "rows":
-            self.rows_read.emit(result)
-        elif name == "row":
-            for row in result:
-                self.row_read.emit(row)
-
-    def _on_refused(self, name: str, sentence: str) -> None:
-        if name in ("rows", "row"):
-            self.refused.emit(sentence)
+    def _on_news_read(self, rows: list[PreferenceSummary]) -> None:
+        for row in rows:
+            self.row_read.emit(row)

@@ -75,9 +75,6 @@ class PreferenceModel(QAbstractListModel):
         """Return the index of the answer with this id; an invalid one if it is not shown."""
         return self.index(self._shown.index(key)) if key in self._shown else QModelIndex()
 
-    def row(self, key: int) -> PreferenceSummary:
-        return self._rows[key]
-
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._shown)
 

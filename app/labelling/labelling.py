@@ -166,8 +166,7 @@ class Labelling(QObject):
     def close(self) -> None:
         """End the writer's thread; block until every answer is on disk."""
         self.oracle_timer.stop()
-        self.preference_writer.end()
-        self.preference_writer.wait()
+        self.preference_writer.close()
 
     def _advance(self) -> None:
         pair = self.pairs.advance()

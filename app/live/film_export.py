@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested, JobSpec
@@ -27,7 +27,7 @@ class FilmExport(QObject):
     def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder, self._config, self._make_process = folder, config, make_process
-        self._job: RunningJob | None = None
+        self._job: JobWorker | None = None
         self._target = Path()
         self._outcome = ""
 
@@ -40,11 +40,12 @@ class FilmExport(QObject):
         request = FilmRequested(str(self._folder), str(self._target), before_after)
         spec = JobSpec("film", self._config.to_dict())
         try:
-            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self, request)
+            self._job = run_job(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
             self.film_refused.emit(f"The film could not be made: {error}.")
-        else:
-            self.film_progressed.emit(0.0)
+            return
+        self._job.send(request)
+        self.film_progressed.emit(0.0)
 
     def cancel(self) -> None:
         """Cancel the film that is being made, if any; film_ended follows."""
@@ -68,7 +69,7 @@ class FilmExport(QObject):
             case Failed():
                 self._outcome = f"The film could not be made: {event.summary.rstrip('.')}."
 
-    def _on_end(self, reason: str) -> None:
+    def _on_end(self, name: str, reason: str) -> None:
         self._job = None
         self._remove_part()
         self.film_ended.emit(self._outcome or "The film could not be made: its process ended unexpectedly; try again.")

@@ -1,6 +1,5 @@
 """Policy snapshots of the session: saved and loaded in the disk's thread. No widgets."""
 
-import logging
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
@@ -10,8 +9,6 @@ from core.events import Arrays, Event, PolicyPublished
 from core.session.policy_snapshots import SnapshotInfo
 from core.session.session import Session
 
-log = logging.getLogger(__name__)
-_LIST, _KEEP, _LOAD = "list policies", "keep policy", "load policy"
 _NEVER = 1 << 62
 
 
@@ -43,16 +40,18 @@ class PolicyHistory(QObject):
         self._on_disk: tuple[SnapshotInfo, ...] = ()
         """State of the disk's thread; `snapshots` is the window's copy."""
         self.snapshots: tuple[SnapshotInfo, ...] = ()
-        disk.task_done.connect(self._on_done)
-        disk.task_refused.connect(self._on_refused)
 
     def list(self) -> None:
         """Read the snapshots on disk; `snapshots_changed` follows."""
-        self._disk.do(self._read, _LIST)
+        self._disk.do(self._read, self._on_changed, self._on_trouble)
 
     def load(self, snapshot: SnapshotInfo) -> None:
         """Load the weights of a snapshot; `policy_loaded` or `policy_refused` follows."""
-        self._disk.do(lambda: (snapshot, self._store.load(snapshot.env_steps)[1]), _LOAD)
+        self._disk.do(
+            lambda: self._store.load(snapshot.env_steps)[1],
+            lambda weights: self.policy_loaded.emit(snapshot, weights),
+            self.policy_refused.emit,
+        )
 
     def send(self, event: Event) -> None:
         """Save a published policy if a snapshot is due. Called in a worker's thread."""
@@ -63,7 +62,7 @@ class PolicyHistory(QObject):
             return
         self._due = _NEVER  # until this one is on disk
         snapshot = SnapshotInfo(event.env_steps, *self._figures())
-        self._disk.do(lambda: self._save(snapshot, event.weights), _KEEP)
+        self._disk.do(lambda: self._save(snapshot, event.weights), self._on_changed, self._on_trouble)
 
     def _read(self) -> tuple[SnapshotInfo, ...]:
         self._on_disk = tuple(self._store.infos(self.trouble_arose.emit))
@@ -81,17 +80,12 @@ class PolicyHistory(QObject):
         self._on_disk = (*earlier, *([snapshot] if added else []))
         return self._on_disk
 
-    def _on_done(self, name: str, result: object) -> None:
-        if name == _LOAD and isinstance(result, tuple):
-            self.policy_loaded.emit(*result)
-        elif name in (_LIST, _KEEP) and isinstance(result, tuple):
-            self._trouble_told = False
-            self.snapshots = result
-            self.snapshots_changed.emit(result)
+    def _on_changed(self, snapshots: tuple[SnapshotInfo, ...]) -> None:
+        self._trouble_told = False
+        self.snapshots = snapshots
+        self.snapshots_changed.emit(snapshots)
 
-    def _on_refused(self, name: str, sentence: str) -> None:
-        if name == _LOAD:
-            self.policy_refused.emit(sentence)
-        elif name in (_LIST, _KEEP) and not self._trouble_told:  # a full disk is reported once
+    def _on_trouble(self, sentence: str) -> None:
+        if not self._trouble_told:  # a full disk is reported once
             self._trouble_told = True
             self.trouble_arose.emit(sentence)

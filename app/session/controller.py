@@ -88,7 +88,7 @@ class Controller(QObject):
         self.job_group = JobGroup(make_process, config.to_dict(), self)
         requests = self._job_requests = JobRequests(self.job_group.send)
         self.checkpointer = Checkpointer(session, self.job_group, self.metrics, self)
-        self.file_tasks = FileTasks(session, self.checkpointer, self)
+        self.file_tasks = FileTasks(session, self)
         self.labelling = Labelling(session.store, self.job_group.ports, self.progress, requests, session.config, self)
         self.true_reward = TrueRewardVisibility(self.labelling.teacher, self)
         self.demonstrations = Demonstrations(measure, requests, self)
@@ -107,7 +107,7 @@ class Controller(QObject):
         self.checkpointer.loaded.connect(self._on_loaded)
         self.checkpointer.saved.connect(self._on_saved)
         self.checkpointer.refused.connect(self._on_checkpoint_refused)
-        self.checkpointer.file_task_ended.connect(self._on_file_task_ended)
+        self.file_tasks.task_ended.connect(self._on_file_task_ended)
         self.labelling.teacher_changed.connect(self.true_reward.follow)
         self.labelling.replay_refused.connect(self._on_replay_refused)
         self.labelling.pair_shown.connect(self._on_pair_shown)
@@ -143,7 +143,7 @@ class Controller(QObject):
     def restart(self) -> None:
         """Restart the failed jobs from the last checkpoint, with the changes of the recovery action."""
         if self.state == State.FAILED:
-            self.job_group.configure(self._recovery.config.to_dict())
+            self.job_group.config = self._recovery.config.to_dict()
             self._enter(State.RESTARTING)
             self._restart_also(())
 
@@ -154,7 +154,7 @@ class Controller(QObject):
         """
         if self.state == State.STOPPING:
             return
-        if self.state == State.STOPPED and not self.checkpointer.runs_file_tasks:
+        if self.state == State.STOPPED and not self.file_tasks.running:
             self.stopped.emit()
             return
         self._enter(State.STOPPING)
@@ -171,7 +171,7 @@ class Controller(QObject):
 
     def close(self) -> None:
         """Release the session and end every thread. Call it after `stopped`."""
-        self.file_tasks.deadline.stop()
+        self.file_tasks.close()
         self.film_export.close()
         self.preference_history.close()
         self.labelling.close()
@@ -184,7 +184,7 @@ class Controller(QObject):
         self.labelling.repeats.on = on
         message = "Some pairs will be shown again." if on else "Pairs will no longer be shown again."
         value = "on" if on else "off"
-        self.checkpointer.run_file_task(lambda: self.session.reconfigure(query__repeats=value), message)
+        self.file_tasks.run(lambda: self.session.reconfigure(query__repeats=value), message)
 
     def _enter(self, state: State) -> None:
         log.info("%s, %d answers", state, self.progress.labels)
@@ -239,7 +239,6 @@ class Controller(QObject):
                 self.checkpointer.add_state(event)
             case Failed():
                 self._failures[event.job] = event
-                log.error("The %s job failed: %s\n%s", event.job, event.summary, event.text)
             case _:
                 if isinstance(event, RolloutReported):
                     self.progress.reported(event.env_steps, event.divergences)
@@ -325,6 +324,6 @@ class Controller(QObject):
         self._finish_stopping()
 
     def _finish_stopping(self) -> None:
-        if self.state == State.STOPPING and not (self.job_group.running or self.checkpointer.runs_file_tasks):
+        if self.state == State.STOPPING and not (self.job_group.running or self.file_tasks.running):
             self._enter(State.STOPPED)
             self.stopped.emit()

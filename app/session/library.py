@@ -1,9 +1,8 @@
 """The folder of sessions: list, open, create, duplicate, import and delete them, in threads. No widgets."""
 
-import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QFile, QObject, Signal
 from PySide6.QtGui import QImage
@@ -17,8 +16,6 @@ from core.session import library, summary
 from core.session.archive import import_session
 from core.session.session import Session
 
-log = logging.getLogger(__name__)
-_LIST, _OPEN, _CHANGE, _PICTURE = "list", "open", "change", "picture "
 _PROGRESS_STEPS = 20
 _ELSEWHERE, _MAX_ELSEWHERE = "start page/elsewhere", 50
 
@@ -28,7 +25,7 @@ class SessionLibrary(QObject):
 
     Signals:
         listed(object): all sessions, a list of SessionEntry, last opened first.
-        picture_found(str, object): the picture of the session in this folder, a QImage.
+        picture_found(object, object): folder of a session, and its picture, a QImage.
         opened(object): the Session, locked.
         changed(str, object): something was done; one sentence, and the folder it made, or None.
         progressed(str): the request under way, and how far it is.
@@ -36,7 +33,7 @@ class SessionLibrary(QObject):
     """
 
     listed = Signal(object)
-    picture_found = Signal(str, object)
+    picture_found = Signal(object, object)
     opened = Signal(object)
     changed = Signal(str, object)
     progressed = Signal(str)
@@ -51,41 +48,39 @@ class SessionLibrary(QObject):
         self._to_trash = to_trash or (lambda path: bool(QFile.moveToTrash(path)[0]))
         self._list_thread, self._work_thread = BackgroundThread(self), BackgroundThread(self)
         for thread in (self._list_thread, self._work_thread):
-            thread.task_done.connect(self._on_done)
-            thread.task_refused.connect(self._on_refused)
             thread.start()
 
     def refresh(self) -> None:
         """List the sessions; `listed` follows."""
         others = elsewhere()
-        self._list_thread.do(lambda: library.sessions(self.root, others), _LIST)
+        self._list_thread.do(lambda: library.sessions(self.root, others), self.listed.emit, self.refused.emit)
 
     def find_picture(self, folder: Path) -> None:
         """Load a session's picture; `picture_found` follows if there is one."""
-        self._list_thread.do(lambda: QImage(str(folder / summary.PICTURE)), f"{_PICTURE}{folder}")
+        self._list_thread.do(lambda: QImage(str(folder / summary.PICTURE)), partial(self._on_picture_read, folder))
 
     def open(self, folder: Path) -> None:
         """Open a session; `opened` or `refused` follows."""
         self.progressed.emit(f"Opening {folder.name} …")
-        self._work_thread.do(lambda: check_session(Session.open(folder)), _OPEN)
+        self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self.refused.emit)
 
     def create(self, folder: Path, config: Config) -> None:
         """Create a session; `opened` or `refused` follows."""
         self.progressed.emit(f"Creating {folder.name} …")
-        self._work_thread.do(lambda: create_session(folder, config), _OPEN)
+        self._work_thread.do(lambda: create_session(folder, config), self._on_opened, self.refused.emit)
 
     def duplicate(self, folder: Path) -> None:
         """Copy a session; `changed` or `refused` follows."""
-        self._work_thread.do(lambda: self._duplicate(folder), _CHANGE)
+        self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
 
     def throw_away(self, folder: Path) -> None:
         """Move a session to the desktop's trash; `changed` or `refused` follows."""
-        self._work_thread.do(lambda: self._throw_away(folder), _CHANGE)
+        self._work_thread.do(lambda: self._throw_away(folder), self._on_changed, self.refused.emit)
 
     def bring_in(self, source: Path) -> None:
         """Import an exported session; `changed` or `refused` follows."""
         self.progressed.emit(f"Importing {source.name} …")
-        self._work_thread.do(lambda: self._bring_in(source), _CHANGE)
+        self._work_thread.do(lambda: self._bring_in(source), self._on_changed, self.refused.emit)
 
     def close(self) -> None:
         """End the threads; block until all requests are done."""
@@ -118,25 +113,19 @@ class SessionLibrary(QObject):
         import_session(source, target)
         return f"Imported {target.name}.", target
 
-    def _on_done(self, name: str, result: Any) -> None:
-        if name == _LIST:
-            self.listed.emit(result)
-        elif name == _OPEN:
-            if result.folder.parent != self.root:  # or the list would not show it again
-                others = [path for path in elsewhere() if path != result.folder][: _MAX_ELSEWHERE - 1]
-                settings.keep(_ELSEWHERE, "\n".join(map(str, [result.folder, *others])))
-            self.opened.emit(result)
-        elif name == _CHANGE:
-            self.changed.emit(*result)
-            self.refresh()
-        elif not result.isNull():
-            self.picture_found.emit(name.removeprefix(_PICTURE), result)
+    def _on_picture_read(self, folder: Path, picture: QImage) -> None:
+        if not picture.isNull():
+            self.picture_found.emit(folder, picture)
 
-    def _on_refused(self, name: str, sentence: str) -> None:
-        if name.startswith(_PICTURE):
-            log.warning("%s: %s", name, sentence)
-        else:
-            self.refused.emit(sentence)
+    def _on_opened(self, session: Session) -> None:
+        if session.folder.parent != self.root:  # or the list would not show it again
+            others = [path for path in elsewhere() if path != session.folder][: _MAX_ELSEWHERE - 1]
+            settings.keep(_ELSEWHERE, "\n".join(map(str, [session.folder, *others])))
+        self.opened.emit(session)
+
+    def _on_changed(self, change: tuple[str, Path | None]) -> None:
+        self.changed.emit(*change)
+        self.refresh()
 
 
 def elsewhere() -> list[Path]:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,8 +38,6 @@ class SummaryWriter(QObject):
         self._demonstration: Demonstration | None = None
         self._failure_told = False
         self._disk = BackgroundThread(self)
-        self._disk.task_done.connect(self._on_written)
-        self._disk.task_refused.connect(self._on_refused)
         self._disk.start()
         controller.job_group.event_arrived.connect(self._on_event)
         controller.demonstrations.demonstration_drawn.connect(self._on_demonstration_drawn)
@@ -60,10 +59,13 @@ class SummaryWriter(QObject):
             opened_at=self._opened_at,
         )
         folder, demonstration = controller.session.folder, self._demonstration
-        self._disk.do(partial(_write_summary, folder, current, task.measure_falls), "summary")
+        self._do(partial(_write_summary, folder, current, task.measure_falls), "summary")
         if demonstration is not None:
             self._demonstration = None
-            self._disk.do(partial(_write_picture, folder, demonstration), "picture")
+            self._do(partial(_write_picture, folder, demonstration), "picture")
+
+    def _do(self, write: Callable[[], None], name: str) -> None:
+        self._disk.do(write, self._on_written, partial(self._on_refused, name))
 
     def close(self) -> None:
         """Block until the last summary is on disk."""
@@ -81,7 +83,7 @@ class SummaryWriter(QObject):
         if state in (State.PAUSED, State.STOPPED):
             self.write()
 
-    def _on_written(self, name: str, result: object) -> None:
+    def _on_written(self, result: None) -> None:
         self._failure_told = False
 
     def _on_refused(self, name: str, sentence: str) -> None:

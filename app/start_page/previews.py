@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,10 +13,10 @@ from PySide6.QtGui import QImage
 
 from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
-from core.errors import UserError, summary
-from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
+from core.errors import UserError
+from core.events import Event, Failed, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.io import files
 from core.types import Frames
 from core.version import VERSION
@@ -75,18 +76,17 @@ class Previews(QObject):
         self._make_process, self._folder = make_process, folder or cache_folder()
         self._wanted: deque[str] = deque()
         self._drawing: str | None = None
-        self._job: RunningJob | None = None
+        self._job: JobWorker | None = None
+        self._failure = ""
         self._on = True
         self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
         self._rest.timeout.connect(self._cancel)
         self._disk = BackgroundThread(self)
-        self._disk.task_done.connect(self._on_looked_up)
-        self._disk.task_refused.connect(self._on_miss)
         self._disk.start()
 
     def request(self, task: str) -> None:
         """Request a preview; preview_ready or preview_refused follows."""
-        self._disk.do(lambda: self._cached(task), task)
+        self._disk.do(lambda: self._cached(task), partial(self._on_looked_up, task), lambda _: self._want(task))
 
     def hold(self, on: bool) -> None:
         """Render nothing while `on`, since a session needs the processor. Open requests are rendered afterwards."""
@@ -132,10 +132,6 @@ class Previews(QObject):
         else:
             self._want(task)
 
-    def _on_miss(self, task: str, sentence: str) -> None:
-        log.warning("The preview of %s can't be read: %s", task, sentence)
-        self._want(task)
-
     def _want(self, task: str) -> None:
         if task != self._drawing and task not in self._wanted:
             self._wanted.append(task)
@@ -152,11 +148,11 @@ class Previews(QObject):
         spec = JobSpec("previews", Config().to_dict())
         try:
             self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
-            self._job.send(PreviewRequested(task))
-        except Exception as error:  # usually too many open files
-            reason = str(error) if isinstance(error, UserError) else summary(error).rstrip(".")
-            self._refuse(task, f"{task} can't be rendered: {reason}.")
+        except UserError as error:
+            self._refuse(task, f"{task} can't be rendered: {error}.")
             self._draw_next()
+        else:
+            self._job.send(PreviewRequested(task))
 
     def _cancel(self) -> None:
         if self._job is not None:
@@ -166,9 +162,12 @@ class Previews(QObject):
         match event:
             case PreviewDrawn(task, frames):
                 self._drawing = None
-                self._disk.do(lambda: self._keep(task, frames), task)
+                self._disk.do(lambda: self._keep(task, frames), partial(self.preview_ready.emit, task))
             case PreviewRefused(task, sentence):
                 self._refuse(task, sentence)
+            case Failed(summary=reason):
+                self._failure = reason.rstrip(".")
+                return
             case _:
                 return
         self._draw_next()
@@ -178,12 +177,13 @@ class Previews(QObject):
         log.warning("%s", sentence)
         self.preview_refused.emit(task, sentence)
 
-    def _on_end(self, reason: str) -> None:
-        """Refuse the task that a child was rendering when it died; a new child renders the others."""
-        self._job = None
+    def _on_end(self, name: str, reason: str) -> None:
+        """Refuse the task that a child was rendering when it ended; a new child renders the others."""
+        failure = self._failure or "its process ended unexpectedly"
+        self._job, self._failure = None, ""
         if self._drawing and reason == "stopped":
             self._wanted.appendleft(self._drawing)
             self._drawing = None
         elif self._drawing:
-            self._refuse(self._drawing, f"{self._drawing} can't be rendered: its process ended unexpectedly.")
+            self._refuse(self._drawing, f"{self._drawing} can't be rendered: {failure}.")
         self._draw_next()

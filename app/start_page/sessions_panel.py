@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QAction, QDesktopServices, QImage, QKeySequence
+from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
 from PySide6.QtWidgets import QFrame, QPushButton, QStackedWidget, QWidget
 
 from app.session.library import SessionLibrary
@@ -80,7 +80,7 @@ class SessionsPanel(QFrame):
         self.list.selected.connect(self._enable_actions)
         self.list.entries.picture_requested.connect(self._library.find_picture)
         self._library.listed.connect(self._on_listed)
-        self._library.picture_found.connect(self._on_picture_found)
+        self._library.picture_found.connect(self.list.entries.set_picture)
         self._library.changed.connect(self._on_changed)
 
     def select_next(self, folder: Path) -> None:
@@ -129,9 +129,6 @@ class SessionsPanel(QFrame):
         if not self._listed:
             self._listed = True
             self.first_listed.emit()
-
-    def _on_picture_found(self, folder: str, picture: QImage) -> None:
-        self.list.entries.set_picture(Path(folder), picture)
 
     def _on_changed(self, sentence: str, created: Path | None) -> None:
         self._next_selection = created

@@ -11,26 +11,22 @@ from core.errors import UserError, summary
 
 log = logging.getLogger(__name__)
 Task = Callable[[], Any]
+Receiver = Callable[[Any], object]
 
 
 class BackgroundThread(QThread):
-    """Runs tasks one after the other, in the order they were added.
+    """Runs tasks one after the other, in the order they were added."""
 
-    Signals:
-        task_done(str, object): a task with a name has finished; its name and result.
-        task_refused(str, str): a task has failed; its name and one sentence.
-    """
-
-    task_done = Signal(str, object)
-    task_refused = Signal(str, str)
+    _outcome = Signal(object, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._tasks: queue.SimpleQueue[tuple[str, Task] | None] = queue.SimpleQueue()
+        self._tasks: queue.SimpleQueue[tuple[Task, Receiver | None, Receiver | None] | None] = queue.SimpleQueue()
+        self._outcome.connect(self._on_outcome)
 
-    def do(self, task: Task, name: str = "") -> None:
-        """Add a task; one without a name reports only its failure."""
-        self._tasks.put((name, task))
+    def do(self, task: Task, done: Receiver | None = None, refused: Receiver | None = None) -> None:
+        """Add a task. In the window's thread, `done` gets its result, or `refused` one sentence if it fails."""
+        self._tasks.put((task, done, refused))
 
     def end(self) -> None:
         """End the thread after the tasks that were added so far."""
@@ -43,14 +39,16 @@ class BackgroundThread(QThread):
 
     def run(self) -> None:
         while (entry := self._tasks.get()) is not None:
-            name, task = entry
+            task, done, refused = entry
             try:
-                result = task()
+                receiver, outcome = done, task()
             except UserError as error:
-                self.task_refused.emit(name, str(error))
+                receiver, outcome = refused, str(error)
             except Exception as error:  # the boundary of the thread
-                log.exception("The task %r failed.", name)
-                self.task_refused.emit(name, summary(error))
-            else:
-                if name:
-                    self.task_done.emit(name, result)
+                log.exception("A task in the background failed.")
+                receiver, outcome = refused, summary(error)
+            if receiver:
+                self._outcome.emit(receiver, outcome)
+
+    def _on_outcome(self, receiver: Receiver, outcome: Any) -> None:
+        receiver(outcome)

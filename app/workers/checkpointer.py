@@ -5,8 +5,7 @@ When a job fails, the others are asked at once, so that their progress since the
 
 import logging
 import time
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -20,7 +19,6 @@ from core.session.session import Session
 
 log = logging.getLogger(__name__)
 _INTERVAL_MS = 60_000
-_LOAD, _SAVE, _FILE_TASK = "load", "save ", "file task"
 
 
 class Checkpointer(QObject):
@@ -34,14 +32,12 @@ class Checkpointer(QObject):
         saved(int): the checkpoint with this number is on disk.
         refused(str, int): loading or saving failed; one sentence, and the number to be saved, or 0.
         damage_found(str): the newest checkpoint is damaged and the one before is used; one sentence.
-        file_task_ended(str): a task of `run_file_task` is done or has failed; one sentence.
     """
 
     loaded = Signal(object)
     saved = Signal(int)
     refused = Signal(str, int)
     damage_found = Signal(str)
-    file_task_ended = Signal(str)
 
     def __init__(self, session: Session, job_group: JobGroup, metrics: Metrics, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -52,19 +48,13 @@ class Checkpointer(QObject):
         self._any_saved = self._metrics_read = False
         self.saved_at: float | None = None
         self.disk = BackgroundThread(self)
-        self.disk.task_done.connect(self._on_done)
-        self.disk.task_refused.connect(self._on_refused)
         self.disk.start()
-        self._file_thread, self._file_tasks = BackgroundThread(self), 0
-        self._file_thread.task_done.connect(lambda _, sentence: self._on_file_task_ended(sentence))
-        self._file_thread.task_refused.connect(lambda _, sentence: self._on_file_task_ended(sentence))
-        self._file_thread.start()
         self._timer = QTimer(self, interval=_INTERVAL_MS)
         self._timer.timeout.connect(self.request)
 
     def load(self) -> None:
         """Load the newest checkpoint; `loaded` or `refused` follows."""
-        self.disk.do(self._load, _LOAD)
+        self.disk.do(self._load, self._on_loaded, lambda sentence: self._refuse(sentence, "loaded", 0))
 
     def _load(self) -> tuple[int, dict[str, JobState]] | None:
         """Load states, and metrics the first time only: later this run has the newer ones. In the disk's thread."""
@@ -105,7 +95,11 @@ class Checkpointer(QObject):
         if set(self._states) == self._asked:
             number, states = self._number, self._states
             self._states = {}
-            self.disk.do(lambda: self._save(number, states), f"{_SAVE}{number}")
+            self.disk.do(
+                lambda: self._save(number, states),
+                lambda _: self._on_saved(number),
+                lambda sentence: self._refuse(sentence, "saved", number),
+            )
 
     def _save(self, number: int, states: dict[str, JobState]) -> None:
         """In the disk's thread."""
@@ -113,52 +107,24 @@ class Checkpointer(QObject):
         self._session.save(number, {**(before[1] if before else {}), **states})
         metrics_file.save(self._session.folder, self._metrics)
 
-    def run_file_task(self, task: Callable[[], None], done: str) -> None:
-        """Run another task with the session's files; `file_task_ended` follows, with the sentence `done`.
+    def _on_loaded(self, newest: tuple[int, dict[str, JobState]] | None) -> None:
+        number, states = newest or (0, {})
+        self._number = max(self._number, number)
+        self._any_saved = number > 0
+        self.loaded.emit(states)
 
-        It runs in a thread of its own: the last checkpoint must not wait for an export.
-        """
+    def _on_saved(self, number: int) -> None:
+        self.saved_at, self._any_saved = time.time(), True
+        log.info("checkpoint %d", number)
+        self.saved.emit(number)
 
-        def carry_out() -> str:
-            task()
-            return done
-
-        self._file_tasks += 1
-        self._file_thread.do(carry_out, _FILE_TASK)
-
-    @property
-    def runs_file_tasks(self) -> bool:
-        return self._file_tasks > 0
-
-    def _on_file_task_ended(self, sentence: str) -> None:
-        self._file_tasks -= 1
-        self.file_task_ended.emit(sentence)
-
-    def _on_done(self, name: str, result: Any) -> None:
-        if name == _LOAD:
-            number, states = result or (0, {})
-            self._number = max(self._number, number)
-            self._any_saved = number > 0
-            self.loaded.emit(states)
-        elif name.startswith(_SAVE):
-            number = int(name.removeprefix(_SAVE))
-            self.saved_at, self._any_saved = time.time(), True
-            log.info("checkpoint %d", number)
-            self.saved.emit(number)
-
-    def _on_refused(self, name: str, sentence: str) -> None:
-        if name == _LOAD:
-            self.refused.emit(_naming_checkpoint(sentence, "loaded"), 0)
-        elif name.startswith(_SAVE):
-            self.refused.emit(_naming_checkpoint(sentence, "saved"), int(name.removeprefix(_SAVE)))
+    def _refuse(self, sentence: str, done: str, number: int) -> None:
+        """Report a failure, with the checkpoint in the sentence: those of unexpected errors do not mention it."""
+        if "checkpoint" not in sentence:
+            sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
+        self.refused.emit(sentence, number)
 
     def close(self) -> None:
-        """End the threads; block until all tasks are done."""
+        """End the thread; block until all tasks are done."""
         self._timer.stop()
-        for thread in (self._file_thread, self.disk):
-            thread.close()
-
-
-def _naming_checkpoint(sentence: str, done: str) -> str:
-    """Return the sentence, extended if it does not mention the checkpoint, as those of unexpected errors."""
-    return sentence if "checkpoint" in sentence else f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
+        self.disk.close()

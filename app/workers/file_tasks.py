@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.workers.checkpointer import Checkpointer
+from app.workers.background_thread import BackgroundThread
 from core.errors import UserError
 from core.io import files
 from core.session.archive import export_session
@@ -20,15 +20,22 @@ _DEADLINE_MS = 2000
 
 
 class FileTasks(QObject):
-    """The checkpointer's `file_task_ended` reports each result. An abandoned task leaves no file behind.
+    """They have a thread of their own: the last checkpoint must not wait for an export. An abandoned one leaves no file.
 
     deadline: time until unfinished tasks are abandoned
     abandoned: sentence about the last abandoned file; '' if there is none
+
+    Signals:
+        task_ended(str): a task is done or has failed; one sentence.
     """
 
-    def __init__(self, session: Session, checkpointer: Checkpointer, parent: QObject | None = None) -> None:
+    task_ended = Signal(str)
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._checkpointer = session, checkpointer
+        self._session, self._unfinished = session, 0
+        self._thread = BackgroundThread(self)
+        self._thread.start()
         self._expired = threading.Event()
         self.deadline = QTimer(self, singleShot=True, interval=_DEADLINE_MS)
         self.deadline.timeout.connect(self._expired.set)
@@ -37,6 +44,10 @@ class FileTasks(QObject):
     def set_deadline(self) -> None:
         """Abandon what is not written within two seconds: the window closes."""
         self.deadline.start()
+
+    @property
+    def running(self) -> bool:
+        return self._unfinished > 0
 
     @property
     def deadline_set(self) -> bool:
@@ -74,4 +85,18 @@ class FileTasks(QObject):
             check()
             make(check)
 
-        self._checkpointer.run_file_task(carry_out, f"Saved {target.name}.")
+        self.run(carry_out, f"Saved {target.name}.")
+
+    def run(self, task: Callable[[], None], done: str) -> None:
+        """Run a task with the session's files; `task_ended` follows, with the sentence `done`."""
+        self._unfinished += 1
+        self._thread.do(task, lambda _: self._on_ended(done), self._on_ended)
+
+    def _on_ended(self, sentence: str) -> None:
+        self._unfinished -= 1
+        self.task_ended.emit(sentence)
+
+    def close(self) -> None:
+        """End the thread; block until all tasks are done."""
+        self.deadline.stop()
+        self._thread.close()

@@ -1,14 +1,14 @@
 """Thread that writes the store of answers: an answer is on disk before the next pair is shown."""
 
 import logging
-import queue
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, QThread, Signal
+from PySide6.QtCore import QObject, Signal
 
+from app.workers.background_thread import Receiver
+from app.workers.store_thread import StoreThread
 from core.errors import UserError, summary
 from core.events import AnswersReplayed, PreferenceAdded, PreferenceChanged, PreferenceWithdrawn
 from core.preferences.review import Repeats
@@ -19,18 +19,7 @@ from core.types import Choice, Query
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Request:
-    carry_out: Callable[[PreferenceStore], None]
-    refused: Callable[[str], object]
-    """Called with a sentence if the request fails. Each kind has its own, so that a caller reacts to its request only."""
-    failure: str
-    """Start of the sentence after an unexpected exception."""
-    reopen: bool = False
-    """True to open the store again first: the person may have restored a copy."""
-
-
-class PreferenceWriter(QThread):
+class PreferenceWriter(StoreThread):
     """Adds, changes and withdraws answers in the order of the requests, and sends each to the jobs.
 
     No other object sends answers to the jobs, so a restarted job gets every answer exactly once.
@@ -63,71 +52,54 @@ class PreferenceWriter(QThread):
     def __init__(
         self, open_store: Callable[[], PreferenceStore], ports: Mapping[str, Port], parent: QObject | None = None
     ) -> None:
-        super().__init__(parent)
-        self._open_store, self._ports = open_store, ports
-        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        super().__init__(open_store, parent)
+        self._ports = ports
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
         """Request to add an answer; `answer_kept` or `answer_refused` follows."""
-        self._ask(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "saved")
+        self._request(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "saved")
 
     def undo(self) -> None:
         """Request to withdraw the latest answer; `answer_withdrawn` or `answer_refused` follows."""
-        self._ask(self._withdraw_last, self.answer_refused.emit, "undone")
+        self._request(self._withdraw_last, self.answer_refused.emit, "undone")
 
     def redo(self) -> None:
         """Request to restore the answer withdrawn last; `answer_given_again` or `answer_refused` follows."""
-        self._ask(self._give_again, self.answer_refused.emit, "restored")
+        self._request(self._give_again, self.answer_refused.emit, "restored")
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
         """Request to change the choice of answer `key`; `answer_changed` or `change_refused` follows."""
-        self._ask(lambda store: self._change(store, key, choice, labeller), self.change_refused.emit, "changed")
+        self._request(lambda store: self._change(store, key, choice, labeller), self.change_refused.emit, "changed")
 
     def find_repeat(self, repeats: Repeats) -> None:
         """Look for an answer whose pair may be shown again; `repeat_found` follows if there is one."""
-        self._ask(lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "chosen for a repeat")
+        self._request(lambda store: self._find_repeat(store, repeats), self.trouble_arose.emit, "chosen for a repeat")
 
     def replay(self, names: tuple[str, ...], waiting: tuple[Query, ...]) -> None:
         """Send every answer so far to these jobs, which have just started; `replay_refused` follows if that fails.
 
         waiting: queries that have no answer yet
         """
+        self.do(self._close_store)  # opened again: the person may have restored a copy
         refused = partial(self.replay_refused.emit, names)
-        self._ask(
-            lambda store: self._replay(store, names, waiting), refused, "sent to the training processes", reopen=True
-        )
+        self._request(lambda store: self._replay(store, names, waiting), refused, "sent to the training processes")
 
-    def _ask(
-        self,
-        carry_out: Callable[[PreferenceStore], None],
-        refused: Callable[[str], object],
-        done: str,
-        reopen: bool = False,
-    ) -> None:
-        self._requests.put(_Request(carry_out, refused, f"An answer could not be {done}", reopen))
+    def _request(self, carry_out: Callable[[PreferenceStore], None], refused: Receiver, done: str) -> None:
+        """done: completes the sentence after an unexpected exception"""
 
-    def end(self) -> None:
-        """End the thread after all requests so far."""
-        self._requests.put(None)
-
-    def run(self) -> None:
-        store: PreferenceStore | None = None
-        while (request := self._requests.get()) is not None:
-            if request.reopen and store:
-                store.close()
-                store = None
+        def task() -> None:
             try:
-                store = store or self._open_store()  # again at each request until it opens
-                request.carry_out(store)
+                carry_out(self._opened())
             except UserError as error:
                 log.warning("%s", error)
-                request.refused(str(error))
-            except Exception as error:  # boundary of the thread
-                log.exception("%s.", request.failure)
+                raise
+            except Exception as error:
+                log.exception("An answer could not be %s.", done)
                 reason = summary(error).rstrip(".")
-                request.refused(f"{request.failure} ({reason}): try again, or stop and start the session.")
-        if store:
-            store.close()
+                advice = "try again, or stop and start the session."
+                raise UserError(f"An answer could not be {done} ({reason}): {advice}") from error
+
+        self.do(task, refused=refused)
 
     def _add(self, store: PreferenceStore, query: Query, choice: Choice, labeller: str) -> None:
         preference = store.add(query, choice, labeller)

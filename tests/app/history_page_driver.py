@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.history.preference_model import ROW
 from app.windows.history import HistoryPage
-from core.preferences.records import StoredPreference
+from core.preferences.records import PreferenceSummary, StoredPreference
 from core.preferences.store import PreferenceStore
 from core.types import Choice
 from tests.app.fakes import Face, make_query
@@ -46,6 +46,11 @@ def page_of(face: Face) -> HistoryPage:
 
 def listed(page: HistoryPage) -> list[int]:
     return [page.model.index(row).data(ROW).id for row in range(page.model.rowCount())]
+
+
+def row_of(page: HistoryPage, key: int) -> PreferenceSummary:
+    """The answer of that number, listed or not."""
+    return next(row for row in page.model.rows if row.id == key)
 
 
 def choose(page: HistoryPage, key: int) -> None:

@@ -99,14 +99,15 @@ def measure(app: QApplication, folder: Path) -> dict[str, object]:
     until(lambda: controller.progress.labels == _ANSWERS)
     until(lambda: pairs.shown is not None and pairs.ready and not pairs.rendering)  # 60 MB each
     result: dict[str, object] = {"answers": _ANSWERS, "memory_before": megabytes()}
+    album, drawn = controller.preference_history.clip_cache, list[int]()
+    album.stills_drawn.connect(drawn.append)
     started = time.perf_counter()
     page = HistoryPage(controller, window.commands.keys, window)
     painted = Painted(lambda: page.model.rowCount() == _ANSWERS)
     page.list.viewport().installEventFilter(painted)
     page.show()
-    album = controller.preference_history.clip_cache
     until(lambda: bool(painted.at))
-    stills = until(lambda: bool(album.cached_stills))
+    stills = until(lambda: bool(drawn))
     plays = until(lambda: page.pane.clips.shown is not None)
     until(lambda: album.idle)
     moments = {"shown": painted.at, "first_still": stills, "plays": plays}

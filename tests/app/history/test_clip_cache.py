@@ -34,7 +34,7 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
     page = page_of(face)
     cache, bar = face.controller.preference_history.clip_cache, page.list.verticalScrollBar()
     visible = page.list.viewport().height() // page.list.sizeHintForRow(0) + 2
-    qtbot.waitUntil(lambda: bool(cache.cached_stills) and cache.idle and playing(page, 150))
+    qtbot.waitUntil(lambda: cache.stills(150) is not None and cache.idle and playing(page, 150))
     assert keys.count(150) == 2  # for its still, and to be played
     keys.remove(150)
     assert 3 <= len(keys) == len(set(keys)) <= visible and threading.main_thread().ident not in threads
@@ -50,11 +50,16 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
         bar.setValue(bar.maximum() * step // 100)
         page.list.viewport().repaint()
         qtbot.waitUntil(lambda: cache.idle)
-    assert len(cache.cached_stills) == 64
+    assert sum(cache.stills(key) is not None for key in range(1, 151)) == 64
+    drawn = list[int]()
+    cache.pair_drawn.connect(lambda key, _: drawn.append(key))
     for key in (1, 2, 3, 4):
         cache.play(key)
-        qtbot.waitUntil(lambda key=key: key in cache.cached_pairs)
-    assert cache.cached_pairs == (3, 4)
+        qtbot.waitUntil(lambda key=key: drawn[-1:] == [key])
+    drawn.clear()
+    for key in (3, 4, 2):
+        cache.play(key)
+    assert drawn == [3, 4]  # at once; the others are rendered again
 
 
 def test_recent_clips_are_not_rendered_again_and_closing_the_page_empties_the_cache(
@@ -69,7 +74,9 @@ def test_recent_clips_are_not_rendered_again_and_closing_the_page_empties_the_ca
     QTest.keyClick(page, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: not page.isVisible())
     cache = face.controller.preference_history.clip_cache
-    assert not cache.cached_stills and not cache.cached_pairs and page.model.rowCount() == 0
+    with qtbot.assertNotEmitted(cache.pair_drawn):
+        cache.play(2)
+    assert not any(map(cache.stills, range(1, 7))) and page.model.rowCount() == 0
     assert not page.pane.clips.clock.playing
     face.window.activateWindow()
     qtbot.waitUntil(face.window.isActiveWindow)

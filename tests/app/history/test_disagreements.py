@@ -15,7 +15,7 @@ from app.windows.history import HistoryPage
 from core.events import AnswersJudged, JudgementRequested, Waited
 from core.types import Choice
 from tests.app.fakes import Face
-from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing
+from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing, row_of
 
 
 def disagreements(face: Face) -> HistoryPage:
@@ -78,7 +78,7 @@ def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_
     qtbot.waitUntil(lambda: listed(page) == [1, 5])
     choose(page, 1)
     QTest.mouseClick(page.pane.choices[Choice.RIGHT], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: page.model.row(1).choice == Choice.RIGHT)
+    qtbot.waitUntil(lambda: row_of(page, 1).choice == Choice.RIGHT)
     assert listed(page) == [1, 5]  # in sight until the list is refreshed
     for _ in range(2):
         QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)

@@ -19,7 +19,7 @@ from core.events import PreferenceChanged
 from core.preferences.store import PreferenceStore
 from core.types import Choice, Preference
 from tests.app.fakes import Face, make_query
-from tests.app.history_page_driver import MIXED, choose, damage, listed, page_of, playing, stored
+from tests.app.history_page_driver import MIXED, choose, damage, listed, page_of, playing, row_of, stored
 
 Picture = Callable[[QWidget, str], None]
 
@@ -32,7 +32,7 @@ def test_a_key_changes_the_chosen_answer_for_good(opened: Callable[..., Face], q
     QTest.keyClick(page.list, Qt.Key.Key_Return)
     qtbot.waitUntil(page.pane.hasFocus)
     QTest.keyClick(page.pane, Qt.Key.Key_Up)
-    qtbot.waitUntil(lambda: page.model.row(2).choice == choice)
+    qtbot.waitUntil(lambda: row_of(page, 2).choice == choice)
     assert page.pane.clips.flashed == choice and page.pane.choices[choice].isChecked()
     assert "before: Right is better" in page.pane.note.text()
     found = stored(face, 2)
@@ -115,7 +115,7 @@ def test_what_can_not_be_read_shows_a_sentence_and_spoils_nothing(opened: Callab
     choose(page, 3)
     qtbot.waitUntil(lambda: playing(page, 3))
     QTest.mouseClick(page.pane.choices[Choice.LEFT], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: page.model.row(3).choice == Choice.LEFT)
+    qtbot.waitUntil(lambda: row_of(page, 3).choice == Choice.LEFT)
 
 
 def test_a_store_that_can_not_be_read_is_told_of_in_the_page(

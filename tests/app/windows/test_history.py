@@ -9,10 +9,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app.history.preference_model import STILLS
 from core.events import ClipsRequested
 from core.types import Choice
 from tests.app.fakes import Face, make_query
-from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing, stored
+from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing, row_of, stored
 
 Picture = Callable[[QWidget, str], None]
 
@@ -23,7 +24,7 @@ def test_all_answers_are_listed_the_newest_first(opened: Callable[..., Face], pi
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     assert page.count.text() == "6 answers shown"
     assert page.model.index(0).data().startswith("Answer 6: Right is better, oracle, ")
-    face.qtbot.waitUntil(lambda: len(face.controller.preference_history.clip_cache.cached_stills) >= 5)
+    face.qtbot.waitUntil(lambda: sum(page.model.index(row).data(STILLS) is not None for row in range(6)) >= 5)
     picture(page, "history-list")
 
 
@@ -55,7 +56,7 @@ def test_the_labelling_page_goes_on_beside_it(opened: Callable[..., Face], qtbot
     qtbot.waitUntil(lambda: listed(page) == [7, 6, 5, 4, 3, 2, 1])
     assert page.list.current and page.list.current.id == 3
     face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: page.model.row(7).withdrawn)
+    qtbot.waitUntil(lambda: row_of(page, 7).withdrawn)
     assert [c.choice for c in stored(face, 7).changes] == []
 
 
@@ -75,13 +76,13 @@ def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbo
     page.filter.choice.setFocus()
     QTest.keyClick(page.filter.choice, Qt.Key.Key_Down)  # left
     assert listed(page) == [7, 5, 1]
-    qtbot.waitUntil(lambda: len(face.controller.preference_history.clip_cache.cached_stills) >= 3)
+    qtbot.waitUntil(lambda: all(page.model.index(row).data(STILLS) for row in range(3)))
     page.filter.labeller.setFocus()
     QTest.keyClick(page.filter.labeller, Qt.Key.Key_Down)  # human
     assert listed(page) == [7, 1]
     choose(page, 1)
     QTest.mouseClick(page.pane.choices[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: page.model.row(1).choice == Choice.TIE)
+    qtbot.waitUntil(lambda: row_of(page, 1).choice == Choice.TIE)
     assert listed(page) == [7, 1]  # it doesn't vanish under one's eyes
     page.filter.choice.setCurrentIndex(0)
     page.filter.changed_only.setChecked(True)
@@ -98,6 +99,6 @@ def test_while_the_session_is_stopped_it_says_why_nothing_plays(opened: Callable
     choose(page, 2)
     qtbot.waitUntil(lambda: "press Start" in page.pane.empty.detail.text())
     QTest.mouseClick(page.pane.choices[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: page.model.row(2).choice == Choice.TIE)
+    qtbot.waitUntil(lambda: row_of(page, 2).choice == Choice.TIE)
     face.window.pause_action.trigger()
     qtbot.waitUntil(lambda: playing(page, 2))
