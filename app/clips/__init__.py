@@ -1,1 +1,1 @@
-"""Widgets that play frames: one clip, a pair of clips, the screen of a game."""
+"""Widgets that play frames: one clip, a pair of clips."""

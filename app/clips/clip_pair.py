@@ -45,7 +45,7 @@ class ClipPair(QWidget):
         self._flash_end = QTimer(self, singleShot=True, interval=_FLASH_MS)
         self._flash_end.timeout.connect(self._on_flash_end)
         row(self.left, self.right, of=self, spacing=16)
-        self._overlay = PredictionOverlay(self)
+        self.overlay = PredictionOverlay(self)
 
     def show_pair(self, pair: Pair | None) -> None:
         """Show a pair; None for an empty screen."""
@@ -64,7 +64,7 @@ class ClipPair(QWidget):
         predicted: P[left preferred] of each ensemble member for the answered pair, to be shown with it
         """
         self.flashed = choice
-        self._overlay.show_prediction(predicted)
+        self.overlay.show_prediction(predicted)
         for player, text in zip((self.left, self.right), _FLASHES[choice], strict=True):
             player.set_flash(theme.palette().choice_colours[choice] if text else None, text)
         self._flash_end.start()
@@ -74,11 +74,6 @@ class ClipPair(QWidget):
         if self.flashed is not None:
             self._flash_end.stop()
             self._on_flash_end()
-
-    @property
-    def predicted(self) -> tuple[float, ...]:
-        """P[left preferred] of each ensemble member, as far as it is on screen."""
-        return self._overlay.members if self._overlay.isVisible() else ()
 
     def toggle_playback(self) -> None:
         if self.clock.playing:
@@ -98,7 +93,7 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._overlay.place()
+        self.overlay.place()
 
     def _on_frame_due(self, index: int) -> None:
         self.left.show_frame(index)
@@ -106,7 +101,7 @@ class ClipPair(QWidget):
 
     def _on_flash_end(self) -> None:
         self.flashed = None
-        self._overlay.show_prediction(())
+        self.overlay.show_prediction(())
         self.left.set_flash(None)
         self.right.set_flash(None)
         self.flash_ended.emit()

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.style import theme
 from app.style.images import of_pixels
-from app.style.painting import rounded, set_font
+from app.style.painting import fitted, rounded, set_font
 from core.types import Frames
 
 _RADIUS, _BORDER, _FLASH = 12, 2, 7
@@ -15,7 +15,7 @@ _PROGRESS = 4
 
 
 class ClipPlayer(QWidget):
-    """Shows one frame, scaled smoothly, as large as fits."""
+    """Shows frame number `index` of `frames`, scaled smoothly, as large as fits."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,8 +24,8 @@ class ClipPlayer(QWidget):
         self.setMinimumSize(160, 160)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._frames: Frames | None = None
-        self._index = 0
+        self.frames: Frames | None = None
+        self.index = 0
         self._flash: tuple[QColor, str] | None = None
         self._corners = QPainterPath()
         self._place = QRect()
@@ -33,25 +33,16 @@ class ClipPlayer(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(520, 520)
 
-    @property
-    def index(self) -> int:
-        """Index of the frame on screen."""
-        return self._index
-
-    @property
-    def frames(self) -> Frames | None:
-        return self._frames
-
     def set_frames(self, frames: Frames | None) -> None:
         """Show the first frame. The frames are kept alive, as QImage does not copy them."""
-        self._frames, self._index = frames, 0
+        self.frames, self.index = frames, 0
         seconds = None if frames is None else len(frames.pixels) / frames.fps
         self.setAccessibleDescription("no clip" if seconds is None else f"a loop of {seconds:.1f} seconds")
         self._arrange()
         self.update()
 
     def show_frame(self, index: int) -> None:
-        self._index = index
+        self.index = index
         self.update(self._place)
 
     def set_flash(self, colour: str | None, text: str = "") -> None:
@@ -65,12 +56,10 @@ class ClipPlayer(QWidget):
     def _arrange(self) -> None:
         """Place the frame, and the four corners that are painted over to round it."""
         size = QSize(1, 1)
-        if self._frames is not None:
-            height, width = self._frames.pixels.shape[1:3]
+        if self.frames is not None:
+            height, width = self.frames.pixels.shape[1:3]
             size = QSize(width, height)
-        size = size.scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        self._place = QRect((self.width() - size.width()) // 2, (self.height() - size.height()) // 2, 0, 0)
-        self._place.setSize(size)
+        self._place = fitted(size, self.rect())
         self._corners = rounded(self._place, 0).subtracted(rounded(self._place, _RADIUS))
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -84,12 +73,12 @@ class ClipPlayer(QWidget):
         painter.end()
 
     def _draw_picture(self, painter: QPainter) -> None:
-        if self._frames is None:
+        if self.frames is None:
             painter.fillRect(self._place, QColor(theme.palette().panel))
             return
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawImage(self._place, of_pixels(self._frames.pixels[self._index]))
-        done = round(self._place.width() * (self._index + 1) / len(self._frames.pixels))
+        painter.drawImage(self._place, of_pixels(self.frames.pixels[self.index]))
+        done = round(self._place.width() * (self.index + 1) / len(self.frames.pixels))
         line = QRect(self._place.left(), self._place.bottom() + 1 - _PROGRESS, done, _PROGRESS)
         painter.fillRect(line, QColor(255, 255, 255, 110))
 

@@ -10,6 +10,8 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 class FrameClock(QObject):
     """Counts the frames of a loop.
 
+    speed: 1 is as recorded
+
     A precise single-shot timer is started for each frame's own deadline: with a fixed interval, errors would add up.
 
     Signals:
@@ -21,7 +23,7 @@ class FrameClock(QObject):
     def __init__(self, parent: QObject | None = None, now: Callable[[], float] = time.perf_counter) -> None:
         super().__init__(parent)
         self._now = now
-        self._count, self._fps, self._speed = 0, 30.0, 1.0
+        self._count, self._fps, self.speed = 0, 30.0, 1.0
         self._started, self._shown = 0.0, -1
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.tick)
@@ -29,11 +31,6 @@ class FrameClock(QObject):
     @property
     def playing(self) -> bool:
         return self._timer.isActive()
-
-    @property
-    def speed(self) -> float:
-        """Playback speed; 1 is as recorded."""
-        return self._speed
 
     @property
     def frame(self) -> int:
@@ -47,7 +44,7 @@ class FrameClock(QObject):
 
     @property
     def _rate(self) -> float:
-        return self._fps * self._speed
+        return self._fps * self.speed
 
     def play(self, count: int, fps: float) -> None:
         """Start a loop of `count` frames at its first frame."""
@@ -70,7 +67,7 @@ class FrameClock(QObject):
 
     def set_speed(self, speed: float) -> None:
         """Change the speed, starting at the frame on screen."""
-        self._speed = speed
+        self.speed = speed
         if self.playing:
             self._start_at(self._shown)
 

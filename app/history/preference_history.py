@@ -14,7 +14,7 @@ from core.events import AnswersJudged, JudgementRequested
 from core.preferences.records import PreferenceSummary
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
-from core.types import Choice, Preference, Teacher
+from core.types import Preference
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Judgement:
 class PreferenceHistory(QObject):
     """Reads the store only between `open` and `close_page`.
 
-    preference_writer: reports changed answers, and changes that were refused
+    preference_writer: changes answers, and reports changed ones and refusals
 
     Signals:
         rows_read(object): all PreferenceSummary of the session, in order.
@@ -68,10 +68,6 @@ class PreferenceHistory(QObject):
         self._page_open = False
         self._job_requests.cancel(self._judgement_token)
         self.clip_cache.clear()
-
-    def change(self, key: int, choice: Choice) -> None:
-        """Give an earlier answer another choice, by the person."""
-        self.preference_writer.change(key, choice, Teacher.HUMAN)
 
     def judge(self) -> None:
         """Ask for the newest reward snapshot's view of the answers; `judged` follows, when training runs."""

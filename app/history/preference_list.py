@@ -8,7 +8,7 @@ from app.history.clip_cache import STILL, Stills
 from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, PreferenceModel
 from app.history.preference_text import CHOICES, notes, when
 from app.style import theme
-from app.style.painting import LEFT, RIGHT, set_font, write_line
+from app.style.painting import LEFT, RIGHT, fitted, set_font, write_line
 from core.preferences.records import PreferenceSummary
 
 _MARGIN, _GAP = 10, 6
@@ -68,10 +68,7 @@ def _draw_stills(painter: QPainter, area: QRect, stills: Stills | None) -> None:
         place = QRect(area.left() + side * (STILL + _GAP), area.top(), STILL, STILL)
         painter.fillRect(place, QColor(theme.palette().background))
         if stills:
-            size = stills[side].size().scaled(place.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            fitted = QRect(place.topLeft(), size)
-            fitted.moveCenter(place.center())
-            painter.drawPixmap(fitted, stills[side])
+            painter.drawPixmap(fitted(stills[side].size(), place), stills[side])
 
 
 def _write(painter: QPainter, area: QRect, row: PreferenceSummary, against: float | None) -> None:

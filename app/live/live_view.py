@@ -49,10 +49,6 @@ class LiveView(QWidget):
         column(self.title, self.figure, (self.policy, 1), foot, of=self, spacing=4)
 
     @property
-    def shown(self) -> Demonstration | None:
-        return self.policy.shown
-
-    @property
     def snapshot(self) -> SnapshotInfo | None:
         """The snapshot at the slider; None if it is live."""
         return self._snapshots[self.slider.value()] if self.slider.value() < len(self._snapshots) else None
@@ -94,8 +90,8 @@ class LiveView(QWidget):
         """Hide or show the task's measure."""
         self._hides_figures = on
         snapshot = self.snapshot
-        if self.shown and self.shown.snapshot == self._wanted:
-            self._show_caption_of(self.shown)
+        if self.policy.shown and self.policy.shown.snapshot == self._wanted:
+            self._show_caption_of(self.policy.shown)
         else:
             self._set_caption(self.title.text(), snapshot.measure if snapshot else None)
 
@@ -111,12 +107,6 @@ class LiveView(QWidget):
         self._set_caption("Live policy", None)
         if self.live:
             self.policy.play_now(self.live)
-
-    def halt(self) -> None:
-        self.policy.halt()
-
-    def resume(self) -> None:
-        self.policy.resume()
 
     def _on_moved(self) -> None:
         snapshot = self.snapshot
@@ -134,8 +124,8 @@ class LiveView(QWidget):
             self.snapshot_chosen.emit(wanted)
         if wanted is None and self.live:
             self.policy.play_now(self.live)
-        elif self.shown:
-            self._show_caption_of(self.shown)
+        elif self.policy.shown:
+            self._show_caption_of(self.policy.shown)
 
     def _show_caption_of(self, shown: Demonstration) -> None:
         """Show the caption of what is on screen, unless another snapshot has been requested."""

@@ -24,13 +24,9 @@ class PolicyPlayer(QWidget):
         self.player, self.reward_timeline = ClipPlayer(name, self), RewardTimeline(self)
         self.shown: Demonstration | None = None
         self._next: Demonstration | None = None
-        self._clock = FrameClock(self)
-        self._clock.frame_due.connect(self._on_frame_due)
+        self.clock = FrameClock(self)
+        self.clock.frame_due.connect(self._on_frame_due)
         column((self.player, 1), self.reward_timeline, of=self, spacing=6)
-
-    @property
-    def playing(self) -> bool:
-        return self._clock.playing
 
     def play_next(self, demonstration: Demonstration) -> None:
         """Show a demonstration when the present loop ends; at once if there is none."""
@@ -42,12 +38,6 @@ class PolicyPlayer(QWidget):
         self._next = demonstration
         self._start_next()
 
-    def halt(self) -> None:
-        self._clock.halt()
-
-    def resume(self) -> None:
-        self._clock.resume()
-
     def _start_next(self) -> None:
         if self._next is None:
             return
@@ -56,7 +46,7 @@ class PolicyPlayer(QWidget):
         self.player.set_frames(frames)
         self.reward_timeline.set_predicted(self.shown.predicted)
         self.demonstration_started.emit(self.shown)
-        self._clock.play(len(frames.pixels), frames.fps)
+        self.clock.play(len(frames.pixels), frames.fps)
 
     def _on_frame_due(self, index: int) -> None:
         if index == 0 and self._next:

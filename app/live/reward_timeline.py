@@ -42,13 +42,9 @@ class RewardTimeline(QWidget):
         self.setAccessibleName("Predicted reward along the episode")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(_HEIGHT)
-        self._predicted: Float32 = np.zeros(0, np.float32)
+        self.predicted: Float32 = np.zeros(0, np.float32)
         self._share = 0.0
         self._picture: QPixmap | None = None
-
-    @property
-    def predicted(self) -> Float32:
-        return self._predicted
 
     @property
     def head(self) -> float:
@@ -60,7 +56,7 @@ class RewardTimeline(QWidget):
 
     def set_predicted(self, predicted: Float32) -> None:
         """predicted: (k,) float32 normalized rewards of the episode; (0,) before the first reward fit"""
-        self._predicted, self._share, self._picture = predicted, 0.0, None
+        self.predicted, self._share, self._picture = predicted, 0.0, None
         self.update()
 
     def set_share(self, share: float) -> None:
@@ -81,7 +77,7 @@ class RewardTimeline(QWidget):
         if self._picture is None or self._picture.devicePixelRatio() != self.devicePixelRatioF():
             self._picture = self._painted()
         painter.drawPixmap(0, 0, self._picture)
-        if len(self._predicted):
+        if len(self.predicted):
             x = min(self.head, self.width() - _HEAD)
             painter.fillRect(QRectF(x, 0, _HEAD, self.height()), QColor(theme.palette().text))
         painter.end()
@@ -92,7 +88,7 @@ class RewardTimeline(QWidget):
         made.setDevicePixelRatio(ratio)
         made.fill(QColor(theme.palette().panel))
         painter = QPainter(made)
-        if len(self._predicted):
+        if len(self.predicted):
             self._paint_columns(painter)
         else:
             painter.setPen(QColor(theme.palette().muted))
@@ -105,6 +101,6 @@ class RewardTimeline(QWidget):
     def _paint_columns(self, painter: QPainter) -> None:
         middle = self.height() / 2
         painter.fillRect(QRectF(0, middle - 0.5, self.width(), 1), QColor(theme.palette().line))
-        for x, height in enumerate(heights(self._predicted, max(1, self.width())).tolist()):
+        for x, height in enumerate(heights(self.predicted, max(1, self.width())).tolist()):
             reach = abs(height) * middle
             painter.fillRect(QRectF(x, middle - reach if height >= 0 else middle, 1, reach), colour(height))

@@ -14,7 +14,7 @@ from app.plots.plot_shortcuts import PlotShortcuts
 from app.plots.plot_specs import CurveSpec, PlotSpec, Source
 from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
-from app.style.images import picture_of, png
+from app.style.images import encoded, picture_of
 from app.style.labels import label
 from app.style.layouts import column
 from core.metrics import SHOWN, Metrics
@@ -190,7 +190,7 @@ class Plot(QWidget):
 
     def save_picture(self) -> None:
         image = self.picture()
-        self.save_requested.emit(f"{self.spec.key}.png", lambda: png(image))
+        self.save_requested.emit(f"{self.spec.key}.png", lambda: encoded(image, "PNG"))
 
     def save_data(self) -> None:
         text = plot_text.as_csv(self.spec, self._source, self._hidden)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.session import metrics_recorder
-from app.session.metrics_recorder import EpisodeRewards
+from app.session.metrics_recorder import EpisodeRewards, of_member
 from app.style.palette import Palette
 from core.config import RewardConfig
 from core.tasks.base import Task
@@ -109,16 +109,18 @@ def _predicted_and_true(task: Task, figure: str, predicted_series: str, true_ser
 def _loss(members: int) -> PlotSpec:
     curves = []
     for m in range(members):
-        curves.append(CurveSpec(f"training {m + 1}", metrics_recorder.train_loss(m), _member(m)))
-        curves.append(CurveSpec(f"validation {m + 1}", metrics_recorder.validation_loss(m), _member(m), dashed=True))
+        curves.append(CurveSpec(f"training {m + 1}", of_member(metrics_recorder.TRAIN_LOSS, m), _member(m)))
+        curves.append(
+            CurveSpec(f"validation {m + 1}", of_member(metrics_recorder.VALIDATION_LOSS, m), _member(m), dashed=True)
+        )
     return PlotSpec("loss", "Loss", tuple(curves), _FIRST_FIT, "— training  ┅ validation")
 
 
 def _ratio(reward: RewardConfig) -> PlotSpec:
     curves = []
     for m in range(reward.members):
-        curves.append(CurveSpec(f"ratio {m + 1}", metrics_recorder.loss_ratio(m), _member(m)))
-        curves.append(CurveSpec(f"L2 {m + 1}", metrics_recorder.weight_decay(m), _member(m), right=True, dashed=True))
+        curves.append(CurveSpec(f"ratio {m + 1}", of_member(metrics_recorder.LOSS_RATIO, m), _member(m)))
+        curves.append(CurveSpec(f"L2 {m + 1}", of_member(metrics_recorder.L2, m), _member(m), right=True, dashed=True))
     low, high = reward.ratio_low, reward.ratio_high
     legend = "— ratio  ┅ L2 (right)"
     return PlotSpec(

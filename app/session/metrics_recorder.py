@@ -14,24 +14,14 @@ from core.types import Float32, Float64
 
 TRUE, PREDICTED, CORRELATION = "true return", "predicted return", "correlation"
 LABELS, SCHEDULE, SPEED = "labels", "labels due", "steps per second"
+TRAIN_LOSS, VALIDATION_LOSS, LOSS_RATIO = "train loss", "validation loss", "loss ratio"
+L2 = "weight decay"
+"""The coefficient."""
 
 
-def train_loss(member: int) -> str:
-    return f"train loss {member}"
-
-
-def validation_loss(member: int) -> str:
-    return f"validation loss {member}"
-
-
-def loss_ratio(member: int) -> str:
-    """Ratio of validation to training loss."""
-    return f"loss ratio {member}"
-
-
-def weight_decay(member: int) -> str:
-    """L2 coefficient."""
-    return f"weight decay {member}"
+def of_member(figure: str, member: int) -> str:
+    """Name of the series of one ensemble member."""
+    return f"{figure} {member}"
 
 
 def record(event: Event, metrics: Metrics, progress: Progress) -> None:
@@ -52,11 +42,11 @@ def record(event: Event, metrics: Metrics, progress: Progress) -> None:
             record_labels(metrics, progress)
         case RewardFitted():
             for member, (train, validation) in enumerate(zip(event.train_loss, event.validation_loss, strict=True)):
-                metrics.append(train_loss(member), x, train)
-                metrics.append(validation_loss(member), x, validation)
-                metrics.append(loss_ratio(member), x, validation / train if train > 0 else math.nan)
+                metrics.append(of_member(TRAIN_LOSS, member), x, train)
+                metrics.append(of_member(VALIDATION_LOSS, member), x, validation)
+                metrics.append(of_member(LOSS_RATIO, member), x, validation / train if train > 0 else math.nan)
             for member, coefficient in enumerate(event.l2):
-                metrics.append(weight_decay(member), x, coefficient)
+                metrics.append(of_member(L2, member), x, coefficient)
 
 
 def record_labels(metrics: Metrics, progress: Progress) -> None:

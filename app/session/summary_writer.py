@@ -116,4 +116,4 @@ def _write_picture(folder: Path, demonstration: Demonstration) -> None:
     pixels = demonstration.frames.pixels[len(demonstration.frames.pixels) // 2].copy()
     smooth = Qt.TransformationMode.SmoothTransformation
     small = of_pixels(pixels).scaled(_PICTURE_SIZE, _PICTURE_SIZE, Qt.AspectRatioMode.KeepAspectRatio, smooth)
-    files.write_atomically(folder / summary.PICTURE, encoded(small))
+    files.write_atomically(folder / summary.PICTURE, encoded(small, "JPG"))

@@ -23,10 +23,6 @@ class PreviewView(QWidget):
         self._clock = QTimer(self, interval=round(1000 / FPS))
         self._clock.timeout.connect(self._on_tick)
 
-    @property
-    def is_playing(self) -> bool:
-        return self._clock.isActive()
-
     def set_preview(self, preview: Preview | None, text: str = "") -> None:
         """text: shown if there is no preview."""
         self.preview, self.text = preview, text

@@ -121,7 +121,7 @@ class Previews(QObject):
         preview = of_frames(frames)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            files.write_atomically(self._path(task), encoded(preview.strip))
+            files.write_atomically(self._path(task), encoded(preview.strip, "JPG"))
         except Exception as error:
             log.warning("The picture of %s can't be kept: %s", task, error)
         return preview

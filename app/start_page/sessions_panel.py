@@ -11,8 +11,7 @@ from app.session.library import SessionLibrary
 from app.start_page.session_list import SessionList
 from app.style.file_dialog import ask_for_file_to_open, ask_for_folder
 from app.style.labels import label
-from app.style.layouts import column, row
-from app.style.section_header import section_header
+from app.style.layouts import column, row, section_header
 from core.session.library import SessionEntry
 
 _WIDTH = 430

@@ -29,16 +29,12 @@ class TaskGrid(QWidget):
         self.area: QScrollArea | None = None
         """Scroll area that contains the grid; it keeps the focused card visible."""
         self.columns, self._frame = 1, 0
-        self._clock = QTimer(self, interval=round(1000 / FPS))
-        self._clock.timeout.connect(self._on_tick)
+        self.clock = QTimer(self, interval=round(1000 / FPS))
+        self.clock.timeout.connect(self._on_tick)
         for name, card in self.cards.items():
             card.clicked.connect(lambda _=False, task=name: self.chosen.emit(task))
             card.installEventFilter(self)
         self._set_tab_stop(next(iter(self.cards.values())))
-
-    @property
-    def is_playing(self) -> bool:
-        return self._clock.isActive()
 
     def missing(self) -> list[str]:
         """Tasks without a preview and without an error."""
@@ -115,10 +111,10 @@ class TaskGrid(QWidget):
 
     def _update_clock(self) -> None:
         if self.isVisible() and any(card.preview for card in self.cards.values()):
-            if not self._clock.isActive():
-                self._clock.start()
+            if not self.clock.isActive():
+                self.clock.start()
         else:
-            self._clock.stop()
+            self.clock.stop()
 
     def _on_tick(self) -> None:
         if self.window().isMinimized():

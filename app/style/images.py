@@ -2,8 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint
-from PySide6.QtGui import QImage, QImageWriter, QPainter
+from PySide6.QtCore import QBuffer, QIODevice, QPoint
+from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
 from app.style import theme
@@ -29,18 +29,10 @@ def picture_of(widget: QWidget) -> QImage:
     return image
 
 
-def png(image: QImage) -> bytes:
-    """Encode as PNG; callable in any thread."""
+def encoded(image: QImage, kind: str) -> bytes:
+    """Encode as "PNG" or "JPG"; callable in any thread. Raises ValueError if Qt can't."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    QImageWriter(buffer, QByteArray(b"png")).write(image)
-    return bytes(buffer.data().data())
-
-
-def encoded(image: QImage) -> bytes:
-    """Encode as JPEG. Raises ValueError if Qt can't."""
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    if not image.save(buffer, "JPG", _JPEG_QUALITY):  # type: ignore[call-overload]
-        raise ValueError("the image can't be encoded as JPEG")
+    if not image.save(buffer, kind, _JPEG_QUALITY if kind == "JPG" else -1):  # type: ignore[call-overload]
+        raise ValueError(f"the image can't be encoded as {kind}")
     return bytes(buffer.data().data())

@@ -1,8 +1,11 @@
-"""Rows and columns of widgets and nested layouts."""
+"""Rows and columns of widgets and nested layouts, and the heading of a part of a page."""
 
 from typing import TypeVar
 
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.style.labels import label
 
 _Item = QWidget | QLayout
 _Part = _Item | tuple[_Item, int] | None
@@ -43,3 +46,13 @@ def _filled(
         else:
             layout.addWidget(item, stretch)
     return layout
+
+
+def section_header(title: str, about: str, *buttons: QPushButton) -> QHBoxLayout:
+    """about: small line below the title."""
+    texts = column(label("pageTitle", title), label("settingHelp", about, wrap=True), spacing=2)
+    header = row((texts, 1), spacing=8)
+    for button in buttons:
+        button.setObjectName("small")
+        header.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+    return header

@@ -1,6 +1,6 @@
 """Shorthands for painting text and rounded rectangles."""
 
-from PySide6.QtCore import QRect, QRectF, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -33,3 +33,9 @@ def rounded(area: QRect | QRectF, radius: float) -> QPainterPath:
     path = QPainterPath()
     path.addRoundedRect(QRectF(area), radius, radius)
     return path
+
+
+def fitted(size: QSize, area: QRect) -> QRect:
+    """Largest rectangle with the proportions of `size` in the middle of the area."""
+    width, height = size.scaled(area.size(), Qt.AspectRatioMode.KeepAspectRatio).toTuple()
+    return QRect(area.x() + (area.width() - width) // 2, area.y() + (area.height() - height) // 2, width, height)

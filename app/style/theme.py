@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
 from app import settings
@@ -63,6 +63,7 @@ def apply(app: QApplication) -> None:
     """Style the application: Fusion on every system, light or dark as chosen; follows later changes of the system."""
     if not app.property(_FOLLOWS):
         app.setProperty(_FOLLOWS, True)
+        app.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         app.setStyle("Fusion")  # once: another style under open windows has crashed Qt
         app.styleHints().colorSchemeChanged.connect(lambda _: _show(_chosen_palette()))
     _show(_chosen_palette())

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QIcon, QKeySequence, QResizeEvent
+from PySide6.QtGui import QAction, QCloseEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.keys.commands import Command, KeyAction
 from app.keys.key_map import KeyMap, key_symbol
 from app.live.policy_player import PolicyPlayer
 from app.session.controller import Controller
-from app.style import assets
 from app.style.labels import label
 from app.style.layouts import column, row
 from app.windows.key_tile import KeyTile
@@ -58,7 +57,6 @@ class DemoWindow(QWidget):
         self._controller, self._keys = controller, keys
         self._teacher_before = controller.labelling.teacher
         self.setWindowTitle(f"{controller.task.title} – Somersault")
-        self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.setObjectName("demo")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._make_widgets()
@@ -186,7 +184,7 @@ class DemoWindow(QWidget):
         self._timer.stop()
         self.flash_timer.stop()
         self.clips.show_pair(None)
-        self.policy.halt()
+        self.policy.clock.halt()
         self._controller.labelling.set_teacher(self._teacher_before)
         event.accept()
         self.left.emit()

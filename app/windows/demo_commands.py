@@ -7,9 +7,9 @@ from PySide6.QtCore import QObject
 from app.clips.clip_pair import ClipPair
 from app.keys.commands import Command
 from app.keys.key_map import KeyMap
-from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.session.controller import Controller
+from app.windows.banner import FilmProgress
 from app.windows.demo import DemoWindow
 from core.types import Teacher
 
@@ -52,7 +52,7 @@ class DemoCommands(QObject):
         self._clips_played = self._clips.clock.playing
         self.demo = DemoWindow(self._controller, self._keys())
         self.demo.left.connect(self._on_left)
-        if acting := self._live.live or self._live.shown:
+        if acting := self._live.live or self._live.policy.shown:
             self.demo.policy.play_next(acting)
         self._pause_playback()
         for shown in (self._controller.labelling.pair_shown, self._controller.demonstrations.demonstration_drawn):
@@ -69,7 +69,7 @@ class DemoCommands(QObject):
 
     def _pause_playback(self, *_: object) -> None:
         self._clips.clock.halt()
-        self._live.halt()
+        self._live.policy.clock.halt()
 
     def _on_left(self) -> None:
         if self.demo is not None:
@@ -79,4 +79,4 @@ class DemoCommands(QObject):
             shown.disconnect(self._pause_playback)
         if self._clips.shown and self._clips_played:
             self._clips.clock.resume()
-        self._live.resume()
+        self._live.policy.clock.resume()

@@ -19,7 +19,7 @@ from app.style.empty_state import EmptyState
 from app.style.labels import label
 from app.style.layouts import column, row
 from core.preferences.records import PreferenceSummary
-from core.types import Choice, Preference
+from core.types import Choice, Preference, Teacher
 
 _SELECTION_MS = 150
 """Time an answer must stay selected before its clips are rendered; scrolling through the list renders none."""
@@ -195,7 +195,7 @@ class HistoryPage(QWidget):
 
     def _on_choice_requested(self, choice: Choice) -> None:
         assert self.pane.row is not None
-        self._history.change(self.pane.row.id, choice)
+        self._history.preference_writer.change(self.pane.row.id, choice, Teacher.HUMAN)
 
     def _on_changed(self, preference: Preference) -> None:
         row = self.pane.row

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QIcon
+from PySide6.QtGui import QAction, QCloseEvent
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QSplitter, QToolBar, QWidget
 
 from app.keys.actions import Actions
@@ -12,7 +12,6 @@ from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
 from app.labelling.milestones import Milestone
-from app.live.film_progress import FilmProgress
 from app.live.live_view import LiveView
 from app.menus.dialogs import dialog_handlers
 from app.menus.menus import add_menus, file_handlers
@@ -21,13 +20,13 @@ from app.menus.view_commands import ViewCommands
 from app.notifications import Notifier
 from app.plots.plot_panel import PlotPanel
 from app.session.controller import Controller, State
-from app.style import assets, icons
+from app.style import icons
 from app.style.empty_state import EmptyState
 from app.style.file_dialog import ask_for_file
 from app.style.labels import button, label
 from app.style.layouts import column, row
 from app.window_state import restore, save
-from app.windows.banner import Banner
+from app.windows.banner import Banner, FilmProgress
 from app.windows.demo_commands import DemoCommands
 from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
@@ -59,7 +58,6 @@ class MainWindow(QMainWindow):
         self._closing = False
         self.true_reward = controller.true_reward
         self.setWindowTitle(f"{controller.task.title} – Somersault")
-        self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.commands = Actions(keys or load_key_map(), self)
         self._make_centre()
         self._make_dock()
@@ -240,7 +238,7 @@ class MainWindow(QMainWindow):
             self._close_others()  # one may have been opened while the last checkpoint was being written
             self.history_commands.close()
             self.clips.show_pair(None)
-            self.live.halt()
+            self.live.policy.clock.halt()
             self.notifier.close()
             self.plots.close_windows()
             self._controller.close()

@@ -1,13 +1,15 @@
 """A game for the person to play: five minutes show good and bad play before labelling (B.2)."""
 
-from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QFocusEvent, QHideEvent, QIcon, QKeyEvent
-from PySide6.QtWidgets import QWidget
+import numpy as np
+import numpy.typing as npt
+from PySide6.QtCore import QObject, QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QColor, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.clips.game_screen import GameScreen
-from app.style import assets
+from app.style.images import of_pixels
 from app.style.labels import label
 from app.style.layouts import column, row
+from app.style.painting import fitted
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
@@ -25,6 +27,34 @@ _CONTROLS = {
 }
 
 
+class GameScreen(QWidget):
+    """Black until there is a frame. Scaled without smoothing."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("The game")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(160, 210)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.pixels: npt.NDArray[np.uint8] | None = None
+
+    def sizeHint(self) -> QSize:
+        return QSize(480, 630)
+
+    def show_picture(self, pixels: npt.NDArray[np.uint8]) -> None:
+        """pixels: (height, width, 3) uint8 RGB; kept alive until the next frame, as QImage does not copy them"""
+        self.pixels = pixels
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(0, 0, 0))
+        if self.pixels is not None:
+            height, width = self.pixels.shape[:2]
+            painter.drawImage(fitted(QSize(width, height), self.rect()), of_pixels(self.pixels))
+        painter.end()
+
+
 class PlayWindow(QWidget):
     """Shows the game and reports which keys are held.
 
@@ -39,7 +69,6 @@ class PlayWindow(QWidget):
     def __init__(self, task: AtariTask, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
         self.setWindowTitle(f"Play {task.title} – Somersault")
-        self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setObjectName("play")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

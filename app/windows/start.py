@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QIcon, QKeySequence, QShowEvent
+from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.keys.commands import Command
@@ -15,10 +15,8 @@ from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
 from app.start_page.sessions_panel import SessionsPanel
 from app.start_page.task_grid import TaskGrid
-from app.style import assets
 from app.style.labels import label
-from app.style.layouts import column, row
-from app.style.section_header import section_header
+from app.style.layouts import column, row, section_header
 from app.window_state import restore, save
 from core.config import Config
 from core.session.session import Session
@@ -47,7 +45,6 @@ class StartWindow(QMainWindow):
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
-        self.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
         self.banner = label("message", wrap=True)
         self.form = NewSessionForm(library.root, given or {})
         self.pages = QStackedWidget()

@@ -81,10 +81,12 @@ def watch_untrained(controller: Controller, window: MainWindow, qtbot: QtBot) ->
     live = window.live
     qtbot.waitUntil(lambda: bool(controller.policy_history.snapshots), timeout=_PATIENCE_MS)
     live.slider.setValue(0)
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is not None, timeout=_PATIENCE_MS)
-    assert live.shown and live.shown.snapshot and live.shown.snapshot.env_steps == 0
-    assert live.shown.frames.pixels.shape == (240, 288, 288, 3) and live.shown.frames.pixels.std() > 10
-    assert live.title.text() == "Untrained" and live.policy.playing
+    qtbot.waitUntil(
+        lambda: live.policy.shown is not None and live.policy.shown.snapshot is not None, timeout=_PATIENCE_MS
+    )
+    assert live.policy.shown and live.policy.shown.snapshot and live.policy.shown.snapshot.env_steps == 0
+    assert live.policy.shown.frames.pixels.shape == (240, 288, 288, 3) and live.policy.shown.frames.pixels.std() > 10
+    assert live.title.text() == "Untrained" and live.policy.clock.playing
 
 
 def test_ctrl_c_ends_everything_cleanly(tmp_path: Path) -> None:

@@ -32,15 +32,15 @@ def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Fac
     face.offer(first, second, make_query())
     face.press(Qt.Key.Key_T)
     at_pairs: list[tuple[float, ...]] = []
-    face.labelling.pair_shown.connect(lambda pair: at_pairs.append(face.window.clips.predicted))
+    face.labelling.pair_shown.connect(lambda pair: at_pairs.append(face.window.clips.overlay.members))
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.predicted == SURE)
+    qtbot.waitUntil(lambda: face.window.clips.overlay.members == SURE)
     assert face.query is second and "left 82 %, right 18 %" in words(face.window)
     face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.window.clips.predicted == OTHER)
+    qtbot.waitUntil(lambda: face.window.clips.overlay.members == OTHER)
     assert at_pairs[0] == SURE  # of the first pair, while the second is on screen
     qtbot.waitUntil(lambda: face.window.clips.flashed is None)
-    assert face.window.clips.predicted == ()
+    assert face.window.clips.overlay.members == ()
 
 
 def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face: Face) -> None:
@@ -53,7 +53,7 @@ def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face:
         face.labelling.pair_shown.emit(replace(pair, query=replace(pair.query, predicted=values)))
         face.window.clips.step(-face.window.clips.clock.frame)
         face.window.refresh()
-        assert face.window.clips.predicted == ()
+        assert face.window.clips.overlay.members == ()
         looks.append((pixels(face.window), words(face.window)))
     assert looks[0] == looks[1] == looks[2] and "82 %" not in looks[0][1]
 
@@ -63,10 +63,10 @@ def test_an_undo_removes_it_at_once(face: Face, qtbot: QtBot) -> None:
     face.offer(first, predicted(OTHER))
     face.press(Qt.Key.Key_T)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.predicted == SURE)
+    qtbot.waitUntil(lambda: face.window.clips.overlay.members == SURE)
     with qtbot.waitSignal(face.labelling.answer_withdrawn):
         face.press(Qt.Key.Key_Backspace)
-    assert face.query is first and face.window.clips.predicted == () and face.window.clips.flashed is None
+    assert face.query is first and face.window.clips.overlay.members == () and face.window.clips.flashed is None
 
 
 @pytest.mark.parametrize(("wanted", "values"), [(False, SURE), (True, ())])
@@ -78,4 +78,4 @@ def test_it_is_not_shown_unless_wanted_nor_before_the_first_fit(
         face.press(Qt.Key.Key_T)
     face.press(Qt.Key.Key_Left)
     qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
-    assert face.window.clips.predicted == ()
+    assert face.window.clips.overlay.members == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from PySide6.QtGui import QIcon
 from pytestqt.qtbot import QtBot
 
 from app.labelling.milestones import Milestone, MilestoneTracker, milestones
@@ -51,13 +52,19 @@ def test_minutes_to_the_next_one_follow_the_persons_own_pace() -> None:
 class FakeTray:
     def __init__(self) -> None:
         self.messages: list[tuple[str, str]] = []
-        self.closed = False
+        self.shown = False
 
-    def tell(self, title: str, text: str) -> None:
+    def icon(self) -> QIcon:
+        return QIcon()
+
+    def show(self) -> None:
+        self.shown = True
+
+    def showMessage(self, title: str, text: str, icon: QIcon, milliseconds: int) -> None:
         self.messages.append((title, text))
 
-    def close(self) -> None:
-        self.closed = True
+    def hide(self) -> None:
+        self.shown = False
 
 
 @pytest.fixture
@@ -95,5 +102,6 @@ def test_a_milestone_is_announced_in_the_window_and_outside_only_if_it_is_behind
     face.labelling.answer(Choice.LEFT)
     qtbot.waitUntil(lambda: len(tray.messages) == 1)
     assert "100 %" in tray.messages[0][1] and "100 %" in face.window.statusBar().currentMessage()
+    assert tray.shown
     face.close()
-    assert tray.closed
+    assert not tray.shown

@@ -43,16 +43,16 @@ def test_the_slider_shows_the_policy_at_which_it_stands(face: Face, qtbot: QtBot
     assert request(face, qtbot, 1).weights["weights"].tolist() == [0] * 4
     assert live.title.text() == live.slider.accessibleDescription() == "Untrained"
     render(face)
-    qtbot.waitUntil(lambda: live.shown is not None)
-    assert live.shown and live.shown.snapshot == face.controller.policy_history.snapshots[0]
+    qtbot.waitUntil(lambda: live.policy.shown is not None)
+    assert live.policy.shown and live.policy.shown.snapshot == face.controller.policy_history.snapshots[0]
     assert live.policy.reward_timeline.predicted.tolist() == [1, 2, 3]
     assert live.figure.text() == "Backflips an episode (8 s): 2.0"
     live.set_live(demonstration())
-    assert live.shown.snapshot is not None  # the requested policy stays
+    assert live.policy.shown.snapshot is not None  # the requested policy stays
     QTest.keyClick(face.window, Qt.Key.Key_Backslash)
-    assert live.shown.snapshot is None and live.snapshot is None
+    assert live.policy.shown.snapshot is None and live.snapshot is None
     live.slider.setValue(0)
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot is not None)
+    qtbot.waitUntil(lambda: live.policy.shown is not None and live.policy.shown.snapshot is not None)
     assert len(requests(face)) == 1  # it was cached
 
 
@@ -96,7 +96,7 @@ def test_a_restarted_clips_job_gets_the_request_again(face: Face, qtbot: QtBot) 
     face.controller.restart()
     qtbot.waitUntil(lambda: len(requests(face)) == 1 and not face.window.banner.shows_failure)
     render(face)
-    qtbot.waitUntil(lambda: face.window.live.shown is not None)
+    qtbot.waitUntil(lambda: face.window.live.policy.shown is not None)
 
 
 @pytest.mark.parametrize("rendering", [False, True])
@@ -121,4 +121,4 @@ def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, qtbot: 
     request(face, qtbot, 1)
     render(face)
     newest = face.controller.policy_history.snapshots[1]
-    qtbot.waitUntil(lambda: live.shown is not None and live.shown.snapshot == newest)
+    qtbot.waitUntil(lambda: live.policy.shown is not None and live.policy.shown.snapshot == newest)

@@ -12,7 +12,7 @@ from app.labelling.progress import Progress
 from app.plots import plot_text
 from app.plots.plot_specs import groups
 from app.session import metrics_recorder
-from app.session.metrics_recorder import EpisodeRewards, record
+from app.session.metrics_recorder import EpisodeRewards, of_member, record
 from core.config import Config, RewardConfig
 from core.events import DemonstrationRecorded
 from core.metrics import Metrics
@@ -34,9 +34,9 @@ def test_fits_are_dated_by_the_last_report() -> None:
     progress.reported(2500)
     record(report(2500, 1.0, 2.0, 3.0), metrics, progress)
     record(FIT, metrics, progress)
-    assert metrics.snapshot(metrics_recorder.loss_ratio(2))[0].tolist() == [2.5]
-    assert metrics.snapshot(metrics_recorder.loss_ratio(2))[1].tolist() == [1.25]
-    assert metrics.snapshot(metrics_recorder.weight_decay(1))[1].tolist() == [1e-3]
+    assert metrics.snapshot(of_member(metrics_recorder.LOSS_RATIO, 2))[0].tolist() == [2.5]
+    assert metrics.snapshot(of_member(metrics_recorder.LOSS_RATIO, 2))[1].tolist() == [1.25]
+    assert metrics.snapshot(of_member(metrics_recorder.L2, 1))[1].tolist() == [1e-3]
     assert np.isnan(metrics.snapshot(metrics_recorder.SPEED)[1]).all()  # one report is no pace
 
 
@@ -70,7 +70,7 @@ def test_the_headline_has_the_newest_number_and_of_members_the_mean() -> None:
     metrics = Metrics()
     assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss"
     for member, loss in enumerate((0.1, 0.2, 0.6)):
-        metrics.append(metrics_recorder.train_loss(member), 1.0, loss)
-        metrics.append(metrics_recorder.train_loss(member), 2.0, math.nan)
-        metrics.append(metrics_recorder.validation_loss(member), 1.0, 9.0)
+        metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 1.0, loss)
+        metrics.append(of_member(metrics_recorder.TRAIN_LOSS, member), 2.0, math.nan)
+        metrics.append(of_member(metrics_recorder.VALIDATION_LOSS, member), 1.0, 9.0)
     assert plot_text.headline(PLOTS["loss"], metrics, False) == "Loss:  0.3"

@@ -109,7 +109,7 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     flow.press(Qt.Key.Key_Return)
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_session()
-    assert not start.isVisible() and not start.grid.is_playing
+    assert not start.isVisible() and not start.grid.clock.isActive()
     session = flow.program.open
     assert session and session.controller.session.folder == sessions_folder() / "hopper-backflip-1"
     flow.engine.offer(make_query())

@@ -73,13 +73,13 @@ def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_th
 ) -> None:
     page.show()
     page.wait_for_pictures()
-    assert page.window.grid.is_playing
+    assert page.window.grid.clock.isActive()
     page.window.hide()
-    assert not page.window.grid.is_playing
+    assert not page.window.grid.clock.isActive()
     assert all(card.preview is None for card in page.window.grid.cards.values())
     page.window.show()
     page.wait_for_pictures()
-    assert page.window.grid.is_playing
+    assert page.window.grid.clock.isActive()
     assert len(page.drawers.asked) == len(CATALOGUE)
 
 
