@@ -109,7 +109,7 @@ class Application(QObject):
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:
-            self.start.sessions.select_next(last)
+            self.start.sessions.next_selection = last
         self.start.show()
 
     def quit(self) -> None:

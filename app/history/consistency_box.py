@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from PySide6.QtWidgets import QFrame, QWidget
 
-from app.history.preference_text import consistency_comment, consistency_figure
+from app.keys.commands import COMMANDS, Command
 from app.style.labels import label
 from app.style.layouts import column
 from core.preferences.records import PreferenceSummary
-from core.preferences.review import consistency
+from core.preferences.review import comment, consistency
 
 
 class ConsistencyBox(QFrame):
@@ -23,5 +23,11 @@ class ConsistencyBox(QFrame):
 
     def show_consistency(self, rows: Iterable[PreferenceSummary], repeats_on: bool) -> None:
         result = consistency(rows)
-        self.figure.setText(consistency_figure(result))
-        self.comment.setText(consistency_comment(result, self._error_rate, repeats_on))
+        same = f"{result.share:.0%} the same ({result.alike} of {result.compared})" if result.compared else "–"
+        text = comment(result, self._error_rate)
+        if result.undecided:
+            text += f" {result.undecided} more with “can't tell” are left out."
+        if not repeats_on:
+            text += f" To repeat more pairs, choose Labelling > {COMMANDS[Command.REPEATS].name}."
+        self.figure.setText(same)
+        self.comment.setText(text)

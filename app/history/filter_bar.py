@@ -46,14 +46,12 @@ class FilterBar(QWidget):
         self.rows.addWidget(judgement)
         column(self.tabs, self.rows, of=self, spacing=8)
         self.tabs.currentChanged.connect(self.rows.setCurrentIndex)
-        for choice_made in (
-            self.tabs.currentChanged,
-            *(box.currentIndexChanged for box in (self.choice, self.labeller)),
-        ):
-            choice_made.connect(lambda _: self.changed.emit())
+        self.tabs.currentChanged.connect(self.changed)
+        for box in (self.choice, self.labeller):
+            box.currentIndexChanged.connect(self.changed)
         for switch in (self.changed_only, self.withdrawn_too):
-            switch.toggled.connect(lambda _: self.changed.emit())
-        self.again.clicked.connect(lambda _: self.judgement_requested.emit())
+            switch.toggled.connect(self.changed)
+        self.again.clicked.connect(self.judgement_requested)
 
     @property
     def on_disagreements(self) -> bool:

@@ -3,9 +3,8 @@
 import time
 from dataclasses import dataclass
 
-from app.keys.commands import COMMANDS, Command
+from app.keys.commands import COMMANDS
 from core.preferences.records import PreferenceSummary
-from core.preferences.review import Consistency, comment
 from core.types import Choice
 
 CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
@@ -57,20 +56,6 @@ def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
 def sentence(row: PreferenceSummary, against: float | None = None) -> str:
     """One line with everything about an answer, for screen readers."""
     return ", ".join([f"Answer {row.id}: {CHOICES[row.choice]}", row.labeller, when(row), *notes(row, against)])
-
-
-def consistency_figure(result: Consistency) -> str:
-    """The figure alone; a dash if there is none yet."""
-    if not result.compared:
-        return "–"
-    return f"{result.share:.0%} the same ({result.alike} of {result.compared})"
-
-
-def consistency_comment(result: Consistency, error_rate: float, repeats_on: bool) -> str:
-    text = comment(result, error_rate)
-    if result.undecided:
-        text += f" {result.undecided} more with “can't tell” are left out."
-    return text if repeats_on else f"{text} To repeat more pairs, choose Labelling > {COMMANDS[Command.REPEATS].name}."
 
 
 def _clock(seconds: float, form: str) -> str:

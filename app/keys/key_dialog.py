@@ -69,7 +69,7 @@ class KeyDialog(QDialog):
 
     def choose_key(self, action: KeyAction, place: int, key: str) -> None:
         """Assign the key ('' to clear) and say which command lost it, or why it can't be assigned."""
-        owner = self.keys.action_for(key)
+        owner = self.keys.bindings.get(key)
         fields = [field.key for field in self.fields[action]]
         if owner == action and key != fields[place]:
             self.message.setText(f"{key_symbol(key)} is already a key of “{COMMANDS[action].name}”.")

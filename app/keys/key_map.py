@@ -31,9 +31,6 @@ class KeyMap:
         if missing:
             raise UserError(f"No key would be left for {', '.join(missing)}: give it another key first.")
 
-    def action_for(self, key: str) -> KeyAction | None:
-        return self.bindings.get(key)
-
     def keys_for(self, action: KeyAction) -> tuple[str, ...]:
         """Keys of this action; the first is the one to show."""
         return tuple(key for key, value in self.bindings.items() if value == action)
@@ -65,7 +62,6 @@ class KeyMap:
 
 
 def key_symbol(key: str) -> str:
-    """Return the symbol or name of a key on screen."""
     return _SYMBOLS.get(key, key)
 
 

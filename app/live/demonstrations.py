@@ -37,6 +37,8 @@ class Demonstration:
 class Demonstrations(QObject):
     """Renders the newest recording, one at a time, and the next once the last has been on screen twice.
 
+    newest: the recording to render next
+
     Signals:
         demonstration_drawn(object): the newest Demonstration.
     """
@@ -46,12 +48,9 @@ class Demonstrations(QObject):
     def __init__(self, measure: str, requests: JobRequests, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._measure, self._job_requests = measure, requests
-        self._newest: DemonstrationRecorded | None = None
+        self.newest: DemonstrationRecorded | None = None
         self._drawing: tuple[int, DemonstrationRecorded] | None = None
         self._next_at = time.monotonic()
-
-    def set_newest(self, event: DemonstrationRecorded) -> None:
-        self._newest = event
 
     def draw_if_due(self, pair_ready: bool) -> None:
         """Render the newest recording if it is due. Call it often.
@@ -59,12 +58,12 @@ class Demonstrations(QObject):
         Without a ready pair, pairs are rendered first, for some seconds at most.
         """
         now = time.monotonic()
-        if self._newest is None or self._drawing or now < self._next_at:
+        if self.newest is None or self._drawing or now < self._next_at:
             return
         if not pair_ready and now < self._next_at + _PATIENCE_SECONDS:
             return
-        self._drawing = (next(self._job_requests.tokens), self._newest)
-        self._newest = None
+        self._drawing = (next(self._job_requests.tokens), self.newest)
+        self.newest = None
         token, event = self._drawing
         self._job_requests.send(ClipsRequested(token, (event.segment,), SIZE, FPS), self._on_clips_rendered)
 

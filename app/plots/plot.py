@@ -28,6 +28,8 @@ _HIDDEN = "The true reward is hidden (see the View menu)."
 class Plot(QWidget):
     """Shows one PlotSpec. in_window: it has a window to itself; hidden: the true reward is hidden.
 
+    source: source of the curves; `draw_changes` draws it
+
     Signals:
         enlarge_requested(): open the plot in its own window.
         save_requested(str, object): proposed file name, and a function that returns the bytes, callable in any thread.
@@ -40,7 +42,7 @@ class Plot(QWidget):
     def __init__(self, spec: PlotSpec, hidden: bool, in_window: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.spec, self._hidden, self._in_window = spec, hidden, in_window
-        self._source: Source = Metrics()
+        self.source: Source = Metrics()
         self._drawn: dict[CurveSpec, tuple[Float64, Float64]] = {}
         self.setObjectName("plot")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -65,7 +67,7 @@ class Plot(QWidget):
         canvas = PlotCanvas(spec.axis.tick, spec.right_log, has_right, spec.band)
         canvas.takes_wheel = self._in_window
         if self._in_window:
-            canvas.set_x_title(spec.axis.title)
+            canvas.setLabel("bottom", spec.axis.title, color=theme.palette().muted)
         canvas.pointed_at.connect(self.read_off)
         canvas.pointer_left.connect(self.stop_reading)
         canvas.pressed.connect(self.setFocus)
@@ -87,10 +89,6 @@ class Plot(QWidget):
         self.stop_reading()
         self._refresh_look()
 
-    def set_source(self, source: Source) -> None:
-        """Set the source of the curves; `draw_changes` draws it."""
-        self._source = source
-
     def draw_changes(self) -> bool:
         """Draw the changed curves if the plot is visible; return True if there were any."""
         return self.isVisible() and not self.visibleRegion().isEmpty() and self._draw()
@@ -104,7 +102,7 @@ class Plot(QWidget):
     def _draw_curve(self, curve: CurveSpec) -> bool:
         points = np.empty(0), np.empty(0)
         if curve in self.spec.visible_curves(self._hidden):
-            points = self._source.snapshot(curve.series, _DASHED if curve.dashed else SHOWN)
+            points = self.source.snapshot(curve.series, _DASHED if curve.dashed else SHOWN)
         if curve in self._drawn and all(map(_same, points, self._drawn[curve])):
             return False
         self._drawn[curve] = points
@@ -116,12 +114,12 @@ class Plot(QWidget):
 
     def _update_texts(self) -> None:
         """Update title, note and message from the points."""
-        title = plot_text.headline(self.spec, self._source, self._hidden)
+        title = plot_text.headline(self.spec, self.source, self._hidden)
         self.header.title.setText(title)
         self.setAccessibleName(title)
         self.note.clear()
-        if isinstance(self._source, EpisodeRewards) and not self._hidden:
-            self.note.setText(plot_text.agreement_text(self._source))
+        if isinstance(self.source, EpisodeRewards) and not self._hidden:
+            self.note.setText(plot_text.agreement_text(self.source))
         self.note.setVisible(bool(self.note.text()))
         shown = self.spec.visible_curves(self._hidden)
         self.message.setText(self.spec.empty_message if shown else _HIDDEN)
@@ -137,7 +135,7 @@ class Plot(QWidget):
 
     def read_off(self, x: float) -> None:
         """Show the crosshair and the values of all curves at the recorded point nearest to x."""
-        point = plot_text.values_at(self.spec, self._source, self._hidden, x)
+        point = plot_text.values_at(self.spec, self.source, self._hidden, x)
         if point is None:
             return
         nearest, values = point
@@ -174,7 +172,7 @@ class Plot(QWidget):
 
     def _step_reading(self, step: int) -> None:
         """Move the crosshair to the next or previous recorded point; it starts at the newest."""
-        every_x = plot_text.all_x(self.spec, self._source, self._hidden)
+        every_x = plot_text.all_x(self.spec, self.source, self._hidden)
         if not len(every_x):
             return
         pointed = self.canvas.crosshair_x
@@ -193,7 +191,7 @@ class Plot(QWidget):
         self.save_requested.emit(f"{self.spec.key}.png", lambda: encoded(image, "PNG"))
 
     def save_data(self) -> None:
-        text = plot_text.as_csv(self.spec, self._source, self._hidden)
+        text = plot_text.as_csv(self.spec, self.source, self._hidden)
         self.save_requested.emit(f"{self.spec.key}.csv", text.encode)
 
     def event(self, event: QEvent) -> bool:

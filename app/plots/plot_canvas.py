@@ -102,7 +102,6 @@ class PlotCanvas(pg.PlotWidget):
         return region
 
     def apply_palette(self) -> None:
-        """Use the colours of the palette on screen."""
         self.setBackground(theme.palette().panel)
         for side in ("left", "bottom", "right"):
             axis = self.getAxis(side)
@@ -119,9 +118,6 @@ class PlotCanvas(pg.PlotWidget):
             for edge in self._band.lines:
                 edge.setPen(pg.mkPen(theme.palette().line, width=1))
             self._band.update()
-
-    def set_x_title(self, name: str) -> None:
-        self.setLabel("bottom", name, color=theme.palette().muted)
 
     def add_curve(self, right: bool) -> pg.PlotDataItem:
         item = pg.PlotDataItem(antialias=False)

@@ -90,7 +90,7 @@ class PlotPanel(QTabWidget):
         return False
 
     def _set_source(self, plot: Plot) -> None:
-        plot.set_source(self._episode if plot.spec.of_episode else self._metrics)
+        plot.source = self._episode if plot.spec.of_episode else self._metrics
 
     def _all(self) -> list[Plot]:
         return [*self.by_key.values(), *(window.plot for window in self.enlarged.values())]

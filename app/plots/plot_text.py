@@ -16,10 +16,6 @@ _ONE_COLUMN = 4
 """Number of curves up to which the readout has one column; more would be higher than a small plot."""
 
 
-def short_number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
 def headline(spec: PlotSpec, source: Source, hidden: bool) -> str:
     """The title with the newest value, averaged over ensemble members."""
     if spec.of_episode:
@@ -30,7 +26,10 @@ def headline(spec: PlotSpec, source: Source, hidden: bool) -> str:
         known = y[np.isfinite(y)]
         if len(known) and not curve.right and not curve.dashed:
             newest.append(float(known[-1]))
-    return f"{spec.title}:  {short_number(sum(newest) / len(newest))}" if newest else spec.title
+    if not newest:
+        return spec.title
+    mean = sum(newest) / len(newest)
+    return f"{spec.title}:  {mean:,.0f}" if abs(mean) >= 100 else f"{spec.title}:  {mean:.3g}"
 
 
 def legend(spec: PlotSpec, hidden: bool, palette: Palette) -> str:

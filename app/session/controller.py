@@ -166,7 +166,7 @@ class Controller(QObject):
 
     def stop_for_exit(self) -> None:
         """Stop, and abandon file tasks that take longer than their deadline, so that the window can close."""
-        self.file_tasks.set_deadline()
+        self.file_tasks.deadline.start()
         self.stop()
 
     def close(self) -> None:
@@ -234,7 +234,7 @@ class Controller(QObject):
                 self._job_requests.answer(event)
             case DemonstrationRecorded():
                 self.episode = EpisodeRewards.of(event, self.task.step_seconds)
-                self.demonstrations.set_newest(event)
+                self.demonstrations.newest = event
             case StateSaved():
                 self.checkpointer.add_state(event)
             case Failed():

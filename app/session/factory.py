@@ -130,7 +130,6 @@ def window_config(config: Config) -> Config:
 
 
 def sessions_folder() -> Path:
-    """Return the default folder of sessions."""
     return Path(user_data_dir("somersault", appauthor=False)) / "sessions"
 
 

@@ -183,9 +183,6 @@ class NewSessionForm(QWidget):
             self.picture.set_preview(None, "No preview")
             self._show_draft()
 
-    def free_preview(self) -> None:
-        self.picture.set_preview(None)
-
     def _show_task(self) -> None:
         task = get_task(self.draft.task)
         _set_text(self.title, task.title or "Any Gymnasium environment")

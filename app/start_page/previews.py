@@ -46,7 +46,6 @@ class Preview:
         return QRect(0, frame % self.count * side, side, side)
 
     def still(self, side: int, frame: int = 0) -> QImage:
-        """Return one frame, scaled to `side` pixels."""
         return self.strip.copy(self.place(frame)).scaledToWidth(side, Qt.TransformationMode.SmoothTransformation)
 
 

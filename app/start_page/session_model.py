@@ -17,7 +17,6 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 def title(entry: SessionEntry) -> str:
-    """Title of the session's task."""
     if entry.summary is None:
         return ""
     try:

@@ -22,6 +22,8 @@ _EMPTY = "Your sessions will be listed here. Choose a task to start the first on
 class SessionsPanel(QFrame):
     """The sessions of one library.
 
+    next_selection: folder of the session to select when the list is updated next
+
     Signals:
         open_requested(object): folder (Path) of the session to open.
         succeeded(str): one sentence about what was done.
@@ -37,7 +39,7 @@ class SessionsPanel(QFrame):
     def __init__(self, library: SessionLibrary, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._library = library
-        self._next_selection: Path | None = None
+        self.next_selection: Path | None = None
         self._listed = False
         self.list = SessionList()
         self.empty = label("empty", _EMPTY, wrap=True, centred=True)
@@ -82,10 +84,6 @@ class SessionsPanel(QFrame):
         self._library.picture_found.connect(self.list.entries.set_picture)
         self._library.changed.connect(self._on_changed)
 
-    def select_next(self, folder: Path) -> None:
-        """Select this session when the list is updated next."""
-        self._next_selection = folder
-
     def _open(self, entry: SessionEntry) -> None:
         if entry.problem:
             self.failed.emit(entry.problem)
@@ -122,15 +120,15 @@ class SessionsPanel(QFrame):
         ask_for_folder(self, "Open a session folder", Path.home(), self.open_requested.emit)
 
     def _on_listed(self, entries: list[SessionEntry]) -> None:
-        self.list.set_entries(entries, self._next_selection)
-        self._next_selection = None
+        self.list.set_entries(entries, self.next_selection)
+        self.next_selection = None
         self.stack.setCurrentWidget(self.list if entries else self.empty)
         if not self._listed:
             self._listed = True
             self.first_listed.emit()
 
     def _on_changed(self, sentence: str, created: Path | None) -> None:
-        self._next_selection = created
+        self.next_selection = created
         self.succeeded.emit(sentence)
 
 

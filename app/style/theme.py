@@ -88,7 +88,6 @@ def system_is_light() -> bool:
 
 
 def _show(chosen: Palette) -> None:
-    """Restyle every window in this palette."""
     global _present
     app = QApplication.instance()
     assert isinstance(app, QApplication)

@@ -95,7 +95,6 @@ class StartWindow(QMainWindow):
         self.library.refused.connect(self.show_error)
 
     def show_form(self, task: str) -> None:
-        """Show the form for a new session of this task."""
         self.show_message("")
         self.pages.setCurrentWidget(self.form)
         self.form.reset(task)
@@ -136,7 +135,7 @@ class StartWindow(QMainWindow):
             save(self, _STATE_NAME)
             self.previews.hold(True)
             self.grid.free_previews()
-            self.form.free_preview()
+            self.form.picture.set_preview(None)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)

@@ -22,7 +22,7 @@ _DEADLINE_MS = 2000
 class FileTasks(QObject):
     """They have a thread of their own: the last checkpoint must not wait for an export. An abandoned one leaves no file.
 
-    deadline: time until unfinished tasks are abandoned
+    deadline: time until unfinished tasks are abandoned; started when the window closes
     abandoned: sentence about the last abandoned file; '' if there is none
 
     Signals:
@@ -40,10 +40,6 @@ class FileTasks(QObject):
         self.deadline = QTimer(self, singleShot=True, interval=_DEADLINE_MS)
         self.deadline.timeout.connect(self._expired.set)
         self.abandoned = ""
-
-    def set_deadline(self) -> None:
-        """Abandon what is not written within two seconds: the window closes."""
-        self.deadline.start()
 
     @property
     def running(self) -> bool:
