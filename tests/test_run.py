@@ -45,7 +45,7 @@ def elsewhere(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def calls(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What run.py would have run, in order; each command succeeds."""
+    """Commands that run.py would have run, in order; each succeeds."""
     calls: list[list[str]] = []
 
     def succeed(command: list[str], **_: object) -> int:

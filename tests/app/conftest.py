@@ -26,7 +26,7 @@ from tests.app.start_page_driver import Page
 
 @pytest.fixture(autouse=True)
 def style(qapp: Any, own_settings: None) -> None:
-    """That of a fresh installation, whatever the test before has chosen."""
+    """Applies the style of a fresh installation, whatever the test before has chosen."""
     if not qapp.styleSheet() or not theme.is_up_to_date():
         theme.apply(qapp)
 
@@ -66,7 +66,7 @@ def nothing_left_behind() -> Iterator[None]:
 def _left(threads: set[threading.Thread], children: set[int]) -> list[object]:
     processes = [c for c in psutil.Process().children(recursive=True) if c.pid not in children]
     tracked = [c for c in processes if "resource_tracker" not in " ".join(c.cmdline())]
-    alive = [t for t in threading.enumerate() if t not in threads and not isinstance(t, threading._DummyThread)]
+    alive = [t for t in threading.enumerate() if t not in threads and not t.name.startswith("Dummy-")]
     return [*alive, *tracked]
 
 

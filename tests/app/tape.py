@@ -64,13 +64,13 @@ def plot(face: Face, key: str) -> Plot:
 
 
 def refresh(face: Face) -> None:
-    """Until no plot has news."""
+    """Refreshes until no plot has news."""
     while face.window.plots.refresh(face.controller.metrics, face.controller.episode):
         pass
 
 
 def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
-    """What is on screen, by curve: x and y as the drawing library has them, with None for a gap."""
+    """Curves on screen by name: x and y as the drawing library has them, with None for a gap."""
     found = {}
     for curve, item in shown.items.items():
         x, y = item.getOriginalDataset()
@@ -93,7 +93,7 @@ def show_true_reward(face: Face) -> None:
 
 
 def has_colour(image: QImage, colour: str) -> bool:
-    """Whether any pixel has exactly this colour."""
+    """True if any pixel has exactly this colour."""
     plain = image.convertToFormat(QImage.Format.Format_RGB32)  # named, or its pixels would be gone
     pixels = np.frombuffer(plain.constBits(), np.uint32) & 0xFFFFFF
     return bool((pixels == int(colour[1:], 16)).any())

@@ -1,4 +1,4 @@
-"""What the person chose stays chosen, and a damaged file of it is no obstacle."""
+"""Settings that stay as they were chosen, and damaged ones, which are no obstacle."""
 
 from __future__ import annotations
 

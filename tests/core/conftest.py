@@ -18,13 +18,13 @@ from tests.core.children import Start
 
 @pytest.fixture(autouse=True, scope="session")
 def one_torch_thread() -> None:
-    """As in the children: more of them wait for each other where cores are few."""
+    """One thread as in the children: more wait for each other where cores are few."""
     torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is written into the current folder goes to one of the test's own."""
+    """Makes a folder of the test's own the current one."""
     monkeypatch.chdir(tmp_path)
 
 

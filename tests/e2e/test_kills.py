@@ -50,7 +50,7 @@ def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
 
 
 def kept(folder: Path) -> list[str]:
-    """What is on disk, once opened as any program would."""
+    """Answers on disk, once opened as any program would."""
     if not (folder / "config.json").exists():
         return []
     with closing(Session.open(folder)) as session, closing(session.store()) as store:

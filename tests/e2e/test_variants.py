@@ -45,7 +45,7 @@ def test_a_variant_resumes_as_if_it_had_not_stopped(teach: Teach, finished: Fini
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "mutual information"])
 def test_every_variant_is_another_run(finished: Finished, name: str) -> None:
-    """Or a switch would have no effect. (Few pairs rank differently by information: tests/core/preferences.)"""
+    """Each switch has an effect. (Few pairs rank differently by information: tests/core/preferences.)"""
     assert not same(finished(**SHORT), finished(**SHORT, **VARIANTS[name]))
 
 

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 import filelock
-import numpy.random._common
+import numpy
 import pytest
 
 from tests.packaging.conftest import Script
@@ -83,7 +83,7 @@ def test_the_manual_names_each_command_and_option() -> None:
 def test_the_package_is_compressed_as_its_flavour_is(script: Script, tmp_path: Path, cuda: bool, member: str) -> None:
     bundle, target = tmp_path / "b", tmp_path / "x.deb"
     shutil.copytree(Path(filelock.__file__).parent, bundle / "lib")
-    shutil.copy(numpy.random._common.__file__, bundle / "lib/x.so")
+    shutil.copy(numpy.random.mtrand.__file__, bundle / "lib/x.so")
     (bundle / "licences").mkdir()
     (bundle / "licences/INDEX.txt").write_text("numpy\n")
     script("debian").build(bundle, "1.2", "x86_64", cuda, tmp_path / "staging", target, epoch=1_700_000_000)

@@ -1,4 +1,4 @@
-"""What the mouse and the keys do to a plot, the files it is saved in, and how it looks."""
+"""Plots moved by mouse and keys, and the files they are saved in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plots show after what the jobs have told, in a real window."""
+"""Plots of the figures that the jobs have sent, in a real window."""
 
 from __future__ import annotations
 

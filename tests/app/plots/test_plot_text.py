@@ -1,4 +1,4 @@
-"""What is recorded, and what a plot says of it in words."""
+"""Recorded figures, and a plot's words about them."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Form:
 
     @property
     def problem(self) -> str:
-        """What is to be mended; it and the button must agree."""
+        """The problem shown; the button is enabled only without one."""
         text = self.page.problem.text()
         assert self.page.create_button.isEnabled() == (not text)
         return text

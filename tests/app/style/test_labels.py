@@ -1,4 +1,4 @@
-"""What a file, a folder or an error says is shown as it stands: it is never taken for HTML."""
+"""Texts of files, folders and errors: shown as they stand, never taken for HTML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUR_OWN = {"readout", "plotKey"}
 
 
 def guessing(labels: list[QLabel]) -> set[str]:
-    """What the labels say that show as HTML whatever looks like it."""
+    """Texts of the labels that show as HTML whatever looks like it."""
     careless = (made for made in labels if made.textFormat() != Qt.TextFormat.PlainText)
     return {made.text() for made in careless if made.objectName() not in OUR_OWN}
 

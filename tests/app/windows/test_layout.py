@@ -98,7 +98,7 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBo
 
 
 def press_on_focus(key: Qt.Key) -> None:
-    """Where the keyboard's own presses go."""
+    """Presses a key on the widget that has the focus."""
     here = QApplication.focusWidget()
     assert here is not None
     QTest.keyClick(here, key)

@@ -170,7 +170,7 @@ def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
 
 
 def paddle(window: PlayWindow) -> float:
-    """Where the paddle's middle is, in pixels from the left."""
+    """The paddle's middle, in pixels from the left."""
     assert window.screen_.pixels is not None
     red = (window.screen_.pixels[190:193, 8:152] == (200, 72, 72)).all(axis=(0, 2))
     return float(np.flatnonzero(red).mean() + 8) if red.any() else np.nan

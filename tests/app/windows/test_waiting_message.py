@@ -1,4 +1,4 @@
-"""Why there is no pair, with a count-down where one can be told."""
+"""The message while there is no pair, with a count-down where one is known."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatc
 
 
 def test_contact_heights_are_those_of_the_kinematics(batch: MakeBatch) -> None:
-    """As the last physics step began, so physics steps are as long as environment steps here."""
+    """Heights at the beginning of the last physics step, here as long as an environment step."""
     env = batch(dataclasses.replace(HOPPER, frame_skip=1), environments=2, staggered=False)
     data, lowest = mujoco.MjData(env.model), []
     for action in np.repeat(random_actions(2, 60), HOPPER.frame_skip, axis=0):

@@ -28,7 +28,7 @@ STEPS = 8 * 32 * 10
 
 
 class Shown:
-    """What the runs show, until an event at which somebody presses Ctrl+C."""
+    """Titles and events of the runs, until an event at which somebody presses Ctrl+C."""
 
     def __init__(self, stop_after: int = -1) -> None:
         self.titles: list[str] = []

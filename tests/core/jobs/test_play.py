@@ -50,7 +50,7 @@ def test_the_keys_that_are_named_change_what_the_game_does_and_the_others_do_not
 
 
 def changes(job: PlayJob, key: str) -> bool:
-    """Whether the game looks otherwise within 20 frames of this key than of none. It then stands where it stood."""
+    """True if the game looks otherwise within 20 frames of this key than of none. Leaves the game where it stood."""
     before = job.game.cloneState()
     seen = []
     for held in ({}, {key: True}):

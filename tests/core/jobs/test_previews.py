@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def answers(job: PreviewsJob) -> Iterator[Event]:
-    """What it yields until it has nothing more to do."""
+    """Yields its events until it has nothing more to do."""
     for event in job.run():
         if isinstance(event, Waited):
             return

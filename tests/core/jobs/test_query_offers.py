@@ -124,7 +124,7 @@ def test_nothing_is_offered_before_all_answers_are_known(store: PreferenceStore)
 
 
 def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: PreferenceStore) -> None:
-    """What was cut after the checkpoint is lost with its numbers, which others then get."""
+    """Segments cut after the checkpoint are lost; others then get their numbers."""
     rollout = Lent(store)
     state = rollout.played.job.get_state()  # nothing has been cut
     rollout.turn(published(rollout.played, 0))
@@ -180,7 +180,7 @@ def test_a_person_always_has_some_pairs_ready() -> None:
 
 
 def test_cant_tell_is_asked_again_with_another_pair() -> None:
-    """It teaches nothing, so the schedule still owes the label."""
+    """No label is counted for it, so the schedule still owes one."""
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     first = [PreferenceAdded(preference(i, Choice.CANT_TELL, o.query)) for i, o in enumerate(offered)]

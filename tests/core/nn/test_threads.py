@@ -79,7 +79,7 @@ def test_the_gradient_of_a_ppo_step_in_two_threads_is_that_of_the_plain_loss(
 
 
 def acted(network: ActorCritic, inputs: Tensor) -> TrainingBatch:
-    """As if a slightly different policy had acted, so that some ratios are clipped."""
+    """A batch of a slightly different policy, so that some ratios are clipped."""
     noise = start()
     with torch.no_grad():
         actions, log_probs = network.sample(network.distribution(inputs), np.random.default_rng(3))

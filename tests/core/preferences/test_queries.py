@@ -1,4 +1,4 @@
-"""Which pairs are asked, and how many by when (paper 2.2.4, A)."""
+"""Selection of pairs, and the schedule of labels (paper 2.2.4, A)."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def oversized_header(path: Path) -> None:
 
 
 def long_header(path: Path) -> None:
-    """As long as it says, so long that parsing it would take gigabytes."""
+    """A header of the size that it claims, so long that parsing it would take gigabytes."""
     with open(path, "wb") as file:
         file.write((90 << 20).to_bytes(8, "little"))
         file.truncate(8 + (90 << 20))

@@ -160,7 +160,7 @@ def test_the_rollout_counts_answers_and_is_sent_no_segments(kind: type[Preferenc
 
 
 def test_the_true_reward_has_no_way_to_the_policy() -> None:
-    """What the policy hears of has no field for it, and what has one is not delivered to it."""
+    """Events for the policy have no field for it, and events that have one are not delivered to it."""
     assert "true" not in " ".join(RolloutBatchReady.__dataclass_fields__)
     report = RolloutReported(1, 0.1, 1, 1, 5.0, 0.0, {}, 0.5, 0)
     assert hearers(report) == set()

@@ -1,4 +1,4 @@
-"""What a machine must have before anything is begun on it."""
+"""Memory, disk and display that a machine must have before anything begins."""
 
 from __future__ import annotations
 
