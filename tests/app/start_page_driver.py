@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.session.library import SessionLibrary
@@ -28,8 +27,6 @@ from core.tasks import CATALOGUE, get_task
 from core.types import Frames
 from tests.app.clipping import clipped
 from tests.app.fakes import FakeProcess
-
-Picture = Callable[[QWidget, str], None]
 
 
 def make_preview(side: int = 48, count: int = 6) -> Frames:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.history.preference_model import TROUBLE
@@ -20,8 +19,6 @@ from core.preferences.store import PreferenceStore
 from core.types import Choice, Preference
 from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import MIXED, choose, damage, listed, page_of, playing, stored
-
-Picture = Callable[[QWidget, str], None]
 
 
 def test_a_key_changes_the_chosen_answer_for_good(opened: Callable[..., Face], qtbot: QtBot) -> None:

@@ -18,7 +18,6 @@ from core.types import Choice, Preference, Teacher
 from tests.app.fakes import Face, make_query
 from tests.app.windows.test_main import report
 
-CTRL = Qt.KeyboardModifier.ControlModifier
 KEYS = {
     Qt.Key.Key_Left: Choice.LEFT,
     Qt.Key.Key_Right: Choice.RIGHT,

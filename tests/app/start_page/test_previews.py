@@ -72,18 +72,6 @@ def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_dr
     brought(qtbot, previews, "b")
 
 
-def test_a_task_that_cannot_be_drawn_is_told_and_logged(
-    open_previews: Open, qtbot: QtBot, caplog: pytest.LogCaptureFixture
-) -> None:
-    previews, drawers = open_previews(refused={"b": "b can't be made: it needs a licence."})
-    refused: list[tuple[str, str]] = []
-    previews.preview_refused.connect(lambda task, sentence: refused.append((task, sentence)))
-    previews.request("b")
-    brought(qtbot, previews, "c")
-    assert refused == [("b", "b can't be made: it needs a licence.")]
-    assert "it needs a licence" in caplog.text
-
-
 def test_a_child_that_dies_takes_only_its_task_with_it(
     open_previews: Open, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:

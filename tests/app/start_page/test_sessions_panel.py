@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from core.preferences.store import PreferenceStore
@@ -19,8 +18,6 @@ from core.tasks import CATALOGUE
 from core.types import Choice
 from tests.app.fakes import make_query, take_file
 from tests.app.start_page_driver import Page, make_session
-
-Picture = Callable[[QWidget, str], None]
 
 
 def test_two_hundred_sessions(page: Page, qtbot: QtBot) -> None:

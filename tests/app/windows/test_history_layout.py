@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSize, Qt
@@ -16,7 +15,6 @@ from tests.app.fakes import Face
 from tests.app.history.test_disagreements import disagreements, judge
 from tests.app.history_page_driver import MIXED, damage, page_of, playing
 
-ROOT = Path(__file__).resolve().parents[3]
 SMALL = QSize(1280, 720)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face, make_query
 
-ROOT = Path(__file__).resolve().parents[3]
 SMALL = QSize(1280, 720)
 
 

@@ -79,12 +79,6 @@ def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
         face.window.stop_action.trigger()
 
 
-def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
-    face.die("policy")
-    with qtbot.waitSignal(face.window.closed):
-        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
-
-
 @pytest.mark.parametrize(
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )
