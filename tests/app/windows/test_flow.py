@@ -216,3 +216,26 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
     for name in ("reacher-1", "ant-1"):
         log = (sessions_folder() / name / "log.txt").read_text()
         assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
+
+
+def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
+    while True:
+        go_on()
+        QTest.qSleep(10)
+
+
+def test_a_file_abandoned_with_its_session_is_told_of_on_the_start_page(
+    begin: Begin, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
+    flow = begin()
+    flow.begin_session("reacher")
+    assert flow.program.open and flow.program.start
+    file_tasks = flow.program.open.controller.file_tasks
+    file_tasks.deadline.setInterval(1)
+    file_tasks.export(tmp_path / "mine.somersault")
+    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()
+    told = "mine.somersault was not saved because the session was closed: save it again."
+    qtbot.waitUntil(flow.program.start.banner.isVisible)
+    assert flow.program.start.banner.text() == told and told in caplog.text
