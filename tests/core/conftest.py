@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
 from core.events import JobState
+from core.nn.threads import set_num_threads
 from core.system.child_process import JobProcess, JobSpec
 from core.tasks import CATALOGUE
 from tests.core import picture_toys
@@ -16,10 +16,10 @@ from tests.core.builders import tiny
 from tests.core.children import Start
 
 
-@pytest.fixture(autouse=True, scope="session")
-def one_torch_thread() -> None:
-    """One thread as in the children: more wait for each other where cores are few."""
-    torch.set_num_threads(1)
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """One thread as in the children: more wait for each other where cores are few. A test may choose another number."""
+    set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

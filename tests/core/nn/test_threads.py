@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -24,12 +24,6 @@ GAME = (4, 84, 84)
 ROWS = 33
 CONFIG = replaced(Config(), policy__max_gradient=1e9, policy__excess_penalty=0.1)
 Case = tuple[ActorCritic, Tensor]
-
-
-@pytest.fixture(autouse=True)
-def one_thread_afterwards() -> Iterator[None]:
-    yield
-    set_num_threads(1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

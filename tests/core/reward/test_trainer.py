@@ -177,12 +177,6 @@ def test_each_members_l2_follows_its_own_losses() -> None:
     assert apart > 0
 
 
-@pytest.fixture(autouse=True)
-def one_thread_afterwards() -> Iterator[None]:
-    yield
-    set_num_threads(1)
-
-
 def to_report(running: Iterator[EpochReport | None]) -> None:
     while next(running) is None:
         pass
