@@ -34,15 +34,10 @@ from core.system.child_process import ChildDiedError, JobSpec
 from core.types import Frames, Preference, Query, Segment
 
 _ids = itertools.count(1)
-Error = tuple[type[Exception], tuple[Any, ...]]
 
-ERRORS: list[Error] = [
-    (OSError, (errno.ENOSPC, os.strerror(errno.ENOSPC))),
-    (RuntimeError, ("CUDA out of memory.",)),
-    (MemoryError, ()),
-]
 
-FULL: Error = (UserError, ("The checkpoint can't be written: make room.",))
+ERRORS = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), RuntimeError("CUDA out of memory."), MemoryError()]
+FULL = UserError("The checkpoint can't be written: make room.")
 
 
 STEPS = 40

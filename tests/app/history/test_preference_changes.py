@@ -16,9 +16,10 @@ from app.history.preference_model import TROUBLE
 from core.errors import UserError
 from core.events import PreferenceChanged
 from core.preferences.store import PreferenceStore
-from core.types import Choice, Preference
+from core.types import Choice
 from tests.app.fakes import Face, make_query
 from tests.app.history_page_driver import MIXED, choose, damage, listed, page_of, playing, stored
+from tests.core.builders import raising
 
 
 def test_a_key_changes_the_chosen_answer_for_good(opened: Callable[..., Face], qtbot: QtBot) -> None:
@@ -84,11 +85,8 @@ def test_a_change_that_can_not_be_kept_changes_nothing(
 ) -> None:
     face = opened(MIXED)
     page = page_of(face)
-
-    def full(store: PreferenceStore, key: int, choice: Choice, labeller: str) -> Preference:
-        raise UserError("The disk is full: make room, then answer again.")
-
-    monkeypatch.setattr(PreferenceStore, "change", full)
+    full = UserError("The disk is full: make room, then answer again.")
+    monkeypatch.setattr(PreferenceStore, "change", raising(full))
     choose(page, 2)
     QTest.mouseClick(page.pane.choices[Choice.LEFT], Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.pane.note.text() == "The disk is full: make room, then answer again.")
@@ -119,11 +117,7 @@ def test_a_store_that_can_not_be_read_is_told_of_in_the_page(
     opened: Callable[..., Face], monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
     face = opened(MIXED)
-
-    def broken(store: PreferenceStore, key: int | None = None) -> None:
-        raise UserError("The disk has failed: check it.")
-
-    monkeypatch.setattr(PreferenceStore, "rows", broken)
+    monkeypatch.setattr(PreferenceStore, "rows", raising(UserError("The disk has failed: check it.")))
     page = page_of(face)
     qtbot.waitUntil(lambda: page.empty.headline.text() == "The answers can't be read")
     assert page.empty.detail.text() == "The disk has failed: check it."

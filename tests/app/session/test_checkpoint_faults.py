@@ -9,25 +9,21 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
-from core.errors import UserError
 from core.events import Event, StateRequested, StateSaved
 from core.session.session import Session
-from tests.app.fakes import ERRORS, FULL, Error, Face, numbers
+from tests.app.fakes import ERRORS, FULL, Face, numbers
+from tests.core.builders import raising
 
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])
 def test_checkpoints_that_fail_stop_nothing_and_are_reported_once_until_one_is_saved(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, error: Error
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     checkpointer, reports = face.controller.checkpointer, list[str]()
     face.controller.trouble_arose.connect(reports.append)
-
-    def failing(*_: Any) -> None:
-        raise error[0](*error[1])
-
     for expected in (1, 2):
         with monkeypatch.context() as patch:
-            patch.setattr(Session, "save", failing)
+            patch.setattr(Session, "save", raising(error))
             for _ in range(2):
                 with qtbot.waitSignal(checkpointer.refused):
                     checkpointer.request()
@@ -40,10 +36,7 @@ def test_checkpoints_that_fail_stop_nothing_and_are_reported_once_until_one_is_s
 def test_stopping_ends_even_if_the_last_checkpoint_fails(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(*_: Any) -> None:
-        raise UserError("The checkpoint can't be written: make room.")
-
-    monkeypatch.setattr(Session, "save", failing)
+    monkeypatch.setattr(Session, "save", raising(FULL))
     with qtbot.waitSignal(face.controller.stopped):
         face.window.stop_action.trigger()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -13,6 +11,7 @@ from app.session.controller import State
 from core.errors import UserError
 from core.session.session import Session
 from tests.app.fakes import Engine, Face, FullSystem, press_restart
+from tests.core.builders import raising
 
 
 def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face, qtbot: QtBot) -> None:
@@ -56,12 +55,9 @@ def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made
 def test_a_restart_that_cannot_load_says_why_and_can_be_tried_again(
     face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(*_: Any) -> None:
-        raise UserError("No checkpoint can be read: delete that folder.")
-
     face.die("reward")
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "load", failing)
+        patch.setattr(Session, "load", raising(UserError("No checkpoint can be read: delete that folder.")))
         press_restart(face)
         qtbot.waitUntil(lambda: "No checkpoint can be read" in face.window.banner.text.text())
     assert face.controller.state == State.FAILED and face.window.banner.restart.isVisible()

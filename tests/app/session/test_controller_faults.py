@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -22,8 +20,9 @@ from core.events import (
 from core.preferences.store import PreferenceStore
 from core.session.routing import DRIVER, ROUTES, SNAPSHOTS
 from core.types import Teacher
-from tests.app.fakes import ERRORS, FULL, Error, Face, FakeProcess, make_query
+from tests.app.fakes import ERRORS, FULL, Face, FakeProcess, make_query
 from tests.app.yielded import events
+from tests.core.builders import raising
 
 OPENED = [(name, event) for name, event in events() if {DRIVER, SNAPSHOTS} & set(ROUTES[type(event)])]
 """Events that the window's process decodes; it only forwards the others."""
@@ -81,7 +80,7 @@ def cause(face: Face, kind: type[Event]) -> None:
     ids=[f"{k.__name__} to {t}" for t, k in SENDINGS],
 )
 def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, target: str, kind: type[Event], error: Error
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, target: str, kind: type[Event], error: Exception
 ) -> None:
     queries = face.offer(*[make_query() for _ in range(4)])
     face.press(Qt.Key.Key_Right)
@@ -90,7 +89,7 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
 
     def failing(process: FakeProcess, event: Event) -> None:
         if isinstance(event, kind):
-            raise error[0](*error[1])
+            raise error
         send(process, event)
 
     broken = face.engine[target]
@@ -114,15 +113,11 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
 
 @pytest.mark.parametrize(("what", "error"), [("add", FULL), ("add", ERRORS[0]), ("undo", ERRORS[1])])
 def test_an_answer_that_the_store_refuses_can_be_given_again(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, what: str, error: Error
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, what: str, error: Exception
 ) -> None:
     first, second = face.offer(make_query(), make_query())
-
-    def failing(*_: Any) -> None:
-        raise error[0](*error[1])
-
     with monkeypatch.context() as patch:
-        patch.setattr(PreferenceStore, what, failing)
+        patch.setattr(PreferenceStore, what, raising(error))
         face.press(Qt.Key.Key_Left if what == "add" else Qt.Key.Key_Backspace)
         qtbot.waitUntil(lambda: bool(face.window.banner.text.text()))
     assert face.query is first and face.window.clips.flashed is None

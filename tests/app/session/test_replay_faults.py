@@ -17,7 +17,7 @@ from core.events import AnswersReplayed, PreferenceAdded
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Choice, Preference
-from tests.app.fakes import ERRORS, FULL, Error, Face, make_query, numbers, press_restart
+from tests.app.fakes import ERRORS, FULL, Face, make_query, numbers, press_restart
 
 CLOSED = "Labelling and training are paused until every answer can be read."
 
@@ -97,13 +97,13 @@ def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage
         assert [preference.id for preference in store.all()] == [1, 2, 3]
 
 
-def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Error) -> None:
+def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """Lets the answers be read no further than the first, once for the reward."""
     each = PreferenceStore.each
 
     def failing(store: PreferenceStore) -> Iterator[Preference]:
         yield next(each(store))
-        raise error[0](*error[1])
+        raise error
 
     with monkeypatch.context() as patch, face.qtbot.waitSignal(face.controller.job_failed):
         patch.setattr(PreferenceStore, "each", failing)
@@ -112,7 +112,7 @@ def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Error) -> None:
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])
 def test_labelling_waits_until_every_job_has_all_answers(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Error
+    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     first, second, third = [make_query() for _ in range(3)]
     face.offer(first, second, third)

@@ -18,6 +18,7 @@ from app.start_page.number_box import NumberBox
 from app.start_page.previews import of_frames
 from core.config import Config
 from tests.app.start_page_driver import make_preview
+from tests.core.builders import raising
 
 Picture = Callable[[QWidget, str], None]
 _FRESH = ConfigDraft("reacher").config
@@ -173,9 +174,7 @@ def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path
 
 
 def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbidden(*_: object) -> None:
-        raise AssertionError("a key looked at the disk")
-
+    forbidden = raising(AssertionError("a key looked at the disk"))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "stat", forbidden)
         patch.setattr(os, "stat", forbidden)

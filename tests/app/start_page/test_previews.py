@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.start_page.previews import Preview, Previews
 from tests.app.start_page_driver import Drawer, Drawers
+from tests.core.builders import raising
 
 Open = Callable[..., tuple[Previews, Drawers]]
 
@@ -60,9 +61,7 @@ def _near(found: QColor, wanted: QColor) -> bool:
 def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_drawn(
     open_previews: Open, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EMFILE, "Too many open files")
-
+    refuse = raising(OSError(errno.EMFILE, "Too many open files"))
     previews, _ = open_previews()
     with monkeypatch.context() as patch:
         patch.setattr(Drawers if where == "make" else Drawer, "__call__" if where == "make" else "send", refuse)

@@ -20,6 +20,7 @@ from core.events import Event, Logged
 from tests.app.fakes import Engine, Face
 from tests.app.start_page_driver import Drawers
 from tests.app.yielded import FILM, PLAY, PREVIEWS, events
+from tests.core.builders import raising
 
 TO_CHILDREN = {
     sent.PreferenceAdded,
@@ -118,10 +119,7 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
 
 def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(face: Face, qtbot: QtBot) -> None:
     first, _ = face.answered()
-
-    def failing(record: logging.LogRecord) -> bool:
-        raise RuntimeError("as injected")
-
+    failing = raising(RuntimeError("as injected"))
     logger = logging.getLogger("core.jobs.reward")
     logger.addFilter(failing)
     try:

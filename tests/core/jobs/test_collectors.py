@@ -21,7 +21,7 @@ from core.rollout.actor import build_policy
 from core.rollout.collector import RolloutBatch, collect, join_batches, shares
 from core.system.child_process import ChildDiedError
 from core.tasks import get_task
-from tests.core.builders import tiny
+from tests.core.builders import same, tiny
 
 STEPS = 40
 LENGTH = 30
@@ -83,8 +83,7 @@ def require_same(one: RolloutBatch, other: RolloutBatch) -> None:
 
 
 def require_same_state(one: JobState, other: JobState) -> None:
-    assert one.values == other.values and one.arrays.keys() == other.arrays.keys()
-    assert all(np.array_equal(one.arrays[name], other.arrays[name]) for name in one.arrays)
+    assert one.values == other.values and same(one.arrays, other.arrays)
 
 
 def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:

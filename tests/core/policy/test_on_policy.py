@@ -12,7 +12,8 @@ import torch
 
 from core.errors import NotFiniteError
 from core.policy.on_policy import OnPolicyOptimizer
-from tests.core.policy_toys import ALGORITHMS, drifting, improve, matching, one_step, optimizer, same, saved_state
+from tests.core.builders import same, saved_state
+from tests.core.policy_toys import ALGORITHMS, drifting, improve, matching, one_step, optimizer
 
 every = pytest.mark.parametrize("algorithm", ALGORITHMS)
 both_kinds = pytest.mark.parametrize("discrete", [False, True], ids=["continuous", "discrete"])

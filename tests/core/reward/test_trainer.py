@@ -14,13 +14,11 @@ from core.errors import NotFiniteError
 from core.nn.threads import set_num_threads
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.types import Choice, Preference
-from tests.core.builders import preference, query, segment
+from tests.core.builders import preference, query, same, saved_state, segment
 from tests.core.reward_toys import (
     accuracy,
     new_trainer,
     rank_correlation,
-    same,
-    saved_state,
     shuffled,
     toy_preferences,
     train,

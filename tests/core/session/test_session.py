@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,17 +53,12 @@ def test_what_was_made_can_be_opened_again_with_its_numbers_and_answers(tmp_path
     again.close()
 
 
-def test_a_session_is_never_made_over_another(tmp_path: Path) -> None:
+def test_a_session_is_never_made_over_another_or_over_other_things(tmp_path: Path) -> None:
     Session.create(tmp_path / "s", tiny()).close()
-    with pytest.raises(UserError, match="--resume"):
-        Session.create(tmp_path / "s", tiny())
-
-
-def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(UserError, match="not an empty folder"):
-        Session.create(tmp_path, tiny())
-    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+    for folder, told in ((tmp_path / "s", "--resume"), (tmp_path, "not an empty folder")):
+        with pytest.raises(UserError, match=told):
+            Session.create(folder, tiny())
+    assert [p.name for p in tmp_path.iterdir()] == ["s"]
 
 
 @pytest.mark.parametrize("content", [None, "", "not json", "[1, 2]", '{"nothing": 1}', '{"seed": -1}', "\xff\xfe"])
@@ -135,6 +131,7 @@ def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy"
         (PolicyPublished(1, {}), {"rollout", "reward", "snapshots"}),
         (RewardPublished(1, {}), {"rollout", "clips"}),
         (PreferenceAdded(preference(1)), {"reward", "rollout"}),
+        (PreferenceAdded(preference(2, pair=replace(query(1), repeats=1))), set()),
         (PreferenceWithdrawn(1), {"reward", "rollout"}),
         (AnswersReplayed(), {"reward", "rollout"}),
         (ClipsRequested(1, (), 8, 30.0), {"clips"}),
