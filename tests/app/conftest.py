@@ -20,7 +20,7 @@ from app.style import theme
 from core.config import Config, replaced
 from core.session.session import Session
 from tests.app.fakes import Face
-from tests.app.history_page_driver import Given, fill
+from tests.app.history_page_driver import MIXED, Given, fill
 from tests.app.start_page_driver import Page
 
 
@@ -126,7 +126,13 @@ def opened(open_face: Callable[..., Face], tmp_path: Path) -> Callable[..., Face
             fill(store, given)
         session.close()
         face = open_face(folder)
-        face.qtbot.waitUntil(lambda: face.controller.progress.labels == len(given))
+        face.wait_until(lambda: face.controller.progress.labels == len(given))
         return face
 
     return make
+
+
+@pytest.fixture
+def mixed(opened: Callable[..., Face]) -> Face:
+    """A window over a session with answers of each kind, by a person and by the oracle: MIXED."""
+    return opened(MIXED)

@@ -80,7 +80,7 @@ class Page:
     """
 
     def __init__(self, qtbot: QtBot, folder: Path, **whims: object) -> None:
-        self.qtbot, self.root = qtbot, folder / "sessions"
+        self.wait_until, self.root = qtbot.waitUntil, folder / "sessions"
         self.drawers = Drawers(**whims)
         self.opened: list[Session] = []
         self.trash: list[Path] = []
@@ -98,8 +98,8 @@ class Page:
         self.window.resize(width, height)
         self.window.show()
         self.window.activateWindow()
-        self.qtbot.waitUntil(self.window.isActiveWindow)
-        self.qtbot.waitUntil(lambda: len(self.entries) == len([*self.root.glob("*")]))
+        self.wait_until(self.window.isActiveWindow)
+        self.wait_until(lambda: len(self.entries) == len([*self.root.glob("*")]))
         return self
 
     @property
@@ -125,7 +125,7 @@ class Page:
         return [text for text in clipped(self.window) if not text.startswith(cards)]
 
     def wait_for_pictures(self) -> None:
-        self.qtbot.waitUntil(lambda: not self.window.grid.missing(), timeout=20_000)
+        self.wait_until(lambda: not self.window.grid.missing(), timeout=20_000)
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(QApplication.focusWidget() or self.window, key, modifier)

@@ -35,12 +35,12 @@ def play(face: Face) -> None:
     """Three reports, a fit and an episode; none of the true figures can be met by chance."""
     for number, true in enumerate(TRUE_RETURNS):
         face.engine["rollout"].play(report(1000 * (number + 1), true, 4.5 + number, 0.5 + number))
-    face.qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)
+    face.wait_until(lambda: face.controller.progress.env_steps == 3000)
     face.engine["reward"].play(FIT)
     segment = replace(make_segment(), true_rewards=TRUE_REWARDS)
     face.engine["rollout"].play(DemonstrationRecorded(segment, PREDICTED_REWARDS, 3000))
-    face.qtbot.waitUntil(lambda: len(face.controller.episode.true) == 6)
-    face.qtbot.waitUntil(lambda: "weight decay 2" in face.controller.metrics.names())
+    face.wait_until(lambda: len(face.controller.episode.true) == 6)
+    face.wait_until(lambda: "weight decay 2" in face.controller.metrics.names())
     face.window.resize(1280, 720)
     refresh(face)
 
@@ -57,7 +57,7 @@ def plot(face: Face, key: str) -> Plot:
     plots = face.window.plots
     found = plots.by_key[key]
     plots.setCurrentIndex(next(i for i in range(plots.count()) if plots.widget(i).isAncestorOf(found)))
-    face.qtbot.waitUntil(lambda: found.isVisible() and found.canvas.inside().width() > 50)
+    face.wait_until(lambda: found.isVisible() and found.canvas.inside().width() > 50)
     refresh(face)
     found.grab()  # scales are fitted when they are painted
     return found

@@ -30,13 +30,6 @@ def test_what_an_older_config_lacks_has_its_default() -> None:
     assert Config.from_dict({"seed": 3, "reward": {"members": 5}}) == replaced(Config(), seed=3, reward__members=5)
 
 
-@pytest.mark.parametrize("name", ["reward__members", "reward.members"])
-def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
-    config = replaced(Config(), **{name: 5, "labels": 9})
-    assert (config.reward.members, config.labels) == (5, 9)
-    assert config.reward.hidden == Config().reward.hidden
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

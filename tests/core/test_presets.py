@@ -9,7 +9,7 @@ import pytest
 from core.config import Config, replaced
 from core.preferences.schedule import first_labels
 from core.presets import ALGORITHM_PRESETS, merge_presets
-from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, get_task
+from core.tasks import CATALOGUE, PAPER_GAMES, get_task
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
@@ -35,14 +35,6 @@ def test_the_papers_numbers() -> None:
     assert (a2c.rollout.steps, a2c.rollout.environments, a2c.policy.discount) == (5, 16, 0.99)
     assert (a2c.policy.learning_rate, a2c.policy.entropy_bonus, a2c.policy.gae_lambda) == (7e-4, 0.01, 1.0)
     assert (a2c.policy.rms_decay, a2c.policy.rms_epsilon) == (0.99, 1e-5)
-
-
-@pytest.mark.parametrize("robot", PAPER_ROBOTS)
-def test_the_robots_labelling_rate_halves_early_and_the_policys_steps_end_small(robot: str) -> None:
-    config, other = made_of(robot), made_of(robot, "trpo")
-    assert config.query.half_life == (150_000 if robot == "ant" else config.steps / 5)
-    assert config.policy.learning_rate * (1 - config.policy.decay) <= 1e-4 + 1e-9
-    assert (config.policy.lag, other.policy.decay, other.policy.lag) == (1, 0, 0)
 
 
 def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
-from pytestqt.qtbot import QtBot
 
 from app.crash import CrashDialog
 from app.start_page.task_card import TaskCard
@@ -23,9 +22,9 @@ def guessing(labels: list[QLabel]) -> set[str]:
     return {made.text() for made in careless if made.objectName() not in OUR_OWN}
 
 
-def test_only_labels_that_never_change_are_left_to_qts_guess(face: Face, page: Page, qtbot: QtBot) -> None:
+def test_only_labels_that_never_change_are_left_to_qts_guess(face: Face, page: Page) -> None:
     crash = CrashDialog(NASTY, "the log")
-    qtbot.addWidget(crash)
+    face.qtbot.addWidget(crash)
     assert guessing(face.window.findChildren(QLabel)) == {"Teacher", "Making the film"}
     assert guessing(page.show().window.findChildren(QLabel)) == set()
     assert guessing(crash.findChildren(QLabel)) == set()

@@ -34,7 +34,7 @@ def engine() -> Engine:
 
 
 @pytest.fixture
-def playing(engine: Engine, qtbot: QtBot) -> Iterator[Playing]:
+def playing(engine: Engine) -> Iterator[Playing]:
     made = Playing(Config(task="breakout"), engine)
     made.open()
     yield made
@@ -131,23 +131,21 @@ def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[...,
     assert opened is not None and opened.isVisible()
 
 
-def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
-    open_face: Callable[..., Face], qtbot: QtBot
-) -> None:
+def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(open_face: Callable[..., Face]) -> None:
     face = open_face(task="breakout")
     face.offer(make_query())
     face.press(Qt.Key.Key_F5)
     opened = face.window.playing.window
     assert opened is not None
-    qtbot.waitUntil(opened.isActiveWindow)
+    face.wait_until(opened.isActiveWindow)
     before = sorted(face.folder.rglob("*"))
     QTest.keyClick(opened, Qt.Key.Key_Left)
     QTest.keyClick(opened, Qt.Key.Key_Escape)
     assert face.answers() == [] and sorted(face.folder.rglob("*")) == before
     face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
+    face.wait_until(face.window.isActiveWindow)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
+    face.wait_until(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:

@@ -39,15 +39,6 @@ def test_the_following_value_is_the_next_row_or_the_one_before_the_reset() -> No
     assert result.tolist() == [[3, 20], [10, 6], [7, 60]]
 
 
-def test_n_step_returns_by_hand() -> None:
-    """With lambda 1 they are A2C's targets (A.2: five steps an update)."""
-    values, following = column(1, 2, 3, 4, 5), column(2, 3, 4, 5, 64)
-    ends = np.array([[False], [True], [False], [False], [False]])
-    following[1] = 8  # seen before the reset
-    returns = advantages(column(1, 2, 3, 4, 5), values, following, ends, 0.5, 1.0) + values
-    assert returns[:, 0].tolist() == [1 + (2 + 4) / 2, 2 + 8 / 2, 3 + (4 + (5 + 32) / 2) / 2, 4 + (5 + 32) / 2, 5 + 32]
-
-
 @pytest.mark.parametrize(
     ("ratio", "advantage", "pushes"),
     [(1.3, 1.0, False), (1.1, 1.0, True), (0.7, 1.0, True), (0.7, -1.0, False), (0.9, -1.0, True), (1.3, -1.0, True)],
