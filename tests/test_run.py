@@ -20,7 +20,6 @@ NOW = datetime(2030, 1, 2, 3, 4, 5)
 @pytest.fixture
 def run() -> ModuleType:
     spec = importlib.util.spec_from_file_location("run", ROOT / "run.py")
-    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -174,7 +174,6 @@ class Engine:
 def take_file(window: QWidget, path: Path) -> None:
     """Choose this file in the file dialog of the window."""
     dialog = window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
     dialog.fileSelected.emit(str(path))
     dialog.close()
 
@@ -251,7 +250,6 @@ def press_restart(face: Face) -> None:
 def numbers(face: Face) -> dict[str, int]:
     """Of each job in the newest checkpoint: the number of the request that its state answered."""
     loaded = face.controller.session.load()
-    assert loaded is not None
     return {name: state.values["n"] for name, state in loaded[1].items()}
 
 

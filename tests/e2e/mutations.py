@@ -152,7 +152,6 @@ def nested(path: Path, rng: Rng) -> None:
 def odd_state(path: Path, rng: Rng) -> None:
     """A whole checkpoint with a right digest, which says what no job would."""
     loaded = load_newest(path.parent)
-    assert loaded is not None
     number, states = loaded
     job = str(rng.choice(sorted(states)))
     arrays, values = dict(states[job].arrays), dict(states[job].values)

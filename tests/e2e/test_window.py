@@ -64,7 +64,6 @@ def answer(controller: Controller, window: MainWindow, qtbot: QtBot) -> list[tup
     for number in range(6):
         qtbot.waitUntil(lambda: labelling.pairs.shown is not None, timeout=_PATIENCE_MS)
         key, choice = list(KEYS.items())[number % len(KEYS)]
-        assert labelling.pairs.shown
         given.append((labelling.pairs.shown.query.id, choice))
         with qtbot.waitSignal(labelling.answer_kept, timeout=_PATIENCE_MS):
             QTest.keyClick(window, key)

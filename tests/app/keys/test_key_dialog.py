@@ -28,7 +28,6 @@ NONE, CTRL, SHIFT = (
 def dialog(face: Face) -> KeyDialog:
     face.window.commands[Command.EDIT_KEYS].trigger()
     found = face.window.findChild(KeyDialog)
-    assert isinstance(found, KeyDialog)
     found.activateWindow()
     face.wait_until(found.isActiveWindow)
     return found

@@ -22,7 +22,6 @@ SOON: dict[str, Any] = {"query__repeats": "on", "query__repeat_share": 0.5, "que
 def awaited(face: Face) -> Query:
     """The pair to be answered, once there is one; an answered pair stays on screen while it flashes."""
     face.wait_until(lambda: face.labelling.pairs.shown is not None)
-    assert face.query is not None
     return face.query
 
 

@@ -15,7 +15,6 @@ from tests.app.fakes import Face, make_query, take_file
 
 def choose(face: Face, action: str, target: Path) -> None:
     found = face.window.findChild(QAction, action)
-    assert isinstance(found, QAction)
     found.trigger()
     take_file(face.window, target)
     face.wait_until(lambda: bool(face.engine["film"].got(FilmRequested)))

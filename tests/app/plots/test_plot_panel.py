@@ -100,7 +100,6 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
 def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     switch, action = face.window.true_reward, face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
-    assert isinstance(action, QAction)
     face.labelling.set_teacher("oracle")
     assert not switch.hidden and not action.isChecked()
     assert "true return" in drawn(plot(face, "return"))
@@ -121,7 +120,6 @@ def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable
     face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
-    assert demo
     demo.refresh()
     measure = plot(face, "measure")
     assert drawn(measure) == {} and "123" not in words(face.window) + words(demo)

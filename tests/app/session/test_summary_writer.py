@@ -40,7 +40,6 @@ def keep() -> Iterator[Keep]:
 
 def read(face: Face) -> Summary:
     current = summary.read(face.folder)
-    assert current is not None
     return current
 
 

@@ -29,7 +29,6 @@ def opened(face: Face, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoMod
     face.wait_until(face.window.isActiveWindow)
     face.press(Qt.Key.Key_F11, modifier)
     shown = face.window.demo_commands.demo
-    assert shown is not None
     shown.activateWindow()
     face.wait_until(shown.isActiveWindow)
     return shown

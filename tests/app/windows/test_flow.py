@@ -46,13 +46,11 @@ class Flow:
             return start is not None and start.isVisible() and self.program.open is None
 
         self.wait_until(there)
-        assert self.program.start
         self.program.start.activateWindow()
         self.wait_until(self.program.start.isActiveWindow)
 
     def wait_for_session(self) -> None:
         self.wait_until(lambda: self.program.open is not None)
-        assert self.program.open
         window, controller = self.program.open.window, self.program.open.controller
         self.wait_until(lambda: controller.state == State.RUNNING)
         window.activateWindow()
@@ -61,14 +59,12 @@ class Flow:
     def begin_session(self, task: str) -> None:
         """From the start page, by its key."""
         self.wait_for_start()
-        assert self.program.start
         self.program.start.show_form(task)
         self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         self.wait_for_session()
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         target = QApplication.focusWidget() or QApplication.activeWindow()
-        assert target is not None
         QTest.keyClick(target, key, modifier)
 
     def close(self) -> None:
@@ -104,7 +100,6 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
-    assert start
     flow.wait_until(lambda: start.grid.cards["hopper-backflip"].hasFocus())
     flow.press(Qt.Key.Key_Return)
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
@@ -136,11 +131,9 @@ def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: B
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
-    assert start
     start.show_form("reacher")
     QTest.mouseClick(start.form.create_button, Qt.MouseButton.LeftButton)
     flow.wait_for_session()
-    assert flow.program.open
     assert flow.program.crash_reporter.log_file == str(sessions_folder() / "reacher-1" / "log.txt")
     flow.program.open.window.close()
     flow.wait_for_start()
@@ -163,7 +156,6 @@ def test_started_with_a_session_it_ends_with_it(begin: Begin, tmp_path: Path, li
 def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, by: str) -> None:
     flow = begin()
     flow.begin_session("reacher")
-    assert flow.program.open
     if by == "key":
         flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     else:
@@ -178,7 +170,6 @@ def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: 
 def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin) -> None:
     flow = begin()
     flow.wait_for_start()
-    assert flow.program.start
     flow.program.start.show_form("reacher")
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.program.quit()
@@ -194,7 +185,6 @@ def test_a_session_that_no_window_can_teach_is_told_of_on_the_start_page(begin: 
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
-    assert start
     flow.wait_until(lambda: start.sessions.list.current is not None)
     flow.press(Qt.Key.Key_Return)
     flow.wait_until(lambda: "Only the oracle knows true returns" in start.banner.text())
@@ -206,11 +196,9 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
     flow = begin()
     for name in ("reacher", "ant"):
         flow.wait_for_start()
-        assert flow.program.start
         flow.program.start.show_form(name)
         flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         flow.wait_for_session()
-        assert flow.program.open
         flow.program.open.window.close()
     flow.wait_for_start()
     for name in ("reacher-1", "ant-1"):
@@ -230,7 +218,6 @@ def test_a_file_abandoned_with_its_session_is_told_of_on_the_start_page(
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
     flow = begin()
     flow.begin_session("reacher")
-    assert flow.program.open and flow.program.start
     file_tasks = flow.program.open.controller.file_tasks
     file_tasks.deadline.setInterval(1)
     file_tasks.export(tmp_path / "mine.somersault")

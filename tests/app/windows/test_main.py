@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import pytest
@@ -115,47 +114,38 @@ def test_clips_that_were_being_drawn_are_drawn_after_a_restart(face: Face, monke
     face.wait_until(lambda: face.query is query)
 
 
+def figures(face: Face) -> dict[str, str]:
+    """The figures in the status strip, by their captions."""
+    face.window.refresh()
+    cells = [cell for cell in face.window.status_strip.findChildren(QLabel) if cell.isVisible()]
+    texts = [cell.text() for cell in cells]
+    names = [cell.accessibleName() for cell in cells]
+    told = dict(zip(texts[1::2], texts[::2], strict=True))
+    assert all(f"{caption}: {figure}" in names for caption, figure in told.items())
+    return told
+
+
 def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=40, steps=10**12, query__first_labels=10, query__half_life=1000.0, query__horizon=15_000)
-
-    def shown() -> dict[str, str]:
-        face.window.refresh()
-        cells = [child.text() for child in face.window.status_strip.findChildren(QLabel)]
-        return {
-            caption: figure for figure, caption in itertools.pairwise(cells) if caption in ("Answers", "Due by now")
-        }
-
-    face.wait_until(lambda: shown() == {"Answers": "0 / 40", "Due by now": "10"})
+    face.wait_until(lambda: {("Answers", "0 / 40"), ("Due by now", "10")} <= figures(face).items())
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.engine["rollout"].play(report(3000))  # log(4) of log(16)
-    face.wait_until(lambda: shown() == {"Answers": "1 / 40", "Due by now": "25"})
+    face.wait_until(lambda: {("Answers", "1 / 40"), ("Due by now", "25")} <= figures(face).items())
 
 
 def test_the_strip_tells_the_next_milestone_and_ticks_the_last(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=8)
     for labels, minutes, caption in ((1, "–", "To 2 answers (25 %)"), (8, "✓", "All answers given")):
         face.controller.progress.counted(labels)
-        face.window.refresh()
-        cells = face.window.status_strip.findChildren(QLabel)
-        assert (minutes, caption) in itertools.pairwise(cell.text() for cell in cells)
-        assert f"{caption}: {minutes}" in [cell.accessibleName() for cell in cells]
+        assert figures(face)[caption] == minutes
 
 
 def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:
-    def shown() -> list[str]:
-        face.window.refresh()
-        cells = [child for child in face.window.status_strip.findChildren(QLabel) if child.isVisible()]
-        texts = [child.text() for child in cells]
-        return texts[texts.index("Diverged") - 1 :] if "Diverged" in texts else texts[-1:]
-
-    face.engine["rollout"].play(report(1000))
-    face.wait_until(lambda: face.controller.progress.env_steps == 1000)
-    assert shown() == ["Environment steps"]
-    face.engine["rollout"].play(report(2000, 3))
-    face.wait_until(lambda: shown() == ["3", "Diverged"])
-    face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
-    face.wait_until(lambda: shown() == ["Environment steps"])
+    for env_steps, divergences in ((1000, 0), (2000, 3), (3000, 0)):  # at last from an earlier checkpoint
+        face.engine["rollout"].play(report(env_steps, divergences))
+        face.wait_until(lambda env_steps=env_steps: face.controller.progress.env_steps == env_steps)
+        assert figures(face).get("Diverged") == ("3" if divergences else None)
 
 
 def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(

@@ -101,7 +101,6 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
     playing = Playing(Config(task="breakout"), engine)
     playing.open()
     window = playing.window
-    assert window is not None
     engine["play"].unreadable = event
     engine["play"].play(event)
     qtbot.waitUntil(lambda: window.message.text() == "RuntimeError: as injected")

@@ -18,7 +18,6 @@ from core.tasks import get_task
 from core.tasks.base import RobotTask
 
 HOPPER = get_task("hopper-backflip")
-assert isinstance(HOPPER, RobotTask)
 SHORT = dataclasses.replace(HOPPER, episode_steps=12)
 MakeBatch = Callable[..., MujocoVectorEnv]
 
@@ -108,10 +107,8 @@ def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatc
         return np.zeros((2, 3), np.float32), np.zeros(2, np.float32)
 
     *_, collected = collect(env, act, 20, SegmentBuilder(env, 5, np.zeros(2, np.int64)), 0)
-    assert collected is not None
     assert len(collected.segments) == 4 + 3  # one of environment 1 was dropped
     for one in collected.segments:
-        assert one.true_rewards is not None
         assert all(np.isfinite(a).all() for a in (one.observations, one.actions, one.states, one.true_rewards))
     for array in (collected.observations, collected.true_rewards, collected.end_observations):
         assert np.isfinite(array).all()

@@ -15,11 +15,9 @@ from core.envs.robot_models import load_model
 from core.errors import UserError
 from core.io.video_writer import write_strip, write_video
 from core.tasks import get_task
-from core.tasks.base import RobotTask
 from core.types import Frames
 
 HOPPER = get_task("hopper-backflip")
-assert isinstance(HOPPER, RobotTask)
 AT_40_HZ = dataclasses.replace(HOPPER, timestep=0.0025, frame_skip=10)
 SIZE = 64
 

@@ -75,7 +75,6 @@ def test_what_moves_while_a_round_runs_does_not_judge() -> None:
         assert next(events) is None  # amid the round
     reward.job.receive(JudgementRequested(77))
     found = next(event for event in events if event is not None)
-    assert isinstance(found, AnswersJudged)
     assert found.generation == 1 and found.left.tolist() == before.left.tolist()
 
 

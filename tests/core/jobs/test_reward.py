@@ -220,7 +220,6 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
     port = reward(**PACED)
     (published,) = turn(port, due()) + turn(port) + turn(port)
     between = published_weights(port.state())
-    assert between is not None
     assert all(np.array_equal(between[name], array) for name, array in published.weights.items())
     turn(port, PolicyPublished(2 * 6 * 4 * BATCH, {}))
     amid = port.state()

@@ -66,7 +66,6 @@ def right(of: CNNActorCritic) -> float:
 
 
 def of(made: OnPolicyOptimizer) -> CNNActorCritic:
-    assert isinstance(made.network, CNNActorCritic)
     return made.network
 
 

@@ -34,7 +34,6 @@ def states(number: int = 1) -> dict[str, JobState]:
 
 
 def number_of(loaded: tuple[int, dict[str, JobState]] | None) -> int:
-    assert loaded is not None
     number, jobs = loaded
     assert jobs["policy"].values["number"] == number
     return number

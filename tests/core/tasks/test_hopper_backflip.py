@@ -9,7 +9,7 @@ import pytest
 
 from core.tasks import CATALOGUE
 from core.tasks.base import Physics
-from core.tasks.hopper_backflip import BackflipCounter, backflip_reward, observation, standard_observation
+from core.tasks.hopper_backflip import BackflipCounter, backflip_reward, observation
 
 TURN = 2 * np.pi
 SECONDS = 0.025
@@ -98,11 +98,6 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
     # 4 (1 + .3 * 1.2 + .1 (.5 * 2 + 1 + .25 * 3) - .05 * .5)
     expected = 4.0 * (1 + 0.36 + 0.275 - 0.025)
     assert backflip_reward(physics(standard_observations=o, actions=a)) == pytest.approx(expected)
-
-
-def test_the_standard_observation_is_gymnasiums() -> None:
-    positions, velocities = np.arange(6.0)[None], np.array([[1.0, -20.0, 30.0, 4.0, 5.0, 6.0]])
-    assert standard_observation(positions, velocities, NONE).tolist() == [[1, 2, 3, 4, 5, 1, -10, 10, 4, 5, 6]]
 
 
 def test_after_a_full_turn_the_networks_see_the_same() -> None:
