@@ -1,7 +1,7 @@
 """The parts of run.py that decide; nothing here installs anything."""
 
 import http.server
-import importlib.util
+import importlib
 import sys
 import threading
 from datetime import datetime
@@ -19,10 +19,7 @@ NOW = datetime(2030, 1, 2, 3, 4, 5)
 
 @pytest.fixture
 def run() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run", ROOT / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("run")
 
 
 @pytest.fixture

@@ -213,6 +213,18 @@ class Face:
         assert len(self.answers()) == 1
         return first, second
 
+    def answer_another(self) -> None:
+        """Answers one more pair, and waits until the answer is stored."""
+        before = len(self.answers())
+        self.offer(make_query())
+        self.press(Qt.Key.Key_Left)
+        self.wait_until(lambda: len(self.answers()) == before + 1)
+
+    def stop(self) -> None:
+        """Stops the session by its menu, and waits until it has."""
+        with self.wait_signal(self.controller.stopped):
+            self.window.stop_action.trigger()
+
     def die(self, name: str) -> None:
         """The process of this job dies, and the window reports it."""
         self.engine[name].die()

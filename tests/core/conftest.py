@@ -1,16 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
+from core.envs.mujoco import MujocoVectorEnv
 from core.events import JobState
 from core.nn.threads import set_num_threads
 from core.system.child_process import JobProcess, JobSpec
-from core.tasks import CATALOGUE
+from core.tasks import CATALOGUE, get_task
 from tests.core import picture_toys
 from tests.core.builders import tiny
 from tests.core.children import Start
@@ -49,3 +51,18 @@ def start() -> Iterator[Start]:
     yield run
     for process in made:
         process.stop()
+
+
+@pytest.fixture
+def batch() -> Iterator[Callable[..., MujocoVectorEnv]]:
+    """Makes environments of robots, by default four Hoppers that start together; all are closed at the end."""
+    made: list[MujocoVectorEnv] = []
+
+    def make(task: Any = None, environments: int = 4, rng: Any = None, **given: Any) -> MujocoVectorEnv:
+        task, rng = task or get_task("hopper-backflip"), rng or np.random.default_rng(0)
+        made.append(MujocoVectorEnv(task, environments, rng, **{"threads": 1, "staggered": False, **given}))
+        return made[-1]
+
+    yield make
+    for env in made:
+        env.close()

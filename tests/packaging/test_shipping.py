@@ -15,8 +15,7 @@ import numpy
 import pytest
 
 from tests.packaging.conftest import Script
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.screens import ROOT, run_python
 
 
 def test_a_pin_is_a_version_however_it_was_built(script: Script) -> None:
@@ -64,14 +63,10 @@ def test_a_file_of_nobody_stops_the_build(script: Script, tmp_path: Path) -> Non
 
 def test_the_manual_names_each_command_and_option() -> None:
     manual = (ROOT / "packaging/linux/somersault.1").read_text("utf-8").replace("\\-", "-")
-    helped = subprocess.run(
-        [sys.executable, "-m", "app", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    helped = run_python("-m", "app", "--help")
     for option in set(re.findall(r"--[a-z-]+", helped.stdout)):
         assert option in manual, option
-    helped = subprocess.run(
-        [sys.executable, "-m", "core", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    helped = run_python("-m", "core", "--help")
     listed = re.search(r"\{(.+?)\}", helped.stdout)
     for command in listed[1].split(","):
         assert command in manual, command

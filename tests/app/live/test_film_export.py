@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 
 from core.events import Failed, FilmMade, FilmProgressed, FilmRequested
-from tests.app.fakes import Face, make_query, take_file
+from tests.app.fakes import Face, take_file
 
 
 def choose(face: Face, action: str, target: Path) -> None:
@@ -63,9 +63,7 @@ def test_a_failed_film_is_one_sentence_and_labelling_continues(
     face: Face, tmp_path: Path, failure: Failed | None, sentence: str
 ) -> None:
     choose(face, "film", tmp_path / "flip.mp4")
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: len(face.answers()) == 1)
+    face.answer_another()
     assert face.window.film_bar.isVisible()
     face.engine["film"].play(failure) if failure else face.engine["film"].die()
     face.wait_until(lambda: sentence in face.window.banner.text.text())

@@ -107,8 +107,7 @@ def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, renderi
     if rendering:
         live.slider.setValue(0)
         request(face, 1)
-    with face.wait_signal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
     with face.wait_signal(face.controller.replays.replay_refused):
         live.slider.setValue(1)
     assert "press Start" in face.window.banner.text.text()

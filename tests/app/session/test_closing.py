@@ -28,8 +28,7 @@ def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
 def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(face: Face, stopped_before: bool) -> None:
     gate, target = threading.Event(), face.folder.parent / "large.csv"
     if stopped_before:
-        with face.wait_signal(face.controller.stopped):
-            face.window.stop_action.trigger()
+        face.stop()
     face.controller.file_tasks.deadline.setInterval(60_000)
     face.controller.file_tasks.write(target, lambda: slow_file(gate))
     with face.wait_signal(face.window.closed):
@@ -51,8 +50,7 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
         face.folder / "x.csv",
     )
     if stopped_before:
-        with face.wait_signal(face.controller.stopped):
-            face.window.stop_action.trigger()
+        face.stop()
     target.write_bytes(b"as it was")
     file_tasks.export(target)
     file_tasks.write(later, lambda: b"never begun")

@@ -81,9 +81,7 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(dama
         face.wait_until(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
         assert read_by(face, name) == [1, 2, 3]
     assert face.controller.state == State.RUNNING and not banner.isVisible()
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: len(face.answers()) == 4)
+    face.answer_another()
 
 
 def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage]) -> None:
@@ -135,9 +133,7 @@ def test_labelling_waits_until_every_job_has_all_answers(
 
 
 def test_what_a_job_learned_without_every_answer_is_not_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: len(face.answers()) == 1)
+    face.answer_another()
     checkpointer = face.controller.checkpointer
     with face.wait_signal(checkpointer.saved):
         checkpointer.request()

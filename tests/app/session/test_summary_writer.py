@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
 
 from app.live.demonstrations import Demonstration
 from app.session.summary_writer import SummaryWriter
@@ -15,7 +14,7 @@ from core.events import RolloutReported
 from core.session import summary
 from core.session.summary import Summary
 from core.types import Teacher
-from tests.app.fakes import Face, make_frames, make_query
+from tests.app.fakes import Face, make_frames
 
 Keep = Callable[[Face], SummaryWriter]
 
@@ -98,9 +97,7 @@ def test_a_summary_that_cannot_be_written_stops_nothing(
     (face.folder / f"{summary.NAME}.part").rmdir()
     keeper.write()
     face.wait_until((face.folder / summary.NAME).exists)
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: len(face.answers()) == 1)
+    face.answer_another()
 
 
 def test_a_session_that_was_moved_away_gets_no_ghost(

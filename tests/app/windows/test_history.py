@@ -86,8 +86,7 @@ def test_the_filters_let_through_what_they_say(mixed: Face) -> None:
 
 
 def test_while_the_session_is_stopped_it_says_why_nothing_plays(mixed: Face) -> None:
-    with mixed.wait_signal(mixed.controller.stopped):
-        mixed.window.stop_action.trigger()
+    mixed.stop()
     page = page_of(mixed)
     choose(page, 2)
     mixed.wait_until(lambda: "press Start" in page.pane.empty.detail.text())

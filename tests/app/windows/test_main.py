@@ -50,8 +50,7 @@ def test_pause_and_resume_reach_the_jobs(face: Face) -> None:
 
 def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face) -> None:
     before = list(face.engine.made)
-    with face.wait_signal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
     assert all(process.stopped for process in before)
     assert face.window.empty.headline.text() == "Stopped"
     face.window.pause_action.trigger()
@@ -63,16 +62,14 @@ def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face) -> None:
 
 def test_keys_do_nothing_once_stopped(face: Face) -> None:
     face.offer(make_query())
-    with face.wait_signal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
     face.press(Qt.Key.Key_Left)
     assert face.labelling.idle and face.answers() == []
 
 
 def test_a_job_that_does_not_answer_cannot_hold_up_the_end(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(face.engine["policy"], "send", lambda event: None)
-    with face.wait_signal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
 
 
 @pytest.mark.parametrize(

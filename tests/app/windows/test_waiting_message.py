@@ -98,8 +98,7 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     face.engine["policy"].die()
     face.wait_until(lambda: face.controller.state == State.FAILED)
     assert told(face)[0] == "Training has stopped"
-    with face.wait_signal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
     assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
 
 

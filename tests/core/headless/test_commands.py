@@ -142,13 +142,6 @@ def test_the_progress_shows_divergences_if_there_are_some(
     assert told in capsys.readouterr().err
 
 
-def test_a_setting_overrides_what_the_task_or_another_flag_says(call: Called) -> None:
-    extra = ["--seed", "3", "--set", "seed=9", "--teacher", "none", *SETTINGS]
-    result = call("teach", "hopper-backflip", "--session", "s", "--steps", "256", "--json", *extra)
-    assert (result["seed"], result["teacher"], result["labels"]) == (9, "none", 0)
-    assert result["env_steps"] == 256
-
-
 TEACH = ["teach", "hopper-backflip", "--session", "s"]
 
 
@@ -191,6 +184,10 @@ def test_an_algorithm_brings_its_presets_and_settings_override_them(
 ) -> None:
     config = configured(words.split(), monkeypatch)
     assert (config.policy.algorithm, config.rollout.steps, config.policy.discount) == expected
+
+
+def test_a_setting_overrides_what_another_flag_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert configured(["--seed", "3", "--set", "seed=9", "--teacher", "none"], monkeypatch).seed == 9
 
 
 def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pytest.MonkeyPatch) -> None:

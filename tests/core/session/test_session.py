@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from contextlib import closing
@@ -94,19 +93,6 @@ def test_a_second_program_is_told_in_one_sentence_and_a_dead_one_holds_nothing(t
     holder.stdin.close()
     holder.stdout.close()
     Session.open(folder).close()
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
-    Session.create(tmp_path / "s", tiny()).close()
-    for path in (tmp_path / "s" / "lock", tmp_path / "s"):
-        path.chmod(0o500)
-    with pytest.raises(UserError) as refused:
-        Session.open(tmp_path / "s")
-    one_sentence(refused)
-    with pytest.raises(UserError) as refused:
-        Session.create(tmp_path / "s" / "below", tiny())
-    one_sentence(refused)
 
 
 class Listening:

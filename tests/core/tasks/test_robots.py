@@ -67,22 +67,6 @@ def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
     env.close()
 
 
-@pytest.fixture
-def batch() -> Iterator[Callable[..., MujocoVectorEnv]]:
-    made: list[MujocoVectorEnv] = []
-
-    def make(
-        task: RobotTask, environments: int = 4, rng: np.random.Generator | None = None, **given: Any
-    ) -> MujocoVectorEnv:
-        options = {"threads": 1, "staggered": False, **given}
-        made.append(MujocoVectorEnv(task, environments, rng or np.random.default_rng(0), **options))
-        return made[-1]
-
-    yield make
-    for env in made:
-        env.close()
-
-
 MakeBatch = Callable[..., MujocoVectorEnv]
 
 
