@@ -76,9 +76,7 @@ def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"reward__members": 1, "query__selection": "random"},
         {"reward__members": 1, "query__selection": "disagreement", "teacher": "none"},
-        {"teacher": "none", "labels": 0},
         {"reward__members": 4, "reward__hidden": 2048},
         {"rollout__environments": 16384, "rollout__steps": 1024},
         {"rollout__environments": 1000, "query__segment_steps": 1000},

@@ -14,8 +14,7 @@ from tests.app.fakes import Face, take_file
 
 
 def choose(face: Face, action: str, target: Path) -> None:
-    found = face.window.findChild(QAction, action)
-    found.trigger()
+    face.window.findChild(QAction, action).trigger()
     take_file(face.window, target)
     face.wait_until(lambda: bool(face.engine["film"].got(FilmRequested)))
 

@@ -54,13 +54,6 @@ def test_policies_are_saved_when_due_with_the_figures_of_that_time(face: Face) -
     assert face.window.live.slider.maximum() == 2
 
 
-def test_after_a_return_to_a_checkpoint_later_snapshots_are_dropped(face: Face) -> None:
-    learned(face, 0, 10**10, 3 * 10**10)
-    face.engine["policy"].play(published(2 * 10**10))
-    face.wait_until(lambda: snapshot_steps(face) == [0, 10**10, 2 * 10**10])
-    assert PolicySnapshots(face.folder).env_steps() == [0, 10**10, 2 * 10**10]
-
-
 def test_an_opened_session_lists_its_snapshots_and_reports_damage(
     open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -19,8 +19,7 @@ from tests.app.fakes import Face, make_query, take_file
 
 def choose(face: Face, action: str, target: Path) -> None:
     """Opens the menu's dialog and takes this file in it; the window keeps working meanwhile."""
-    found = face.window.findChild(QAction, action)
-    found.trigger()
+    face.window.findChild(QAction, action).trigger()
     take_file(face.window, target)
     face.wait_until(lambda: face.window.banner.isVisible())
 

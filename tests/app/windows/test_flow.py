@@ -20,6 +20,7 @@ from core.config import Config, replaced
 from core.events import JobSpec
 from core.session.session import Session
 from tests.app.fakes import Engine, FakeProcess, make_query
+from tests.app.session.test_closing import endless
 from tests.app.start_page_driver import Drawers
 
 Begin = Callable[..., "Flow"]
@@ -204,12 +205,6 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
     for name in ("reacher-1", "ant-1"):
         log = (sessions_folder() / name / "log.txt").read_text()
         assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
-
-
-def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
-    while True:
-        go_on()
-        QTest.qSleep(10)
 
 
 def test_a_file_abandoned_with_its_session_is_told_of_on_the_start_page(

@@ -117,13 +117,6 @@ def test_a_video_for_which_the_disk_has_no_room_is_told_of_and_leaves_nothing(tm
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["clip.gif", "nowhere/clip.mp4"])
-def test_a_place_that_takes_no_video_is_told_in_one_sentence(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError) as refused:
-        write_video(tmp_path / name, Frames(np.zeros((2, 64, 64, 3), np.uint8), 30.0))
-    assert name in str(refused.value) and "\n" not in str(refused.value)
-
-
 def test_a_film_strip_shows_the_first_and_the_last_frame_side_by_side(tmp_path: Path) -> None:
     pixels = np.zeros((10, 8, 8, 3), np.uint8)
     pixels[0, ..., 0], pixels[9, ..., 2] = 200, 100  # the first is red, the last blue

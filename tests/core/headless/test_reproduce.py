@@ -236,7 +236,7 @@ def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
     assert true["seed"] == 3 and true["steps"] == 500
 
 
-def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
 
     def carried_out(*given: Any) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from core.config import Config
-from core.errors import UserError
 from core.events import ControlsHeld
 from core.jobs.play import PlayJob, action
 from core.tasks.atari import GAMES, AtariTask
@@ -78,8 +77,3 @@ def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> 
         lives.append(game.lives)
     fresh = np.flatnonzero(np.diff(lives) > 0)
     assert fresh.size > 0 and lives[fresh[0] + 1] == 5 and scores[fresh[0] + 1] == 0
-
-
-def test_a_robot_is_no_game() -> None:
-    with pytest.raises(UserError, match="not a game"):
-        PlayJob(Config(task="hopper"))
