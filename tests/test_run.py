@@ -1,7 +1,7 @@
 """The parts of run.py that decide; nothing here installs anything."""
 
 import http.server
-import importlib.util
+import importlib
 import sys
 import threading
 from datetime import datetime
@@ -19,11 +19,7 @@ NOW = datetime(2030, 1, 2, 3, 4, 5)
 
 @pytest.fixture
 def run() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run", ROOT / "run.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("run")
 
 
 @pytest.fixture
@@ -45,7 +41,7 @@ def elsewhere(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def calls(elsewhere: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What run.py would have run, in order; each command succeeds."""
+    """Commands that run.py would have run, in order; each succeeds."""
     calls: list[list[str]] = []
 
     def succeed(command: list[str], **_: object) -> int:

@@ -1,4 +1,4 @@
-"""What of a window can't be read because it has too little room."""
+"""Texts of a window that can't be read because they have too little room."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def clipped(window: QWidget) -> list[str]:
 
 
 def _scrolls(part: QWidget | None) -> bool:
-    """Whether it can be brought into view."""
+    """True if it can be brought into view."""
     return part is not None and (isinstance(part, QAbstractScrollArea) or _scrolls(part.parentWidget()))
 
 

@@ -20,13 +20,13 @@ from app.style import theme
 from core.config import Config, replaced
 from core.session.session import Session
 from tests.app.fakes import Face
-from tests.app.history_page_driver import Given, fill
+from tests.app.history_page_driver import MIXED, Given, fill
 from tests.app.start_page_driver import Page
 
 
 @pytest.fixture(autouse=True)
 def style(qapp: Any, own_settings: None) -> None:
-    """That of a fresh installation, whatever the test before has chosen."""
+    """Applies the style of a fresh installation, whatever the test before has chosen."""
     if not qapp.styleSheet() or not theme.is_up_to_date():
         theme.apply(qapp)
 
@@ -66,7 +66,7 @@ def nothing_left_behind() -> Iterator[None]:
 def _left(threads: set[threading.Thread], children: set[int]) -> list[object]:
     processes = [c for c in psutil.Process().children(recursive=True) if c.pid not in children]
     tracked = [c for c in processes if "resource_tracker" not in " ".join(c.cmdline())]
-    alive = [t for t in threading.enumerate() if t not in threads and not isinstance(t, threading._DummyThread)]
+    alive = [t for t in threading.enumerate() if t not in threads and not t.name.startswith("Dummy-")]
     return [*alive, *tracked]
 
 
@@ -126,7 +126,13 @@ def opened(open_face: Callable[..., Face], tmp_path: Path) -> Callable[..., Face
             fill(store, given)
         session.close()
         face = open_face(folder)
-        face.qtbot.waitUntil(lambda: face.controller.progress.labels == len(given))
+        face.wait_until(lambda: face.controller.progress.labels == len(given))
         return face
 
     return make
+
+
+@pytest.fixture
+def mixed(opened: Callable[..., Face]) -> Face:
+    """A window over a session with answers of each kind, by a person and by the oracle: MIXED."""
+    return opened(MIXED)

@@ -31,20 +31,19 @@ from core.events import (
 )
 from core.session.session import Session
 from core.system.child_process import ChildDiedError, JobSpec
-from core.types import Frames, Preference, Query, Segment
+from core.types import Choice, Frames, Preference, Query, Segment
 
 _ids = itertools.count(1)
-Error = tuple[type[Exception], tuple[Any, ...]]
 
-ERRORS: list[Error] = [
-    (OSError, (errno.ENOSPC, os.strerror(errno.ENOSPC))),
-    (RuntimeError, ("CUDA out of memory.",)),
-    (MemoryError, ()),
-]
+ERRORS = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), RuntimeError("CUDA out of memory."), MemoryError()]
+FULL = UserError("The checkpoint can't be written: make room.")
 
-FULL: Error = (UserError, ("The checkpoint can't be written: make room.",))
-
-
+KEYS = {
+    Qt.Key.Key_Left: Choice.LEFT,
+    Qt.Key.Key_Right: Choice.RIGHT,
+    Qt.Key.Key_Up: Choice.TIE,
+    Qt.Key.Key_Down: Choice.CANT_TELL,
+}
 STEPS = 40
 """Of a segment of the default task, whose sizes the others have too."""
 
@@ -175,7 +174,6 @@ class Engine:
 def take_file(window: QWidget, path: Path) -> None:
     """Choose this file in the file dialog of the window."""
     dialog = window.findChild(QFileDialog)
-    assert isinstance(dialog, QFileDialog)
     dialog.fileSelected.emit(str(path))
     dialog.close()
 
@@ -188,14 +186,15 @@ class Face:
         self.controller = Controller(session, self.engine)
         self.labelling = self.controller.labelling
         self.window = MainWindow(self.controller)
+        self.wait_until, self.wait_signal = qtbot.waitUntil, qtbot.waitSignal
 
     def open(self) -> None:
         self.window.show()
         self.window.activateWindow()
-        self.qtbot.waitUntil(self.window.isActiveWindow)
+        self.wait_until(self.window.isActiveWindow)
         self.controller.start()
-        self.qtbot.waitUntil(lambda: self.controller.state == State.RUNNING)
-        self.qtbot.waitUntil(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is made and open
+        self.wait_until(lambda: self.controller.state == State.RUNNING)
+        self.wait_until(lambda: bool(self.engine["reward"].got(AnswersReplayed)))  # the store is made and open
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(self.window, key, modifier)
@@ -203,26 +202,38 @@ class Face:
     def offer(self, *queries: Query) -> tuple[Query, ...]:
         """Offers queries, waits until the first of them is on screen, and returns them."""
         self.engine.offer(*queries)
-        self.qtbot.waitUntil(lambda: self.labelling.pairs.shown is not None)
+        self.wait_until(lambda: self.labelling.pairs.shown is not None)
         return queries
 
     def answered(self, key: Qt.Key = Qt.Key.Key_Left) -> tuple[Query, Query]:
         """Two pairs: the first is answered by this key and stored, the second is on screen."""
         first, second = self.offer(make_query(), make_query())
         self.press(key)
-        self.qtbot.waitUntil(lambda: self.query is second)
+        self.wait_until(lambda: self.query is second)
         assert len(self.answers()) == 1
         return first, second
+
+    def answer_another(self) -> None:
+        """Answers one more pair, and waits until the answer is stored."""
+        before = len(self.answers())
+        self.offer(make_query())
+        self.press(Qt.Key.Key_Left)
+        self.wait_until(lambda: len(self.answers()) == before + 1)
+
+    def stop(self) -> None:
+        """Stops the session by its menu, and waits until it has."""
+        with self.wait_signal(self.controller.stopped):
+            self.window.stop_action.trigger()
 
     def die(self, name: str) -> None:
         """The process of this job dies, and the window reports it."""
         self.engine[name].die()
-        self.qtbot.waitUntil(lambda: self.window.banner.shows_failure)
+        self.wait_until(lambda: self.window.banner.shows_failure)
 
     def restart(self) -> None:
         """Presses the banner's button, and waits until all jobs run again."""
         press_restart(self)
-        self.qtbot.waitUntil(lambda: self.controller.state == State.RUNNING)
+        self.wait_until(lambda: self.controller.state == State.RUNNING)
 
     @property
     def query(self) -> Query | None:
@@ -231,7 +242,7 @@ class Face:
         return shown.query if shown and self.window.pair_page.currentWidget() is self.window.clips else None
 
     def answers(self) -> list[Preference]:
-        self.qtbot.waitUntil(lambda: self.labelling.idle)  # none is on its way to the disk
+        self.wait_until(lambda: self.labelling.idle)  # none is on its way to the disk
         store = self.controller.session.store()
         try:
             return store.all()
@@ -240,7 +251,7 @@ class Face:
 
     def close(self) -> None:
         if self.window.isVisible():
-            with self.qtbot.waitSignal(self.window.closed):
+            with self.wait_signal(self.window.closed):
                 self.window.close()
 
 
@@ -251,7 +262,6 @@ def press_restart(face: Face) -> None:
 def numbers(face: Face) -> dict[str, int]:
     """Of each job in the newest checkpoint: the number of the request that its state answered."""
     loaded = face.controller.session.load()
-    assert loaded is not None
     return {name: state.values["n"] for name, state in loaded[1].items()}
 
 

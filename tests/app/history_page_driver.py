@@ -37,9 +37,8 @@ def page_of(face: Face) -> HistoryPage:
     """Opens the page by its key and waits until it lists what there is."""
     face.press(Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
     page = face.window.history_commands.page
-    assert page is not None
-    face.qtbot.waitUntil(page.isActiveWindow)
-    face.qtbot.waitUntil(lambda: page.empty.headline.text() != "Loading the answers")
+    face.wait_until(page.isActiveWindow)
+    face.wait_until(lambda: page.empty.headline.text() != "Loading the answers")
     page.resize(1240, 680)
     return page
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.session.library import SessionLibrary
@@ -28,8 +27,6 @@ from core.tasks import CATALOGUE, get_task
 from core.types import Frames
 from tests.app.clipping import clipped
 from tests.app.fakes import FakeProcess
-
-Picture = Callable[[QWidget, str], None]
 
 
 def make_preview(side: int = 48, count: int = 6) -> Frames:
@@ -83,7 +80,7 @@ class Page:
     """
 
     def __init__(self, qtbot: QtBot, folder: Path, **whims: object) -> None:
-        self.qtbot, self.root = qtbot, folder / "sessions"
+        self.wait_until, self.root = qtbot.waitUntil, folder / "sessions"
         self.drawers = Drawers(**whims)
         self.opened: list[Session] = []
         self.trash: list[Path] = []
@@ -101,8 +98,8 @@ class Page:
         self.window.resize(width, height)
         self.window.show()
         self.window.activateWindow()
-        self.qtbot.waitUntil(self.window.isActiveWindow)
-        self.qtbot.waitUntil(lambda: len(self.entries) == len([*self.root.glob("*")]))
+        self.wait_until(self.window.isActiveWindow)
+        self.wait_until(lambda: len(self.entries) == len([*self.root.glob("*")]))
         return self
 
     @property
@@ -128,7 +125,7 @@ class Page:
         return [text for text in clipped(self.window) if not text.startswith(cards)]
 
     def wait_for_pictures(self) -> None:
-        self.qtbot.waitUntil(lambda: not self.window.grid.missing(), timeout=20_000)
+        self.wait_until(lambda: not self.window.grid.missing(), timeout=20_000)
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         QTest.keyClick(QApplication.focusWidget() or self.window, key, modifier)

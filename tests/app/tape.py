@@ -35,12 +35,12 @@ def play(face: Face) -> None:
     """Three reports, a fit and an episode; none of the true figures can be met by chance."""
     for number, true in enumerate(TRUE_RETURNS):
         face.engine["rollout"].play(report(1000 * (number + 1), true, 4.5 + number, 0.5 + number))
-    face.qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)
+    face.wait_until(lambda: face.controller.progress.env_steps == 3000)
     face.engine["reward"].play(FIT)
     segment = replace(make_segment(), true_rewards=TRUE_REWARDS)
     face.engine["rollout"].play(DemonstrationRecorded(segment, PREDICTED_REWARDS, 3000))
-    face.qtbot.waitUntil(lambda: len(face.controller.episode.true) == 6)
-    face.qtbot.waitUntil(lambda: "weight decay 2" in face.controller.metrics.names())
+    face.wait_until(lambda: len(face.controller.episode.true) == 6)
+    face.wait_until(lambda: "weight decay 2" in face.controller.metrics.names())
     face.window.resize(1280, 720)
     refresh(face)
 
@@ -57,20 +57,20 @@ def plot(face: Face, key: str) -> Plot:
     plots = face.window.plots
     found = plots.by_key[key]
     plots.setCurrentIndex(next(i for i in range(plots.count()) if plots.widget(i).isAncestorOf(found)))
-    face.qtbot.waitUntil(lambda: found.isVisible() and found.canvas.inside().width() > 50)
+    face.wait_until(lambda: found.isVisible() and found.canvas.inside().width() > 50)
     refresh(face)
     found.grab()  # scales are fitted when they are painted
     return found
 
 
 def refresh(face: Face) -> None:
-    """Until no plot has news."""
+    """Refreshes until no plot has news."""
     while face.window.plots.refresh(face.controller.metrics, face.controller.episode):
         pass
 
 
 def drawn(shown: Plot) -> dict[str, tuple[list[float], list[float]]]:
-    """What is on screen, by curve: x and y as the drawing library has them, with None for a gap."""
+    """Curves on screen by name: x and y as the drawing library has them, with None for a gap."""
     found = {}
     for curve, item in shown.items.items():
         x, y = item.getOriginalDataset()
@@ -93,7 +93,7 @@ def show_true_reward(face: Face) -> None:
 
 
 def has_colour(image: QImage, colour: str) -> bool:
-    """Whether any pixel has exactly this colour."""
+    """True if any pixel has exactly this colour."""
     plain = image.convertToFormat(QImage.Format.Format_RGB32)  # named, or its pixels would be gone
     pixels = np.frombuffer(plain.constBits(), np.uint32) & 0xFFFFFF
     return bool((pixels == int(colour[1:], 16)).any())

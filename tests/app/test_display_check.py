@@ -12,7 +12,6 @@ import pytest
 from app import display_check, system_libraries
 from tests.screens import run_python, x_server
 
-ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": "", "XDG_RUNTIME_DIR": "/nowhere"}
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux may lack a display")
 needs_server = pytest.mark.skipif(

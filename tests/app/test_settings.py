@@ -1,8 +1,6 @@
-"""What the person chose stays chosen, and a damaged file of it is no obstacle."""
+"""Settings that stay as they were chosen, and damaged ones, which are no obstacle."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from PySide6.QtCore import QByteArray
 
@@ -19,14 +17,11 @@ def test_values_come_back_as_they_were_kept() -> None:
     assert settings.blob("page/place") == QByteArray(b"\x00\x01")
 
 
-def test_what_was_never_set_has_its_default() -> None:
-    assert settings.flag("page/none", True) is True
-    assert settings.text("page/none", "x") == "x"
-    assert settings.blob("page/none") is None
-
-
-def test_a_value_of_another_kind_counts_as_not_set(tmp_path: Path) -> None:
+def test_without_a_value_or_with_one_of_another_kind_the_default_holds() -> None:
     settings.keep("page/shown", "perhaps")
     settings.keep("page/place", "not bytes")
     assert settings.flag("page/shown", True) is True
     assert settings.blob("page/place") is None
+    assert settings.flag("page/none", True) is True
+    assert settings.text("page/none", "x") == "x"
+    assert settings.blob("page/none") is None

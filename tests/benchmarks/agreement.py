@@ -68,7 +68,6 @@ def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
     actor.load(weights)
     *_, played = collect(env, actor, task.episode_steps)
     env.close()
-    assert played is not None
     return played
 
 

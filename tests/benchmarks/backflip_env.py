@@ -6,7 +6,8 @@ nothing of core and repeats the formulas of core/tasks/hopper_backflip.py.
 
 from __future__ import annotations
 
-import argparse
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,21 +33,17 @@ def load_model(physics: str) -> mujoco.MjModel:
     return model
 
 
-def parser(description: str | None, *numbers: str) -> argparse.ArgumentParser:
-    """Argument parser of a peer: these integers, and the options that `prepare` reads."""
-    made = argparse.ArgumentParser(description=description)
-    for name in (*numbers, "steps", "episode", "seed", "threads"):
-        made.add_argument(f"--{name}", type=int, required=True)
-    made.add_argument("--physics", choices=tuple(PHYSICS), required=True)
-    return made
+def prepare() -> dict[str, Any]:
+    """Registers the environment as TASK and sets torch's number of threads (0: torch's own choice).
 
-
-def prepare(options: argparse.Namespace) -> None:
-    """Registers the environment as TASK and sets torch's number of threads (0: torch's own choice)."""
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    kwargs = {"physics": options.physics}
-    gymnasium.register(TASK, HopperBackflip, max_episode_steps=options.episode, kwargs=kwargs)
+    Returns the other options that Peer.run was given.
+    """
+    options = json.loads(sys.argv[1])
+    if threads := options.pop("threads"):
+        torch.set_num_threads(threads)
+    kwargs = {"physics": options.pop("physics")}
+    gymnasium.register(TASK, HopperBackflip, max_episode_steps=options.pop("episode"), kwargs=kwargs)
+    return options
 
 
 class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):

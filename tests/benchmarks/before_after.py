@@ -16,18 +16,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from core.tasks import PAPER_ROBOTS
+
 ROOT = Path(__file__).resolve().parents[2]
-ROBOTS = [
-    "hopper-backflip",
-    "reacher",
-    "pendulum",
-    "double-pendulum",
-    "swimmer",
-    "half-cheetah",
-    "hopper",
-    "walker",
-    "ant",
-]
 FIGURES = ("collecting", "teaching")
 
 
@@ -57,7 +50,7 @@ def compare(old: Path, task: str, rounds: int, steps: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path, help="the checkout to compare with")
-    parser.add_argument("--tasks", nargs="+", default=ROBOTS, help="(default: all robots)")
+    parser.add_argument("--tasks", nargs="+", default=["hopper-backflip", *PAPER_ROBOTS], help="(default: all robots)")
     parser.add_argument("--rounds", type=int, default=1, help="runs of each checkout and task")
     parser.add_argument("--steps", type=int, default=0, help="environment steps of the session that is taught; 0: all")
     options = parser.parse_args()

@@ -9,14 +9,12 @@ size, MB): before, after everything on screen is drawn, after scrolling through 
 
 from __future__ import annotations
 
-import argparse
-import itertools
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -27,8 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config, replaced
 from core.session.session import Session
+from core.tasks import get_task
 from core.types import Choice, Query
 from tests.benchmarks.windowed import application, close, parser, show, wait
+from tests.core.builders import segment
 
 _ANSWERS = 2000
 _DISTINCT = 64
@@ -38,35 +38,14 @@ _STOPS = 60
 
 
 def make_session(folder: Path) -> None:
-    """Makes the session. Runs in a process of its own: the simulator must not count as the window's memory."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from core.envs import make_envs
-    from core.rollout.collector import collect
-    from core.rollout.segments import SegmentBuilder
-    from core.seeding import generator
-    from core.tasks import get_task
-
+    """Makes the session, of random segments: a simulator in this process would count as the window's memory."""
     config = replaced(Config(), teacher="human", labels=2 * _ANSWERS, steps=10**12)
-    task, rng = get_task(config.task), generator(0, "benchmark")
-    env = make_envs(task, _DISTINCT, rng, threads=1)
-    builder = SegmentBuilder(env, task.segment_steps, np.zeros(_DISTINCT, np.int64))
-
-    def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return rng.uniform(-1, 1, (len(observations), env.sizes[1])).astype(np.float32), np.zeros(len(observations))
-
-    *_, collected = collect(env, act, 2 * task.segment_steps, builder)
-    assert collected is not None
-    numbers, found = itertools.count(1), itertools.cycle(collected.segments)
-    session = Session.create(folder, config)
-    with closing(session.store()) as store:
+    sides = [segment(number, get_task(config.task).segment_steps) for number in range(1, _DISTINCT + 1)]
+    with closing(Session.create(folder, config)) as session, closing(session.store()) as store:
         for key in range(1, _ANSWERS + 1):
-            pair = Query(key, *(replace(next(found), id=next(numbers)) for _ in range(2)), 0.1)
-            store.add(pair, list(Choice)[key % len(Choice)], "human", answered_at=time.time() - 5 * (_ANSWERS - key))
-    session.close()
-    env.close()
+            pair = (replace(sides[number % _DISTINCT], id=number) for number in (2 * key, 2 * key + 1))
+            answered_at = time.time() - 5 * (_ANSWERS - key)
+            store.add(Query(key, *pair, 0.1), list(Choice)[key % len(Choice)], "human", answered_at=answered_at)
 
 
 class Painted(QObject):
@@ -127,14 +106,9 @@ def measure(app: QApplication, folder: Path) -> dict[str, object]:
 
 
 def main() -> None:
-    made = parser(__doc__)
-    made.add_argument("--make", type=Path, help=argparse.SUPPRESS)
-    options = made.parse_args()
-    if options.make:
-        make_session(options.make)
-        return
+    parser(__doc__).parse_args()
     with application() as (app, scratch):
-        subprocess.run([sys.executable, __file__, "--make", str(scratch / "session")], check=True)
+        make_session(scratch / "session")
         print(json.dumps(measure(app, scratch / "session")))
 
 

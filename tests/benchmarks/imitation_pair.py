@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.peers import Peer, Result, core, end_with, parser, set_up, task_sizes
+from tests.benchmarks.peers import Peer, Result, core, parser, set_up, task_sizes
 
 _TASK = "hopper-backflip"
 PEER = Peer(
@@ -43,19 +43,15 @@ PEER = Peer(
 
 def run_peer(options: argparse.Namespace, seed: int) -> Result:
     segment, episode = task_sizes(_TASK)
-    given = {"steps": options.steps, "labels": options.labels, "seed": seed, "threads": options.peer_threads}
-    given |= {
-        "segment": segment,
-        "episode": episode,
-        "iterations": options.peer_iterations,
-        "physics": options.peer_physics,
-    }
-    return PEER.run("imitation_peer.py", given)
+    given = {"steps": options.steps, "labels": options.labels, "seed": seed, "iterations": options.peer_iterations}
+    given |= {"threads": options.peer_threads, "physics": options.peer_physics, "segment": segment, "episode": episode}
+    result: Result = PEER.run("imitation_peer.py", **given)
+    return result
 
 
 def run_ours(options: argparse.Namespace, seed: int) -> Result:
     given = ("--teacher", "oracle", "--labels", options.labels, "--steps", options.steps, "--seed", seed)
-    outcome = core("teach", _TASK, *given)
+    outcome = core("teach", _TASK, "--session", "session", *given)
     backflips = outcome["measure"].get("backflips_per_episode", math.nan)
     return {
         "steps": outcome["env_steps"],
@@ -82,19 +78,14 @@ def _ratio(results: Result, steps: str) -> float:
     return round(ours / peer, 2)
 
 
-def parse(args: list[str]) -> argparse.Namespace:
+def main() -> None:
     made = parser(__doc__, steps=100_000, peer_threads=0, peer_physics="gymnasium")
     made.add_argument("--labels", type=int, default=100, help="answers in each run")
     made.add_argument("--rounds", type=int, default=2, help="pairs of runs, each pair with its own seed")
     made.add_argument("--peer-iterations", type=int, default=60, help="alternations of the peer's policy and reward")
-    options = made.parse_args(args)
+    options = made.parse_args()
     if options.labels < options.peer_iterations + 15:  # it asks a tenth first, and at least one in each turn
         made.error("give more labels or fewer --peer-iterations: the peer asks in each of its iterations")
-    return options
-
-
-def main(args: list[str]) -> None:
-    options = parse(args)
     set_up(PEER)
     rounds = [run_round(number, options) for number in range(options.rounds)]
     medians = {name: statistics.median(entry[name] for entry in rounds) for name in ("ratio", "trained_ratio")}
@@ -102,4 +93,4 @@ def main(args: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    end_with(main)
+    main()

@@ -11,7 +11,6 @@ import json
 import sys
 import time
 from collections import deque
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -24,9 +23,7 @@ from imitation.util.util import make_vec_env
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from tests.benchmarks.backflip_env import TASK, parser, prepare
+from tests.benchmarks.backflip_env import TASK, prepare
 
 _ENVIRONMENTS = 8
 _MEMBERS = 3
@@ -116,10 +113,8 @@ def measure(steps: int, labels: int, segment: int, iterations: int, seed: int) -
 
 
 def main() -> None:
-    options = parser(__doc__, "labels", "segment", "iterations").parse_args()
-    prepare(options)
     with contextlib.redirect_stdout(sys.stderr):
-        result = measure(options.steps, options.labels, options.segment, options.iterations, options.seed)
+        result = measure(**prepare())
     print(json.dumps(result))
 
 

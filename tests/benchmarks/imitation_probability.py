@@ -11,96 +11,65 @@ code is 1 if it is above a millionth.
 
 from __future__ import annotations
 
-import argparse
-import array
 import json
-import math
-import random
 import sys
-import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from run import PYTHON
 from tests.benchmarks.imitation_pair import PEER
-from tests.benchmarks.peers import end_with, last_line, set_up
+from tests.benchmarks.peers import last_line, set_up
 
 _ERROR_RATE = 0.1
 _PAIRS, _STEPS = 10_000, 40
 _LIMIT = 1e-6
-_LARGEST_SCALE = 1.5
-"""Decimal logarithm of the largest reward of a step, approximately; returns then differ by hundreds."""
 
 
-def write_rewards(path: Path) -> None:
-    """Writes (_PAIRS, 2, _STEPS) float64 rewards whose scales span several decades; every tenth pair is a tie."""
-    rng = random.Random(0)
-    values = array.array("d")
-    for number in range(_PAIRS):
-        scale = 10 ** rng.uniform(-3, _LARGEST_SCALE)
-        left, right = ([rng.gauss(0, scale) for _ in range(_STEPS)] for _ in range(2))
-        values.extend(left + (left if number % 10 == 0 else right))
-    path.write_bytes(values.tobytes())
-
-
-def ours(rewards: Path) -> list[float]:
-    import numpy as np
+def rewards() -> Any:
+    """Rewards (_PAIRS, 2, _STEPS) float64 whose scales span several decades; every tenth pair is a tie."""
     import torch
 
+    start = torch.Generator().manual_seed(0)
+    scales = 10 ** (4.5 * torch.rand((_PAIRS, 1, 1), generator=start, dtype=torch.float64) - 3)
+    pairs = scales * torch.randn((_PAIRS, 2, _STEPS), generator=start, dtype=torch.float64)
+    pairs[::10, 1] = pairs[::10, 0]
+    return pairs
+
+
+def ours() -> list[float]:
     from core.reward.loss import preference_probability
 
-    sums = torch.as_tensor(np.fromfile(rewards).reshape(-1, 2, _STEPS)).sum(-1)
-    preference_probabilities: list[float] = preference_probability(sums[:, 0], sums[:, 1], _ERROR_RATE).tolist()
-    return preference_probabilities
+    left, right = rewards().sum(-1).T
+    return [float(chance) for chance in preference_probability(left, right, _ERROR_RATE)]
 
 
-def peers(rewards: Path) -> list[float]:
-    import numpy as np
-    import torch
+def peers() -> list[float]:
     from gymnasium.spaces import Box
     from imitation.algorithms.preference_comparisons import PreferenceModel
     from imitation.rewards.reward_nets import BasicRewardNet
 
     box = Box(-1, 1, (1,))
     model = PreferenceModel(BasicRewardNet(box, box), noise_prob=_ERROR_RATE, discount_factor=1.0)
-    pairs = torch.as_tensor(np.fromfile(rewards).reshape(-1, 2, _STEPS))
-    return [float(model.probability(left, right)) for left, right in pairs]
+    return [float(model.probability(left, right)) for left, right in rewards()]
 
 
 _SIDES = {"somersault": (PYTHON, ours), "imitation": (PEER.python, peers)}
 
 
-def chances_of(side: str, rewards: Path) -> list[float]:
-    """Runs this file in the environment of one side and returns its probabilities."""
-    command = [str(_SIDES[side][0]), "-P", str(Path(__file__).resolve()), "--side", side, "--rewards", str(rewards)]
-    probabilities: list[float] = last_line(command, str(rewards.parent))
-    return probabilities
-
-
-def compare() -> int:
+def main() -> int:
+    if len(sys.argv) > 1:
+        print(json.dumps(_SIDES[sys.argv[1]][1]()))
+        return 0
     set_up(PEER)
-    with tempfile.TemporaryDirectory() as folder:
-        rewards = Path(folder) / "rewards"
-        write_rewards(rewards)
-        one, other = (chances_of(side, rewards) for side in _SIDES)
+    one, other = (last_line(python, Path(__file__).resolve(), side) for side, (python, _) in _SIDES.items())
     largest = max(abs(a - b) for a, b in zip(one, other, strict=True))
     between = sum(0.051 < chance < 0.949 and chance != 0.5 for chance in other)
     print(f"{_PAIRS} pairs, P from {min(other):.6f} to {max(other):.6f}, {between} of them neither tied nor certain")
     print(f"largest difference: {largest:.3g}")
-    return int(not (math.isfinite(largest) and largest <= _LIMIT))
-
-
-def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--side", choices=_SIDES, help=argparse.SUPPRESS)
-    parser.add_argument("--rewards", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args(args)
-    if options.side:
-        print(json.dumps(_SIDES[options.side][1](options.rewards)))
-        return 0
-    return compare()
+    return int(not largest <= _LIMIT)
 
 
 if __name__ == "__main__":
-    end_with(main)
+    sys.exit(main())

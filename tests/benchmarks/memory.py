@@ -13,16 +13,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QTimer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app.session.controller import Controller
-from app.windows.main import MainWindow
 from tests.benchmarks.windowed import application, close, create_session, parser, press_oracle_key, show, wait_seconds
 
 _EVERY_MS = 10_000
@@ -30,51 +29,25 @@ _MOST = 0.15
 """Allowed relative difference between early and final memory."""
 _FIRST = 30
 """Answers before training starts."""
+Sample = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Sample:
+def sample(controller: Controller, started: float) -> Sample:
     """One measurement of window and children together; `megabytes` lists them separately, the window first."""
-
-    seconds: float
-    megabytes: tuple[int, ...]
-    threads: int
-    files: int
-    labels: int
-    env_steps: int
-
-    @property
-    def total(self) -> int:
-        return sum(self.megabytes)
-
-
-class Watch(QObject):
-    """Answers pairs and records samples."""
-
-    def __init__(self, window: MainWindow, controller: Controller, labels_a_minute: float) -> None:
-        super().__init__()
-        self._controller, self._started = controller, time.monotonic()
-        self.samples: list[Sample] = []
-        self.answering = QTimer(self, interval=round(60_000 / labels_a_minute))
-        self.answering.timeout.connect(lambda: press_oracle_key(controller, window))
-        self.answering.start()
-        self.sampling = QTimer(self, interval=_EVERY_MS)
-        self.sampling.timeout.connect(self._on_sample_due)
-        self.sampling.start()
-
-    def _on_sample_due(self) -> None:
-        own = psutil.Process()
-        processes = [own, *own.children(recursive=True)]
-        sample = Sample(
-            round(time.monotonic() - self._started),
-            tuple(round(process.memory_full_info().pss / 1e6) for process in processes),
-            sum(process.num_threads() for process in processes),
-            sum(process.num_fds() for process in processes),
-            self._controller.progress.labels,
-            self._controller.progress.env_steps,
-        )
-        self.samples.append(sample)
-        print(json.dumps({**asdict(sample), "total": sample.total}), file=sys.stderr, flush=True)
+    own = psutil.Process()
+    processes = [own, *own.children(recursive=True)]
+    megabytes = [round(process.memory_full_info().pss / 1e6) for process in processes]
+    taken = {
+        "seconds": round(time.monotonic() - started),
+        "megabytes": megabytes,
+        "total": sum(megabytes),
+        "threads": sum(process.num_threads() for process in processes),
+        "files": sum(process.num_fds() for process in processes),
+        "labels": controller.progress.labels,
+        "env_steps": controller.progress.env_steps,
+    }
+    print(json.dumps(taken), file=sys.stderr, flush=True)
+    return taken
 
 
 def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
@@ -84,13 +57,11 @@ def faults(samples: list[Sample], early: Sample, late: Sample) -> list[str]:
     maximum of the minute around the early sample.
     """
     found = []
-    if abs(late.total - early.total) > _MOST * early.total:
-        found.append(f"the memory went from {early.total} to {late.total} MB")
-    before = [sample for sample in samples if abs(sample.seconds - early.seconds) <= 30]
-    after = [sample for sample in samples if sample.seconds >= late.seconds - 60]
+    if abs(late["total"] - early["total"]) > _MOST * early["total"]:
+        found.append(f"the memory went from {early['total']} to {late['total']} MB")
     for what in ("threads", "files"):
-        most = max(getattr(sample, what) for sample in before)
-        least = min(getattr(sample, what) for sample in after)
+        most = max(one[what] for one in samples if abs(one["seconds"] - early["seconds"]) <= 30)
+        least = min(one[what] for one in samples if one["seconds"] >= late["seconds"] - 60)
         if least > most:
             found.append(f"{what} grew from {most} to {least}")
     return found
@@ -101,13 +72,14 @@ def verdict(samples: list[Sample], seconds: float) -> int:
     if len(samples) < 2:
         print("failed: there are too few samples, so give it more minutes.")
         return 1
-    early, late = min(samples, key=lambda sample: abs(sample.seconds - min(600, seconds / 6))), samples[-1]
+    early, late = min(samples, key=lambda one: abs(one["seconds"] - min(600, seconds / 6))), samples[-1]
+    pace = 60 * (late["labels"] - early["labels"]) / (late["seconds"] - early["seconds"])
     figures = {
-        "early": {**asdict(early), "total": early.total},
-        "late": {**asdict(late), "total": late.total},
-        "ratio": round(late.total / early.total, 3),
-        "largest": max(sample.total for sample in samples),
-        "labels_a_minute": round(60 * (late.labels - early.labels) / (late.seconds - early.seconds), 1),
+        "early": early,
+        "late": late,
+        "ratio": round(late["total"] / early["total"], 3),
+        "largest": max(one["total"] for one in samples),
+        "labels_a_minute": round(pace, 1),
     }
     print(json.dumps(figures))
     found = faults(samples, early, late)
@@ -123,13 +95,19 @@ def main() -> int:
     with application() as (_, scratch):
         session = create_session(scratch / "session", labels=labels, **{"query.first_labels": min(labels, _FIRST)})
         controller, window = show(session)
-        watch = Watch(window, controller, options.labels_a_minute)
+        samples: list[Sample] = []
+        answering = QTimer(interval=round(60_000 / options.labels_a_minute))
+        answering.timeout.connect(lambda: press_oracle_key(controller, window))
+        sampling, started = QTimer(interval=_EVERY_MS), time.monotonic()
+        sampling.timeout.connect(lambda: samples.append(sample(controller, started)))
         controller.start()
+        for timer in (answering, sampling):
+            timer.start()
         wait_seconds(60 * options.minutes)
-        watch.answering.stop()
-        watch.sampling.stop()  # no samples while children end
+        for timer in (answering, sampling):
+            timer.stop()  # no samples while children end
         close(window)
-    return verdict(watch.samples, 60 * options.minutes)
+    return verdict(samples, 60 * options.minutes)
 
 
 if __name__ == "__main__":

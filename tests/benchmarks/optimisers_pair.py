@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.peers import Peer, Result, core, end_with, parser, set_up, task_sizes
+from tests.benchmarks.peers import Peer, Result, core, parser, set_up, task_sizes
 
 _TASK = "hopper-backflip"
 PEER = Peer(
@@ -40,14 +40,15 @@ _SIDES = ("sb3", "somersault")
 def run_peer(asked: Result, episode: int) -> Result:
     given = {name: asked[name] for name in ("algorithm", "steps", "seed")}
     given |= {"threads": asked["peer_threads"], "physics": asked["peer_physics"], "episode": episode}
-    return PEER.run("optimisers_peer.py", given)
+    result: Result = PEER.run("optimisers_peer.py", **given)
+    return result
 
 
 def run_ours(asked: Result) -> Result:
     words = [word for name in ("algorithm", "steps", "seed") for word in (f"--{name}", asked[name])]
     for setting in asked["ours"]:
         words += ["--set", setting]
-    outcome = core("teach", _TASK, "--teacher", "none", *words)
+    outcome = core("teach", _TASK, "--session", "session", "--teacher", "none", *words)
     steps, rate = outcome["env_steps"], outcome["steps_per_second"]
     return {"steps": steps, "steps_per_second": rate, "true_return": outcome["true_return"]}
 
@@ -83,20 +84,16 @@ def summary(runs: list[Result]) -> dict[str, Result]:
     return found
 
 
-def parse(args: list[str]) -> argparse.Namespace:
+def main() -> None:
     made = parser(__doc__, steps=500_000, peer_threads=1, peer_physics="ours")
     made.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="seeds of the runs")
     made.add_argument("--algorithms", nargs="+", choices=_ALGORITHMS, default=list(_ALGORITHMS), help="(default: all)")
     made.add_argument("--ours", nargs="+", default=[], metavar="NAME=VALUE", help="config settings of ours")
-    return made.parse_args(args)
-
-
-def main(args: list[str]) -> None:
-    options = parse(args)
+    options = made.parse_args()
     set_up(PEER)
     runs = run_all(options)
     print(json.dumps({"runs": runs, "algorithms": summary(runs)}))
 
 
 if __name__ == "__main__":
-    end_with(main)
+    main()

@@ -8,9 +8,7 @@ normalized, as in the libraries' tuned settings for MuJoCo tasks. Prints one JSO
 from __future__ import annotations
 
 import json
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from sb3_contrib import TRPO
@@ -19,9 +17,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import VecNormalize
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from tests.benchmarks.backflip_env import TASK, parser, prepare
+from tests.benchmarks.backflip_env import TASK, prepare
 
 _EPISODES = 100
 """Number of finished episodes in the mean return, as in core."""
@@ -52,13 +48,5 @@ def measure(algorithm: str, steps: int, seed: int) -> dict[str, float | int | No
     }
 
 
-def main() -> None:
-    made = parser(__doc__)
-    made.add_argument("--algorithm", choices=sorted(_CLASSES), required=True)
-    options = made.parse_args()
-    prepare(options)
-    print(json.dumps(measure(options.algorithm, options.steps, options.seed)))
-
-
 if __name__ == "__main__":
-    main()
+    print(json.dumps(measure(**prepare())))

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,6 @@ from run import PYTHON, ROOT, SetupError, call, install, torch_index
 _TORCH = "torch==2.13.0"
 
 Result = dict[str, Any]
-
-
-class RunError(Exception):
-    """A side of a comparison failed. The message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +33,9 @@ class Peer:
     def python(self) -> Path:
         return ROOT / self.folder / PYTHON.relative_to(PYTHON.parents[1])
 
-    def run(self, script: str, given: Result) -> Result:
-        """Runs a script of this folder with these options, in the peer's environment."""
-        flags = [part for name, value in given.items() for part in (f"--{name}", str(value))]
-        with tempfile.TemporaryDirectory() as folder:
-            return last_line([str(self.python), "-P", str(Path(__file__).with_name(script)), *flags], folder)
+    def run(self, script: str, **given: object) -> Any:
+        """Runs a script of this folder in the peer's environment; it reads what is given as JSON."""
+        return last_line(self.python, Path(__file__).with_name(script), json.dumps(given))
 
     def install(self) -> None:
         """Makes the environment unless it exists. Raises SetupError if it cannot be made."""
@@ -62,21 +55,20 @@ class Peer:
         stamp.write_text(digest, encoding="utf-8")
 
 
-def last_line(command: list[str], folder: str) -> Any:
-    """Runs the command and returns the JSON of its last output line. Temporary files go to `folder`. Raises RunError."""
-    environ = {**os.environ, "TMPDIR": folder, "TEMP": folder}
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+def last_line(python: Path, *words: object) -> Any:
+    """Runs Python in a temporary folder and returns the JSON of its last output line. Exits if it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        environ = {**os.environ, "TMPDIR": folder, "TEMP": folder, "PYTHONPATH": str(ROOT)}
+        command = [str(python), "-P", *map(str, words)]
+        done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
     if done.returncode != 0:
-        print(done.stderr[-4000:], file=sys.stderr)
-        raise RunError(f"{Path(command[0]).parents[1].name} failed with exit code {done.returncode}; see above.")
+        sys.exit(f"{done.stderr[-4000:]}\n{python} failed with exit code {done.returncode}.")
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def core(*words: object) -> Any:
     """Runs `python -m core ... --json` of this program. Returns what it prints."""
-    with tempfile.TemporaryDirectory() as folder:
-        session = ["--session", f"{folder}/session"] if words[0] == "teach" else []
-        return last_line([str(PYTHON), "-m", "core", *map(str, words), *session, "--json"], folder)
+    return last_line(PYTHON, "-m", "core", *words, "--json")
 
 
 def task_sizes(name: str) -> tuple[int, int]:
@@ -97,21 +89,10 @@ def parser(description: str | None, steps: int, peer_threads: int, peer_physics:
 
 
 def set_up(peer: Peer) -> None:
-    """Makes the environments of both sides."""
-    with contextlib.redirect_stdout(sys.stderr):
-        install(())
-    peer.install()
-
-
-def end_with(main: Callable[[list[str]], int | None]) -> None:
-    """Runs a comparison and exits: 1 if a side failed, 2 if it could not start."""
+    """Makes the environments of both sides. Exits if that fails."""
     try:
-        sys.exit(main(sys.argv[1:]))
-    except (SetupError, OSError, json.JSONDecodeError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
-    except RunError as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        with contextlib.redirect_stdout(sys.stderr):
+            install(())
+        peer.install()
+    except SetupError as error:
+        sys.exit(str(error))

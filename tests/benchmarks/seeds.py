@@ -9,34 +9,26 @@ of the saved policy without noise. Other options are passed to `core teach`. Run
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.benchmarks.peers import Result, core
 
 MEASURE = "backflips_per_episode"
 
 
-def call(*arguments: str) -> dict[str, Any]:
-    """Runs `python -m core ...` and returns the JSON of its last line."""
-    command = [sys.executable, "-m", "core", *arguments, "--json"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def teach(labels: int, seed: int, extra: list[str]) -> dict[str, Any]:
+def teach(labels: int, seed: int, extra: list[str]) -> Result:
     with tempfile.TemporaryDirectory() as folder:
-        session = str(Path(folder) / "session")
-        result = call(
-            "teach", "hopper-backflip", "--labels", str(labels), "--seed", str(seed), "--session", session, *extra
-        )
-        result["evaluated"] = call("evaluate", session, "--episodes", "20")["measure"]
+        given = ("--labels", labels, "--seed", seed, "--session", f"{folder}/s", *extra)
+        result: Result = core("teach", "hopper-backflip", *given)
+        result["evaluated"] = core("evaluate", f"{folder}/s", "--episodes", 20)["measure"]
     return result
 
 
-def row(result: dict[str, Any]) -> str:
+def row(result: Result) -> str:
     flips, evaluated = result["measure"][MEASURE], result["evaluated"]
     figures = f"{flips:.2f} | {evaluated[MEASURE]:.2f} | {evaluated['upright_landings_per_episode']:.2f}"
     cost = f"{result['env_steps']} | {result['wall_seconds']:.0f} | {result['steps_per_second']:.0f}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Never
+
 import numpy as np
 
 from core.config import Config, replaced
@@ -61,3 +64,24 @@ def query(number: int, left: Segment | None = None, right: Segment | None = None
 
 def preference(number: int, choice: Choice = Choice.LEFT, pair: Query | None = None) -> Preference:
     return Preference(number, pair or query(number), choice, "oracle", 0.0)
+
+
+Arrays = dict[str, np.ndarray]
+
+
+def saved_state(made: Any) -> Arrays:
+    """A copy of the state of a trainer or an optimizer, which later training does not change."""
+    return {name: np.array(array) for name, array in made.get_state().items()}
+
+
+def same(one: Arrays, other: Arrays) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def raising(error: Exception) -> Callable[..., Never]:
+    """A function that raises this error, whatever it is called with."""
+
+    def fail(*_: Any, **__: Any) -> Never:
+        raise error
+
+    return fail

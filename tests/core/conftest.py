@@ -1,30 +1,32 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 
 import core  # noqa: F401 - before a test module imports mujoco: it chooses how MuJoCo draws without a display
+from core.envs.mujoco import MujocoVectorEnv
 from core.events import JobState
+from core.nn.threads import set_num_threads
 from core.system.child_process import JobProcess, JobSpec
-from core.tasks import CATALOGUE
+from core.tasks import CATALOGUE, get_task
 from tests.core import picture_toys
 from tests.core.builders import tiny
 from tests.core.children import Start
 
 
-@pytest.fixture(autouse=True, scope="session")
-def one_torch_thread() -> None:
-    """As in the children: more of them wait for each other where cores are few."""
-    torch.set_num_threads(1)
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """One thread as in the children: more wait for each other where cores are few. A test may choose another number."""
+    set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is written into the current folder goes to one of the test's own."""
+    """Makes a folder of the test's own the current one."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -49,3 +51,18 @@ def start() -> Iterator[Start]:
     yield run
     for process in made:
         process.stop()
+
+
+@pytest.fixture
+def batch() -> Iterator[Callable[..., MujocoVectorEnv]]:
+    """Makes environments of robots, by default four Hoppers that start together; all are closed at the end."""
+    made: list[MujocoVectorEnv] = []
+
+    def make(task: Any = None, environments: int = 4, rng: Any = None, **given: Any) -> MujocoVectorEnv:
+        task, rng = task or get_task("hopper-backflip"), rng or np.random.default_rng(0)
+        made.append(MujocoVectorEnv(task, environments, rng, **{"threads": 1, "staggered": False, **given}))
+        return made[-1]
+
+    yield make
+    for env in made:
+        env.close()

@@ -1,4 +1,4 @@
-"""What light child processes run in tests: a server whose methods answer, raise, log and hang."""
+"""A server for light child processes in tests: its methods answer, raise, log and hang."""
 
 from __future__ import annotations
 

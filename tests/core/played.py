@@ -24,7 +24,7 @@ class Played:
         self._events: Iterator[Event | None] = self.job.run()
 
     def turn(self, *received: Event) -> list[Event]:
-        """What it yields after these, until it waits; the reason to wait comes last."""
+        """Its events after these, until it waits; the reason to wait comes last."""
         for event in received:
             self.job.receive(event)
         said: list[Event] = []

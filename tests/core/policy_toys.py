@@ -88,12 +88,3 @@ def improve(made: OnPolicyOptimizer, batch: RolloutBatchReady) -> list[UpdateRep
     reports = list(made.update(batch))
     made.observe(batch.observations)
     return reports
-
-
-def saved_state(made: OnPolicyOptimizer) -> dict[str, np.ndarray]:
-    """A copy of the state, which later updates do not change."""
-    return {name: np.array(array) for name, array in made.get_state().items()}
-
-
-def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)

@@ -13,10 +13,9 @@ from core.nn.state import state_arrays
 from core.reward.ensemble import RewardEnsemble, normalize_reward
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.types import Choice, Preference, Query
-from tests.core.builders import ACTED, OBSERVED, preference, query
+from tests.core.builders import ACTED, OBSERVED, Arrays, preference, query
 
 TOY = np.random.default_rng(99).standard_normal(OBSERVED)
-Arrays = dict[str, np.ndarray]
 
 
 def new_trainer(seed: int = 0, rng: np.random.Generator | None = None, **settings: Any) -> RewardTrainer:
@@ -76,12 +75,3 @@ def rank_correlation(trainer: RewardTrainer) -> float:
 
 def weights(trainer: RewardTrainer) -> Arrays:
     return state_arrays(trainer.ensemble.network)
-
-
-def saved_state(trainer: RewardTrainer) -> Arrays:
-    """A copy of the state, which later training does not change."""
-    return {name: np.array(array) for name, array in trainer.get_state().items()}
-
-
-def same(one: Arrays, other: Arrays) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)

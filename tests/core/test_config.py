@@ -30,13 +30,6 @@ def test_what_an_older_config_lacks_has_its_default() -> None:
     assert Config.from_dict({"seed": 3, "reward": {"members": 5}}) == replaced(Config(), seed=3, reward__members=5)
 
 
-@pytest.mark.parametrize("name", ["reward__members", "reward.members"])
-def test_a_value_is_replaced_by_its_section_and_name(name: str) -> None:
-    config = replaced(Config(), **{name: 5, "labels": 9})
-    assert (config.reward.members, config.labels) == (5, 9)
-    assert config.reward.hidden == Config().reward.hidden
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -83,9 +76,7 @@ def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"reward__members": 1, "query__selection": "random"},
         {"reward__members": 1, "query__selection": "disagreement", "teacher": "none"},
-        {"teacher": "none", "labels": 0},
         {"reward__members": 4, "reward__hidden": 2048},
         {"rollout__environments": 16384, "rollout__steps": 1024},
         {"rollout__environments": 1000, "query__segment_steps": 1000},

@@ -26,15 +26,6 @@ def test_a_snapshot_is_thinned_to_the_limit_and_ends_with_the_newest() -> None:
     assert (x[0], x[-1], y[-1]) == (0, 2999, -2999)
 
 
-def test_metrics_are_kept_by_name_and_an_unknown_one_is_empty() -> None:
-    metrics = Metrics()
-    metrics.append("a", 1, 2)
-    metrics.append("b", 3, np.nan)  # a gap in the plot
-    assert metrics.names() == ("a", "b")
-    assert metrics.snapshot("a")[1].tolist() == [2] and np.isnan(metrics.snapshot("b")[1]).all()
-    assert [len(values) for values in metrics.snapshot("loss")] == [0, 0]
-
-
 def test_a_reader_beside_the_writer_sees_whole_points() -> None:
     series = Series(capacity=128)
     writer = threading.Thread(target=lambda: [series.append(i, 2.0 * i) for i in range(20_000)])

@@ -9,7 +9,7 @@ import pytest
 from core.config import Config, replaced
 from core.preferences.schedule import first_labels
 from core.presets import ALGORITHM_PRESETS, merge_presets
-from core.tasks import CATALOGUE, PAPER_GAMES, PAPER_ROBOTS, get_task
+from core.tasks import CATALOGUE, PAPER_GAMES, get_task
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
@@ -37,14 +37,6 @@ def test_the_papers_numbers() -> None:
     assert (a2c.policy.rms_decay, a2c.policy.rms_epsilon) == (0.99, 1e-5)
 
 
-@pytest.mark.parametrize("robot", PAPER_ROBOTS)
-def test_the_robots_labelling_rate_halves_early_and_the_policys_steps_end_small(robot: str) -> None:
-    config, other = made_of(robot), made_of(robot, "trpo")
-    assert config.query.half_life == (150_000 if robot == "ant" else config.steps / 5)
-    assert config.policy.learning_rate * (1 - config.policy.decay) <= 1e-4 + 1e-9
-    assert (config.policy.lag, other.policy.decay, other.policy.lag) == (1, 0, 0)
-
-
 def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> None:
     config = made(task=TUNED)
     assert (config.policy.algorithm, config.policy.minibatch, config.rollout.environments) == ("ppo", 512, 256)
@@ -59,12 +51,10 @@ def test_games_have_the_papers_numbers_where_they_do_not_say_why_not(task: str) 
     config = made_of(task)
     assert (config.reward.std, config.reward.members) == (0.05, 3)
     assert (config.policy.discount, config.policy.entropy_bonus) == (0.99, 0.01)
-    assert (config.policy.algorithm, config.policy.vision) == ("ppo", "small")
     asked = (config.reward.max_labels, config.query.half_life, first_labels(config.labels, config.query))
     assert asked == ((2000, 2e6, 600) if task == "pong" else (3000, 1.25e6, asked[2]))
     assert 300 <= asked[2] <= (600 if task == "pong" else 500)
     a2c = made_of(task, "a2c")
-    assert (a2c.rollout.environments, a2c.rollout.steps, a2c.policy.vision) == (16, 5, "nature")
-    assert (a2c.policy.learning_rate, a2c.reward.std) == (7e-4, 0.05)
+    assert (a2c.policy.vision, a2c.reward.std) == ("nature", 0.05)
     assert (a2c.reward.dropout, a2c.reward.epochs_first, a2c.reward.steps_per_label) == (0.5, 200, 10)
     assert first_labels(5500, a2c.query) == 500

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from importlib import metadata
-from pathlib import Path
 
 from core.version import LIBRARIES, VERSION
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.screens import ROOT, run_python
 
 
 def test_project_and_changelog_have_this_version() -> None:
@@ -24,5 +20,4 @@ def test_project_and_changelog_have_this_version() -> None:
 
 def test_versions_of_libraries_are_found_without_importing_them() -> None:
     code = "import sys, core.version as v; print(v.library_versions()['torch'], 'torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [metadata.version("torch"), "False"]
+    assert run_python("-c", code).stdout.split() == [metadata.version("torch"), "False"]

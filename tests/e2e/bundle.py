@@ -49,7 +49,7 @@ def screen() -> AbstractContextManager[str]:
 
 
 def environment(home: Path, display: str | None) -> dict[str, str]:
-    """What a person's own environment has, and nothing of the environment that the tests run in."""
+    """The variables of a person's own environment, and none of the environment that the tests run in."""
     home.mkdir(exist_ok=True)
     plain = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
     return {**plain, "QT_QPA_PLATFORM": "xcb", "DISPLAY": display} if display else plain
@@ -96,14 +96,14 @@ def _running(command: Sequence[object], environ: dict[str, str], user: int | Non
 
 
 def wait_for_answers(program: subprocess.Popen[str], folder: Path, least: int) -> None:
-    """Until there are so many in that session, the program ends, or patience does."""
+    """Waits until the session has so many answers, the program ends, or patience does."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while program.poll() is None and answers(folder) < least and time.monotonic() < deadline:
         time.sleep(0.5)
 
 
 def answers(folder: Path) -> int:
-    """How many there are in a session that a program may have open."""
+    """Number of answers in a session that a program may have open."""
     try:
         return (folder / "preferences" / "log.jsonl").read_text().count('"do":"add"')
     except FileNotFoundError:  # it is not made yet

@@ -12,20 +12,9 @@ from typing import Any
 from core.config import Config, replaced
 from core.events import Event, PreferenceAdded
 from core.session.session import Session
+from tests.core.builders import QUICK
 
-_SMALL: dict[str, Any] = {
-    "labels": 100_000,
-    "steps": 10**9,
-    "rollout.environments": 8,
-    "rollout.steps": 64,
-    "rollout.threads": 1,
-    "reward.hidden": 16,
-    "reward.epochs_first": 5,
-    "reward.epochs": 1,
-    "policy.hidden": 16,
-    "policy.epochs": 1,
-    "query.first_share": 1e-5,
-}
+_SMALL: dict[str, Any] = {**QUICK, "labels": 100_000, "steps": 10**9, "query.first_share": 1e-5}
 
 
 def opened(folder: Path, teacher: str) -> Session:

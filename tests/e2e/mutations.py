@@ -56,7 +56,7 @@ def extended(path: Path, rng: Rng) -> None:
 
 
 def zeroed(path: Path, rng: Rng) -> None:
-    """As after a power cut: a block that was never written."""
+    """A block that was never written, as after a power cut."""
     content = bytearray(path.read_bytes())
     at, size = int(rng.integers(0, len(content))), int(rng.choice([16, 512, 4096]))
     content[at : at + size] = bytes(len(content[at : at + size]))
@@ -152,7 +152,6 @@ def nested(path: Path, rng: Rng) -> None:
 def odd_state(path: Path, rng: Rng) -> None:
     """A whole checkpoint with a right digest, which says what no job would."""
     loaded = load_newest(path.parent)
-    assert loaded is not None
     number, states = loaded
     job = str(rng.choice(sorted(states)))
     arrays, values = dict(states[job].arrays), dict(states[job].values)
@@ -202,7 +201,7 @@ def moved_line(path: Path, rng: Rng) -> None:
 
 
 def crowded(path: Path, rng: Rng) -> None:
-    """As many lines as fit into the log, or more, all with right checksums."""
+    """Fills the log with as many lines as fit, or more, all with right checksums."""
     lines = path.read_bytes().splitlines()
     kind, most = rng.integers(3), int(rng.choice([15 << 20, 17 << 20]))
     body, size, number = decode(lines[0]), 0, len(lines)

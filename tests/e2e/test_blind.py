@@ -29,7 +29,7 @@ def test_neither_policy_nor_reward_fit_sees_the_true_reward(
 
 
 def test_other_choices_make_another_policy(teach: Teach, finished: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or the test above would pass for a run that learns from nothing."""
+    """The test above would also pass for a run that learns from nothing."""
     honest = finished(**SHORT)
     monkeypatch.setattr(oracle, "answer", lambda query, config: Answer(Choice.TIE))
     other = teach("other", **SHORT)

@@ -51,7 +51,7 @@ def public() -> Iterator[Path]:
 
 
 def assert_taught(done: subprocess.CompletedProcess[str], folder: Path) -> None:
-    """It ended well and said nothing; it left a session that opens, with answers and a checkpoint, and a quiet log."""
+    """Requires a good end without a word, a session that opens, with answers and a checkpoint, and a quiet log."""
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
     log = (folder / "log.txt").read_text("utf-8")
     assert not re.search(r" (WARNING|ERROR|CRITICAL) ", log), log

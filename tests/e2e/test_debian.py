@@ -89,7 +89,7 @@ def fresh(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path
 
 
 def inside(fresh: Path, *command: str) -> list[str]:
-    """What runs a command as root in the fresh system, with the host's screens in it."""
+    """The command line that runs a command as root in the fresh system, with the host's screens in it."""
     mounts = [
         f"mount --bind /tmp/.X11-unix {fresh}/tmp/.X11-unix",
         f"mount -t proc proc {fresh}/proc",

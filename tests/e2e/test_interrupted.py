@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from core.errors import CutShortError, NotFiniteError
 from core.events import Event, PolicyUpdated, PreferenceAdded, RolloutBatchReady, RolloutReported
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.session import checkpoint
+from tests.core.builders import raising
 from tests.e2e.taught import SHORT, Finished, Taught, Teach, same
 
 
@@ -68,12 +68,9 @@ def test_what_a_stage_raises_is_one_sentence_at_the_terminal_and_all_of_it_in_th
     taught.save_once_it_learns()
     taught.close()
 
-    def failing(*_: Any) -> Iterator[Any]:
-        raise error
-
     monkeypatch.setattr(sys, "argv", ["core", "teach", "--resume", "s"])
     with monkeypatch.context() as broken:
-        broken.setattr("core.policy.on_policy.OnPolicyOptimizer.update", failing)
+        broken.setattr("core.policy.on_policy.OnPolicyOptimizer.update", raising(error))
         assert main() == 1
     told = capsys.readouterr().err
     assert "Traceback" not in told

@@ -1,4 +1,4 @@
-"""What a headless run leaves: the policy that it reached, and snapshots of earlier ones."""
+"""Policies that a headless run leaves: the one that it reached, and snapshots of earlier ones."""
 
 from __future__ import annotations
 

@@ -30,7 +30,6 @@ def start(kind: str, folder: Path) -> subprocess.Popen[str]:
 
 def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
     """Waits until a random moment, from before it has opened the session to well at work; what it has said by then."""
-    assert program.stdout
     starting = rng.random() < _WHILE_STARTING
     said = "" if starting else program.stdout.readline()
     time.sleep(rng.uniform(0, _STARTING_SECONDS if starting else _WORKING_SECONDS))
@@ -39,7 +38,6 @@ def wait(program: subprocess.Popen[str], rng: random.Random) -> str:
 
 def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
     """Kills it; what it had said in whole lines, `said` first. None of its children lives on."""
-    assert program.stdout
     family = psutil.Process(program.pid).children(recursive=True)
     program.kill()
     with program:
@@ -50,7 +48,7 @@ def kill(program: subprocess.Popen[str], said: str = "") -> list[str]:
 
 
 def kept(folder: Path) -> list[str]:
-    """What is on disk, once opened as any program would."""
+    """Answers on disk, once opened as any program would."""
     if not (folder / "config.json").exists():
         return []
     with closing(Session.open(folder)) as session, closing(session.store()) as store:
@@ -76,7 +74,6 @@ def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Rand
 def goes_on(kind: str, folder: Path) -> None:
     before = len(kept(folder))
     program = start(kind, folder)
-    assert program.stdout
     assert program.stdout.readline()
     kill(program)
     assert len(kept(folder)) > before

@@ -43,7 +43,6 @@ def nap(program: subprocess.Popen[str], rng: random.Random) -> None:
 
 def answers(program: subprocess.Popen[str]) -> str:
     """The next ones that it shows."""
-    assert program.stdout
     lines = [program.stdout.readline() for _ in range(_ANSWERS)]
     assert all(lines), "it ended by itself"
     return "".join(lines)

@@ -71,7 +71,6 @@ def test_the_reward_ranks_as_the_ensemble_does(taught: Path) -> None:
     env = LearnedReward(environment(taught / "DIR"), taught / "DIR")
     with closing(Session.open(taught / "DIR")) as session:
         loaded = session.load()
-    assert loaded
     pool = loaded[1]["rollout"].arrays
     observations, actions = pool["pool_observations"], pool["pool_actions"]
     expected = normalize_reward(env.ensemble.predict(observations, actions), 1.0).ravel()

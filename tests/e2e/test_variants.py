@@ -45,7 +45,7 @@ def test_a_variant_resumes_as_if_it_had_not_stopped(teach: Teach, finished: Fini
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "mutual information"])
 def test_every_variant_is_another_run(finished: Finished, name: str) -> None:
-    """Or a switch would have no effect. (Few pairs rank differently by information: tests/core/preferences.)"""
+    """Each switch has an effect. (Few pairs rank differently by information: tests/core/preferences.)"""
     assert not same(finished(**SHORT), finished(**SHORT, **VARIANTS[name]))
 
 
@@ -73,7 +73,6 @@ def test_the_oracles_answers_are_the_only_way_for_true_returns_to_the_target_abl
 
         def as_recorded(query: Query, config: Config, factor: float = factor) -> Answer:
             kept = recorded[query.id]
-            assert kept.returns is not None
             return Answer(kept.choice, (factor * kept.returns[0], factor * kept.returns[1]))
 
         monkeypatch.setattr(oracle, "answer", as_recorded)

@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 import psutil
-from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -23,16 +22,11 @@ from core.config import Config, replaced
 from core.session.session import Session
 from core.system.child_process import JobProcess
 from core.types import Choice
+from tests.app.fakes import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_MS = 60_000
 _SMALL = {"teacher": "human", "labels": 8, "rollout.environments": 16, "rollout.steps": 80}
-_KEYS = {
-    Qt.Key.Key_Left: Choice.LEFT,
-    Qt.Key.Key_Right: Choice.RIGHT,
-    Qt.Key.Key_Up: Choice.TIE,
-    Qt.Key.Key_Down: Choice.CANT_TELL,
-}
 
 
 def children() -> list[psutil.Process]:
@@ -69,8 +63,7 @@ def answer(controller: Controller, window: MainWindow, qtbot: QtBot) -> list[tup
     labelling, given = controller.labelling, list[tuple[int, Choice]]()
     for number in range(6):
         qtbot.waitUntil(lambda: labelling.pairs.shown is not None, timeout=_PATIENCE_MS)
-        key, choice = list(_KEYS.items())[number % len(_KEYS)]
-        assert labelling.pairs.shown
+        key, choice = list(KEYS.items())[number % len(KEYS)]
         given.append((labelling.pairs.shown.query.id, choice))
         with qtbot.waitSignal(labelling.answer_kept, timeout=_PATIENCE_MS):
             QTest.keyClick(window, key)

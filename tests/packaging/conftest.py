@@ -20,7 +20,6 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 
     def load(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(name, PACKAGING / f"{name}.py")
-        assert spec and spec.loader
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, name, module)
         spec.loader.exec_module(module)

@@ -60,7 +60,7 @@ def test_the_launcher_refuses_what_it_was_not_built_for(
 
 @pytest.mark.skipif(not shutil.which("readelf"), reason="reads libraries with readelf")
 def test_a_library_whose_segments_are_moved_is_no_longer_loadable(script: Script, tmp_path: Path) -> None:
-    import numpy.random._common as compiled
+    from numpy.random import mtrand as compiled
 
     bundle, whole = script("bundle"), Path(compiled.__file__)
     assert bundle.is_loadable(whole)
@@ -74,7 +74,7 @@ def test_a_library_whose_segments_are_moved_is_no_longer_loadable(script: Script
 
 @pytest.mark.skipif(not shutil.which("readelf"), reason="reads libraries with readelf")
 def test_what_the_bundle_has_it_does_not_ask_the_system_for(script: Script, tmp_path: Path) -> None:
-    import numpy.random._common as compiled
+    from numpy.random import mtrand as compiled
 
     shutil.copy(compiled.__file__, tmp_path / "x.so")
     bundle = script("bundle")

@@ -1,4 +1,4 @@
-"""What is taken into the bundle and what is left out."""
+"""Files that are taken into the bundle, and files that are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose the libraries are that wheels bring along."""
+"""Owners and licences of the libraries that wheels bring along."""
 
 from __future__ import annotations
 

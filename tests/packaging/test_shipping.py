@@ -11,12 +11,11 @@ from importlib import metadata
 from pathlib import Path
 
 import filelock
-import numpy.random._common
+import numpy
 import pytest
 
 from tests.packaging.conftest import Script
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.screens import ROOT, run_python
 
 
 def test_a_pin_is_a_version_however_it_was_built(script: Script) -> None:
@@ -64,16 +63,11 @@ def test_a_file_of_nobody_stops_the_build(script: Script, tmp_path: Path) -> Non
 
 def test_the_manual_names_each_command_and_option() -> None:
     manual = (ROOT / "packaging/linux/somersault.1").read_text("utf-8").replace("\\-", "-")
-    helped = subprocess.run(
-        [sys.executable, "-m", "app", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    helped = run_python("-m", "app", "--help")
     for option in set(re.findall(r"--[a-z-]+", helped.stdout)):
         assert option in manual, option
-    helped = subprocess.run(
-        [sys.executable, "-m", "core", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    helped = run_python("-m", "core", "--help")
     listed = re.search(r"\{(.+?)\}", helped.stdout)
-    assert listed
     for command in listed[1].split(","):
         assert command in manual, command
 
@@ -83,7 +77,7 @@ def test_the_manual_names_each_command_and_option() -> None:
 def test_the_package_is_compressed_as_its_flavour_is(script: Script, tmp_path: Path, cuda: bool, member: str) -> None:
     bundle, target = tmp_path / "b", tmp_path / "x.deb"
     shutil.copytree(Path(filelock.__file__).parent, bundle / "lib")
-    shutil.copy(numpy.random._common.__file__, bundle / "lib/x.so")
+    shutil.copy(numpy.random.mtrand.__file__, bundle / "lib/x.so")
     (bundle / "licences").mkdir()
     (bundle / "licences/INDEX.txt").write_text("numpy\n")
     script("debian").build(bundle, "1.2", "x86_64", cuda, tmp_path / "staging", target, epoch=1_700_000_000)

@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
-from pytestqt.qtbot import QtBot
 
 from core.types import Query
 from tests.app.fakes import Face, make_query
@@ -27,19 +26,19 @@ def pixels(widget: QWidget) -> bytes:
     return np.frombuffer(image.constBits(), np.uint8).tobytes()
 
 
-def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Face, qtbot: QtBot) -> None:
+def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Face) -> None:
     first, second = predicted(SURE), predicted(OTHER)
     face.offer(first, second, make_query())
     face.press(Qt.Key.Key_T)
     at_pairs: list[tuple[float, ...]] = []
     face.labelling.pair_shown.connect(lambda pair: at_pairs.append(face.window.clips.overlay.members))
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.overlay.members == SURE)
+    face.wait_until(lambda: face.window.clips.overlay.members == SURE)
     assert face.query is second and "left 82 %, right 18 %" in words(face.window)
     face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.window.clips.overlay.members == OTHER)
+    face.wait_until(lambda: face.window.clips.overlay.members == OTHER)
     assert at_pairs[0] == SURE  # of the first pair, while the second is on screen
-    qtbot.waitUntil(lambda: face.window.clips.flashed is None)
+    face.wait_until(lambda: face.window.clips.flashed is None)
     assert face.window.clips.overlay.members == ()
 
 
@@ -58,24 +57,24 @@ def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face:
     assert looks[0] == looks[1] == looks[2] and "82 %" not in looks[0][1]
 
 
-def test_an_undo_removes_it_at_once(face: Face, qtbot: QtBot) -> None:
+def test_an_undo_removes_it_at_once(face: Face) -> None:
     first = predicted(SURE)
     face.offer(first, predicted(OTHER))
     face.press(Qt.Key.Key_T)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.overlay.members == SURE)
-    with qtbot.waitSignal(face.labelling.answer_withdrawn):
+    face.wait_until(lambda: face.window.clips.overlay.members == SURE)
+    with face.wait_signal(face.labelling.answer_withdrawn):
         face.press(Qt.Key.Key_Backspace)
     assert face.query is first and face.window.clips.overlay.members == () and face.window.clips.flashed is None
 
 
 @pytest.mark.parametrize(("wanted", "values"), [(False, SURE), (True, ())])
 def test_it_is_not_shown_unless_wanted_nor_before_the_first_fit(
-    face: Face, qtbot: QtBot, wanted: bool, values: tuple[float, ...]
+    face: Face, wanted: bool, values: tuple[float, ...]
 ) -> None:
     face.offer(predicted(values), make_query())
     if wanted:
         face.press(Qt.Key.Key_T)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
+    face.wait_until(lambda: face.window.clips.flashed is not None)
     assert face.window.clips.overlay.members == ()

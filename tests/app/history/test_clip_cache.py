@@ -9,17 +9,16 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
-from pytestqt.qtbot import QtBot
 
 from core.events import ClipsRequested
 from core.preferences.store import PreferenceStore, StoredPreference
 from core.types import Choice
 from tests.app.fakes import Face
-from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing
+from tests.app.history_page_driver import choose, listed, page_of, playing
 
 
 def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
-    opened: Callable[..., Face], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    opened: Callable[..., Face], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face = opened([(Choice.LEFT, "human")] * 150)
     keys, threads = list[int](), set[int]()
@@ -34,7 +33,7 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
     page = page_of(face)
     cache, bar = face.controller.preference_history.clip_cache, page.list.verticalScrollBar()
     visible = page.list.viewport().height() // page.list.sizeHintForRow(0) + 2
-    qtbot.waitUntil(lambda: cache.stills(150) is not None and cache.idle and playing(page, 150))
+    face.wait_until(lambda: cache.stills(150) is not None and cache.idle and playing(page, 150))
     assert keys.count(150) == 2  # for its still, and to be played
     keys.remove(150)
     assert 3 <= len(keys) == len(set(keys)) <= visible and threading.main_thread().ident not in threads
@@ -44,18 +43,18 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
     for step in range(51):
         bar.setValue(bar.maximum() * step // 50)
         page.list.viewport().repaint()
-    qtbot.waitUntil(lambda: cache.idle)
+    face.wait_until(lambda: cache.idle)
     assert len(keys) <= 24 + visible + 51  # not the rows scrolled past
     for step in range(0, 101, 5):
         bar.setValue(bar.maximum() * step // 100)
         page.list.viewport().repaint()
-        qtbot.waitUntil(lambda: cache.idle)
+        face.wait_until(lambda: cache.idle)
     assert sum(cache.stills(key) is not None for key in range(1, 151)) == 64
     drawn = list[int]()
     cache.pair_drawn.connect(lambda key, _: drawn.append(key))
     for key in (1, 2, 3, 4):
         cache.play(key)
-        qtbot.waitUntil(lambda key=key: drawn[-1:] == [key])
+        face.wait_until(lambda key=key: drawn[-1:] == [key])
     drawn.clear()
     for key in (3, 4, 2):
         cache.play(key)
@@ -63,22 +62,21 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
 
 
 def test_recent_clips_are_not_rendered_again_and_closing_the_page_empties_the_cache(
-    opened: Callable[..., Face], qtbot: QtBot
+    mixed: Face,
 ) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
+    page = page_of(mixed)
     for key in (1, 2, 1, 2):
         choose(page, key)
-        qtbot.waitUntil(lambda key=key: playing(page, key))
-    assert len([event for event in face.engine["clips"].got(ClipsRequested) if event.fps == 30]) == 2
+        mixed.wait_until(lambda key=key: playing(page, key))
+    assert len([event for event in mixed.engine["clips"].got(ClipsRequested) if event.fps == 30]) == 2
     QTest.keyClick(page, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: not page.isVisible())
-    cache = face.controller.preference_history.clip_cache
-    with qtbot.assertNotEmitted(cache.pair_drawn):
+    mixed.wait_until(lambda: not page.isVisible())
+    cache = mixed.controller.preference_history.clip_cache
+    with mixed.qtbot.assertNotEmitted(cache.pair_drawn):
         cache.play(2)
     assert not any(map(cache.stills, range(1, 7))) and page.model.rowCount() == 0
     assert not page.pane.clips.clock.playing
-    face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
-    assert page_of(face) is page
-    qtbot.waitUntil(lambda: listed(page) == [6, 5, 4, 3, 2, 1])
+    mixed.window.activateWindow()
+    mixed.wait_until(mixed.window.isActiveWindow)
+    assert page_of(mixed) is page
+    mixed.wait_until(lambda: listed(page) == [6, 5, 4, 3, 2, 1])

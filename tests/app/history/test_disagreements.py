@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from app.history.preference_model import AGAINST
 from app.windows.history import HistoryPage
 from core.events import AnswersJudged, JudgementRequested, Waited
 from core.types import Choice
 from tests.app.fakes import Face
-from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing, row_of
+from tests.app.history_page_driver import choose, listed, page_of, playing, row_of
 
 
 def disagreements(face: Face) -> HistoryPage:
@@ -29,18 +26,17 @@ def disagreements(face: Face) -> HistoryPage:
 def judge(face: Face, generation: int, left: dict[int, float], times: int = 1) -> None:
     """Answer the request with this number as the reward job. left: P[left preferred] by answer"""
     reward = face.engine["reward"]
-    face.qtbot.waitUntil(lambda: len(reward.got(JudgementRequested)) == times)
+    face.wait_until(lambda: len(reward.got(JudgementRequested)) == times)
     token = reward.got(JudgementRequested)[-1].token
     ids, probabilities = np.array([*left], np.int64), np.array([*left.values()], np.float32)
     reward.play(AnswersJudged(token, generation, ids, probabilities))
 
 
-def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    page = disagreements(face)
+def test_disagreements_are_listed_the_strongest_first(mixed: Face) -> None:
+    page = disagreements(mixed)
     assert page.empty.isVisible()
-    judge(face, 12, {1: 0.03, 2: 0.4, 3: 0.9, 5: 0.3, 6: 0.95})  # left, right, tie, left, right
-    qtbot.waitUntil(lambda: listed(page) == [1, 6, 3, 5])
+    judge(mixed, 12, {1: 0.03, 2: 0.4, 3: 0.9, 5: 0.3, 6: 0.95})  # left, right, tie, left, right
+    mixed.wait_until(lambda: listed(page) == [1, 6, 3, 5])
     against = [round(page.model.index(row).data(AGAINST), 3) for row in range(4)]
     assert against == [0.97, 0.95, 0.8, 0.7]
     text = page.filter.judgement.text()
@@ -49,7 +45,7 @@ def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face
     assert texts[0].endswith("the predictor gives the other side 97%")
     assert texts[2].endswith("the predictor gives one side 90%")
     choose(page, 6)
-    qtbot.waitUntil(lambda: playing(page, 6))
+    mixed.wait_until(lambda: playing(page, 6))
 
 
 @pytest.mark.parametrize(
@@ -60,46 +56,43 @@ def test_disagreements_are_listed_the_strongest_first(opened: Callable[..., Face
     ],
 )
 def test_an_empty_list_has_its_reason(
-    opened: Callable[..., Face], qtbot: QtBot, generation: int, left: dict[int, float], headline: str, text: str
+    mixed: Face, generation: int, left: dict[int, float], headline: str, text: str
 ) -> None:
-    face = opened(MIXED)
-    page = disagreements(face)
-    judge(face, generation, left)
-    qtbot.waitUntil(lambda: page.empty.headline.text() == headline)
+    page = disagreements(mixed)
+    judge(mixed, generation, left)
+    mixed.wait_until(lambda: page.empty.headline.text() == headline)
     assert page.empty.isVisible() and text in page.filter.judgement.text()
 
 
 def test_a_refresh_asks_again_drops_the_older_reply_and_lets_go_of_answers_that_were_changed(
-    opened: Callable[..., Face], qtbot: QtBot
+    mixed: Face,
 ) -> None:
-    face = opened(MIXED)
-    page, reward = disagreements(face), face.engine["reward"]
-    judge(face, 1, {1: 0.1, 5: 0.2})
-    qtbot.waitUntil(lambda: listed(page) == [1, 5])
+    page, reward = disagreements(mixed), mixed.engine["reward"]
+    judge(mixed, 1, {1: 0.1, 5: 0.2})
+    mixed.wait_until(lambda: listed(page) == [1, 5])
     choose(page, 1)
     QTest.mouseClick(page.pane.choices[Choice.RIGHT], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: row_of(page, 1).choice == Choice.RIGHT)
+    mixed.wait_until(lambda: row_of(page, 1).choice == Choice.RIGHT)
     assert listed(page) == [1, 5]  # in sight until the list is refreshed
     for _ in range(2):
         QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: len(reward.got(JudgementRequested)) == 3)
-    judge(face, 2, {1: 0.1, 5: 0.2}, times=3)
-    qtbot.waitUntil(lambda: listed(page) == [5])
+    mixed.wait_until(lambda: len(reward.got(JudgementRequested)) == 3)
+    judge(mixed, 2, {1: 0.1, 5: 0.2}, times=3)
+    mixed.wait_until(lambda: listed(page) == [5])
     older = reward.got(JudgementRequested)[1].token
     reward.play(AnswersJudged(older, 9, np.array([2]), np.array([0.9], np.float32)))
     reward.play(Waited("reward", "it comes after the older reply"))
-    qtbot.waitUntil(lambda: "reward" in face.controller.waits)
+    mixed.wait_until(lambda: "reward" in mixed.controller.waits)
     assert listed(page) == [5] and "(generation 2," in page.filter.judgement.text()
 
 
-def test_a_restarted_reward_job_gets_the_request_again(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    page = disagreements(face)
-    judge(face, 1, {1: 0.1})
-    qtbot.waitUntil(lambda: listed(page) == [1])
-    with qtbot.waitSignal(face.controller.job_failed):
-        face.engine["reward"].die()
+def test_a_restarted_reward_job_gets_the_request_again(mixed: Face) -> None:
+    page = disagreements(mixed)
+    judge(mixed, 1, {1: 0.1})
+    mixed.wait_until(lambda: listed(page) == [1])
+    with mixed.wait_signal(mixed.controller.job_failed):
+        mixed.engine["reward"].die()
     QTest.mouseClick(page.filter.again, Qt.MouseButton.LeftButton)
-    face.restart()
-    judge(face, 2, {5: 0.1})
-    qtbot.waitUntil(lambda: listed(page) == [5])
+    mixed.restart()
+    judge(mixed, 2, {5: 0.1})
+    mixed.wait_until(lambda: listed(page) == [5])

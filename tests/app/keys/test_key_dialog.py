@@ -25,12 +25,11 @@ NONE, CTRL, SHIFT = (
 
 
 @pytest.fixture
-def dialog(face: Face, qtbot: QtBot) -> KeyDialog:
+def dialog(face: Face) -> KeyDialog:
     face.window.commands[Command.EDIT_KEYS].trigger()
     found = face.window.findChild(KeyDialog)
-    assert isinstance(found, KeyDialog)
     found.activateWindow()
-    qtbot.waitUntil(found.isActiveWindow)
+    face.wait_until(found.isActiveWindow)
     return found
 
 
@@ -47,22 +46,20 @@ def press(dialog: KeyDialog, kind: QDialogButtonBox.StandardButton) -> None:
     QTest.mouseClick(dialog.buttons.button(kind), Qt.MouseButton.LeftButton)
 
 
-def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyDialog, qtbot: QtBot) -> None:
+def test_a_new_key_answers_and_the_old_one_does_no_more(face: Face, dialog: KeyDialog) -> None:
     choose(dialog, Choice.LEFT, Qt.Key.Key_A)
     press(dialog, QDialogButtonBox.StandardButton.Ok)
     assert face.window.key_hints.buttons[Choice.LEFT].text() == "A  Left is better"
     first, second = face.offer(make_query(), make_query())
     face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
+    face.wait_until(face.window.isActiveWindow)
     face.press(Qt.Key.Key_Left)
     face.press(Qt.Key.Key_A)
-    qtbot.waitUntil(lambda: face.query is second)
+    face.wait_until(lambda: face.query is second)
     assert [answer.choice for answer in face.answers()] == [Choice.LEFT]
 
 
-def test_chosen_keys_are_there_after_a_restart(
-    open_face: Callable[..., Face], dialog: KeyDialog, face: Face, qtbot: QtBot
-) -> None:
+def test_chosen_keys_are_there_after_a_restart(open_face: Callable[..., Face], dialog: KeyDialog, face: Face) -> None:
     choose(dialog, Choice.TIE, Qt.Key.Key_E)
     choose(dialog, Choice.TIE, Qt.Key.Key_T, CTRL, place=1)
     choose(dialog, Command.UNDO, Qt.Key.Key_Question, SHIFT)
@@ -71,7 +68,7 @@ def test_chosen_keys_are_there_after_a_restart(
     again = open_face()
     again.offer(make_query(), make_query())
     again.press(Qt.Key.Key_T, CTRL)
-    qtbot.waitUntil(lambda: [answer.choice for answer in again.answers()] == [Choice.TIE])
+    face.wait_until(lambda: [answer.choice for answer in again.answers()] == [Choice.TIE])
     assert again.window.key_hints.buttons[Choice.TIE].text() == "E  Tie"
     assert again.window.commands.keys.keys_for(Command.UNDO) == ("?", "Ctrl+Z")
 

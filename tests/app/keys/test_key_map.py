@@ -19,13 +19,6 @@ def test_the_arrows_answer_and_no_default_key_has_two_commands() -> None:
     assert len(DEFAULTS) == sum(len(info.keys) for info in COMMANDS.values())
 
 
-def test_a_key_goes_to_the_command_that_it_is_given_to() -> None:
-    keys = KeyMap().with_keys(Choice.LEFT, "A", "Num+4")
-    assert keys.keys_for(Choice.LEFT) == ("A", "Num+4") and keys.bindings.get("Left") is None
-    with pytest.raises(UserError, match="No key would be left for “Right is better”"):
-        keys.with_keys(Choice.LEFT, "Right")
-
-
 @pytest.mark.parametrize("key", ["Tab", "Esc", "Return", "Alt+S"])
 def test_keys_of_keyboard_navigation_are_refused(key: str) -> None:
     with pytest.raises(UserError, match="choose another key"):

@@ -8,37 +8,28 @@ from contextlib import closing
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from app.workers.preference_writer import PreferenceWriter
 from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded
 from core.io.segment_codec import fingerprint, pair_of
 from core.preferences.store import PreferenceStore
 from core.types import Choice, Preference, Teacher
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import KEYS, Face, make_query
 from tests.app.windows.test_main import report
 
-CTRL = Qt.KeyboardModifier.ControlModifier
-KEYS = {
-    Qt.Key.Key_Left: Choice.LEFT,
-    Qt.Key.Key_Right: Choice.RIGHT,
-    Qt.Key.Key_Up: Choice.TIE,
-    Qt.Key.Key_Down: Choice.CANT_TELL,
-}
 
-
-def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answers(face: Face, qtbot: QtBot) -> None:
+def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answers(face: Face) -> None:
     queries = face.offer(*[make_query() for _ in range(5)])
     assert face.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         face.press(key)
-        qtbot.waitUntil(lambda following=following: face.query is following)
+        face.wait_until(lambda following=following: face.query is following)
         assert face.window.clips.flashed == choice
     expected = [(query.id, choice, "human") for query, choice in zip(queries, KEYS.values(), strict=False)]
     assert [(a.query.id, a.choice, a.labeller) for a in face.answers()] == expected
     for name in ("reward", "rollout"):
         process = face.engine[name]
-        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 4)
+        face.wait_until(lambda process=process: len(process.got(PreferenceAdded)) == 4)
     assert not face.engine["policy"].got(PreferenceAdded)
 
 
@@ -67,100 +58,100 @@ def test_answers_are_replayed_one_by_one(face: Face, monkeypatch: pytest.MonkeyP
     assert sent == [1, 2, 3, 3]
 
 
-def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face, qtbot: QtBot) -> None:
+def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face) -> None:
     face.offer(make_query(), make_query())
     face.window.plots.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     face.window.plots.setFocus()
     QTest.keyClick(face.window.plots, Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: len(face.answers()) == 1)
     QTest.mouseClick(face.window.key_hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT, Choice.TIE])
+    face.wait_until(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT, Choice.TIE])
 
 
-def test_two_presses_at_once_are_one_answer(face: Face, qtbot: QtBot) -> None:
+def test_two_presses_at_once_are_one_answer(face: Face) -> None:
     first, second = face.offer(make_query(), make_query())
     face.press(Qt.Key.Key_Left)
     face.press(Qt.Key.Key_Right)  # before the first answer is on disk: the person can't have seen the second pair
-    qtbot.waitUntil(lambda: face.query is second)
+    face.wait_until(lambda: face.query is second)
     assert [a.choice for a in face.answers()] == [Choice.LEFT]
 
 
-def test_undo_right_after_a_key_takes_that_answer_back(face: Face, qtbot: QtBot) -> None:
+def test_undo_right_after_a_key_takes_that_answer_back(face: Face) -> None:
     first = make_query()
     face.offer(first, make_query())
     face.press(Qt.Key.Key_Left)
     face.press(Qt.Key.Key_Backspace)  # before the answer is on disk
-    with qtbot.waitSignal(face.labelling.answer_withdrawn):
+    with face.wait_signal(face.labelling.answer_withdrawn):
         pass
     assert face.query is first
     assert face.answers() == []
 
 
-def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_undo_across_a_restart_draws_the_pair_anew(open_face: Callable[..., Face]) -> None:
     face = open_face()
     first = make_query()
     face.offer(first, make_query())
     face.press(Qt.Key.Key_Up)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: len(face.answers()) == 1)
     face.close()
     again = open_face()
-    qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
+    face.wait_until(lambda: again.controller.progress.labels == 1)
     again.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: again.query is not None)
+    face.wait_until(lambda: again.query is not None)
     assert again.query and again.query.id == first.id
     assert (again.query.left.states == first.left.states).all()
     assert len(again.engine["clips"].got(ClipsRequested)) == 1
     assert again.answers() == []
 
 
-def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: Face, qtbot: QtBot) -> None:
+def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: Face) -> None:
     shown = make_query()
     face.offer(shown, make_query())
     face.die("rollout")
     face.restart()
-    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(AnswersReplayed)) == 1)
+    face.wait_until(lambda: len(face.engine["rollout"].got(AnswersReplayed)) == 1)
     ((waiting,),) = [told.waiting for told in face.engine["rollout"].got(AnswersReplayed)]
     assert face.query is shown and waiting.id == shown.id
     assert waiting.pair == pair_of(fingerprint(shown.left), fingerprint(shown.right))
 
 
-def test_the_oracle_answers_by_itself(face: Face, qtbot: QtBot) -> None:
+def test_the_oracle_answers_by_itself(face: Face) -> None:
     face.labelling.oracle_timer.setInterval(20)
     face.offer(make_query(1.0, 0.0), make_query(0.0, 1.0), make_query(1.0, 1.0))
     face.window.teacher_actions[Teacher.ORACLE].trigger()
-    qtbot.waitUntil(lambda: face.window.clips.flashed == Choice.LEFT)
-    qtbot.waitUntil(lambda: len(face.answers()) == 3)
+    face.wait_until(lambda: face.window.clips.flashed == Choice.LEFT)
+    face.wait_until(lambda: len(face.answers()) == 3)
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.RIGHT, Choice.TIE]
     assert {a.labeller for a in face.answers()} == {"oracle"}
 
 
-def test_the_oracle_errs_as_configured_and_stops_at_the_target(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_the_oracle_errs_as_configured_and_stops_at_the_target(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=1, oracle__mistakes=1.0)
     face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(1.0, 0.0), make_query())
-    qtbot.waitUntil(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT])
+    face.wait_until(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT])
     assert not face.labelling.oracle_timer.isActive()
 
 
-def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_the_oracle_keeps_to_the_schedule(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=10, query__first_labels=1, query__half_life=1e5, query__horizon=200_000)
     face.labelling.oracle_timer.setInterval(20)
     face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query(), make_query())
     for count, env_steps in ((1, 20_000), (2, 20_001)):
-        qtbot.waitUntil(lambda count=count: len(face.answers()) == count)
+        face.wait_until(lambda count=count: len(face.answers()) == count)
         assert not face.labelling.oracle_timer.isActive()
         face.engine["rollout"].play(report(env_steps))
-    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 20_001)
+    face.wait_until(lambda: face.controller.progress.env_steps == 20_001)
     assert not face.labelling.oracle_timer.isActive()
 
 
-def test_the_person_can_take_over_from_the_oracle(face: Face, qtbot: QtBot) -> None:
+def test_the_person_can_take_over_from_the_oracle(face: Face) -> None:
     face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(1.0, 0.0), make_query())
-    with qtbot.waitSignal(face.labelling.answer_kept):
+    with face.wait_signal(face.labelling.answer_kept):
         pass
     face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: face.labelling.teacher == Teacher.HUMAN)
+    face.wait_until(lambda: face.labelling.teacher == Teacher.HUMAN)
     assert face.window.teacher_actions[Teacher.HUMAN].isChecked()
-    qtbot.waitUntil(lambda: face.answers() == [])
+    face.wait_until(lambda: face.answers() == [])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from PySide6.QtGui import QIcon
-from pytestqt.qtbot import QtBot
 
 from app.labelling.milestones import Milestone, MilestoneTracker, milestones
 from app.labelling.progress import Progress
@@ -75,10 +75,10 @@ def tray(face: Face, monkeypatch: pytest.MonkeyPatch) -> FakeTray:
 
 
 @pytest.fixture
-def face(open_face: Callable[..., Face], qtbot: QtBot) -> Face:
+def face(open_face: Callable[..., Face]) -> Face:
     """Its answers, of which there are none, have been counted."""
     made = open_face(labels=100)
-    with qtbot.waitSignal(made.labelling.trouble_arose):
+    with made.wait_signal(made.labelling.trouble_arose):
         made.labelling.redo()
     return made
 
@@ -89,18 +89,18 @@ def behind(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_milestone_is_announced_in_the_window_and_outside_only_if_it_is_behind(
-    face: Face, qtbot: QtBot, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
+    face: Face, tray: FakeTray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     face.offer(*[make_query() for _ in range(3)])
     face.controller.progress.counted(24)
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: "25 % of this session" in face.window.statusBar().currentMessage())
+    face.wait_until(lambda: "25 % of this session" in face.window.statusBar().currentMessage())
     assert tray.messages == []
     behind(face, monkeypatch)
-    qtbot.waitUntil(lambda: face.labelling.idle and face.labelling.pairs.shown is not None)
+    face.wait_until(lambda: face.labelling.idle and face.labelling.pairs.shown is not None)
     face.controller.progress.counted(99)
     face.labelling.answer(Choice.LEFT)
-    qtbot.waitUntil(lambda: len(tray.messages) == 1)
+    face.wait_until(lambda: len(tray.messages) == 1)
     assert "100 %" in tray.messages[0][1] and "100 %" in face.window.statusBar().currentMessage()
     assert tray.shown
     face.close()

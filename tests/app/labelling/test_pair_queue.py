@@ -20,29 +20,12 @@ def rendered(count: int) -> tuple[PairQueue, list[Query]]:
     return pairs, queries
 
 
-def test_pairs_are_shown_in_the_order_offered() -> None:
-    pairs, queries = rendered(3)
-    assert [pair.query for pair in (pairs.advance(), pairs.advance(), pairs.advance()) if pair] == queries
-    assert pairs.advance() is None
-
-
 def test_three_pairs_are_rendered_ahead() -> None:
     pairs = PairQueue(itertools.count(1))
     for _ in range(9):
         pairs.offer(make_query())
     assert len(pairs.next_renderings()) == 3 and pairs.next_renderings() == []
     assert not pairs.add_clips(99, CLIPS)  # never requested
-
-
-def test_an_undone_pair_comes_before_the_one_on_screen() -> None:
-    pairs, queries = rendered(3)
-    first = pairs.advance()
-    assert first
-    pairs.advance()
-    pairs.show_first(first)
-    assert pairs.shown is first
-    following = pairs.advance()
-    assert following and following.query is queries[1]
 
 
 def test_of_pairs_undone_in_a_row_only_the_last_is_rendered_first() -> None:

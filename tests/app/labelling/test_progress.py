@@ -34,14 +34,6 @@ def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
     assert progress.steps_per_second == pytest.approx(2000)
 
 
-def test_what_the_schedule_wants_goes_with_the_steps(progress: Progress) -> None:
-    assert progress.due == 25
-    progress.reported(3_000_000)  # log(4) / log(16): half of the other 75
-    assert progress.due == 25 + 37
-    progress.reported(15_000_000)
-    assert progress.due == 100
-
-
 def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock: Clock) -> None:
     assert progress.seconds_to_next_offer is None
     for _ in range(4):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from core.events import PreferenceAdded, PreferenceWithdrawn
 from core.types import Choice, Query
@@ -16,41 +15,41 @@ CHOICES = [Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL, Choice.LEFT,
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
-def answered(face: Face, qtbot: QtBot, count: int) -> list[Query]:
+def answered(face: Face, count: int) -> list[Query]:
     """So many answers given with different keys; one more pair is on screen."""
     queries = face.offer(*[make_query() for _ in range(count + 1)])
     for key, following in zip(KEYS[:count], queries[1:], strict=True):
         face.press(key)
-        qtbot.waitUntil(lambda following=following: face.query is following)
+        face.wait_until(lambda following=following: face.query is following)
     return queries
 
 
-def undo(face: Face, qtbot: QtBot) -> None:
+def undo(face: Face) -> None:
     before = face.controller.progress.labels
     face.press(Qt.Key.Key_Z, CTRL)
-    qtbot.waitUntil(lambda: face.controller.progress.labels == before - 1)
+    face.wait_until(lambda: face.controller.progress.labels == before - 1)
 
 
-def redo(face: Face, qtbot: QtBot) -> None:
+def redo(face: Face) -> None:
     before = face.controller.progress.labels
     face.press(Qt.Key.Key_Y, CTRL)
-    qtbot.waitUntil(lambda: face.controller.progress.labels == before + 1)
+    face.wait_until(lambda: face.controller.progress.labels == before + 1)
 
 
-def test_every_undone_answer_can_be_redone_with_its_choice_and_the_jobs_get_both(face: Face, qtbot: QtBot) -> None:
+def test_every_undone_answer_can_be_redone_with_its_choice_and_the_jobs_get_both(face: Face) -> None:
     face.press(Qt.Key.Key_Z, CTRL)
-    qtbot.waitUntil(lambda: "no answer to undo" in face.window.banner.text.text())
+    face.wait_until(lambda: "no answer to undo" in face.window.banner.text.text())
     face.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.ShiftModifier)
-    qtbot.waitUntil(lambda: "no answer to redo" in face.window.banner.text.text())
-    queries = answered(face, qtbot, 6)
+    face.wait_until(lambda: "no answer to redo" in face.window.banner.text.text())
+    queries = answered(face, 6)
     given = face.answers()
     for query in reversed(queries[:6]):
-        undo(face, qtbot)
-        qtbot.waitUntil(lambda query=query: face.query is not None and face.query.id == query.id)
+        undo(face)
+        face.wait_until(lambda query=query: face.query is not None and face.query.id == query.id)
     assert face.answers() == []
     for following in queries[1:]:
-        redo(face, qtbot)
-        qtbot.waitUntil(lambda following=following: face.query is not None and face.query.id == following.id)
+        redo(face)
+        face.wait_until(lambda following=following: face.query is not None and face.query.id == following.id)
     assert face.window.clips.flashed == CHOICES[-1]
     again = face.answers()
     assert [(a.id, a.query.id, a.choice, a.answered_at) for a in again] == [
@@ -59,44 +58,44 @@ def test_every_undone_answer_can_be_redone_with_its_choice_and_the_jobs_get_both
     assert [a.choice for a in again] == CHOICES
     for name in ("reward", "rollout"):
         process, ids = face.engine[name], [a.id for a in given]
-        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == 12)
+        face.wait_until(lambda process=process: len(process.got(PreferenceAdded)) == 12)
         assert [event.preference_id for event in process.got(PreferenceWithdrawn)] == ids[::-1]
         assert [event.preference.id for event in process.got(PreferenceAdded)] == ids * 2
 
 
-def test_keys_pressed_while_the_disk_is_busy_all_count(face: Face, qtbot: QtBot) -> None:
-    queries = answered(face, qtbot, 3)
+def test_keys_pressed_while_the_disk_is_busy_all_count(face: Face) -> None:
+    queries = answered(face, 3)
     for key in (Qt.Key.Key_Z, Qt.Key.Key_Z, Qt.Key.Key_Y, Qt.Key.Key_Z, Qt.Key.Key_Z, Qt.Key.Key_Y):
         face.press(key, CTRL)
-    qtbot.waitUntil(lambda: face.labelling.idle)
+    face.wait_until(lambda: face.labelling.idle)
     assert [a.choice for a in face.answers()] == CHOICES[:1]
-    qtbot.waitUntil(lambda: face.query is not None and face.query.id == queries[1].id)
+    face.wait_until(lambda: face.query is not None and face.query.id == queries[1].id)
 
 
-def test_a_new_answer_ends_what_could_be_given_again(face: Face, qtbot: QtBot) -> None:
-    queries = answered(face, qtbot, 2)
-    undo(face, qtbot)
+def test_a_new_answer_ends_what_could_be_given_again(face: Face) -> None:
+    queries = answered(face, 2)
+    undo(face)
     face.press(Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: face.query is queries[2])
+    face.wait_until(lambda: face.query is queries[2])
     face.press(Qt.Key.Key_Y, CTRL)
-    qtbot.waitUntil(lambda: "no answer to redo" in face.window.banner.text.text())
+    face.wait_until(lambda: "no answer to redo" in face.window.banner.text.text())
     assert [a.choice for a in face.answers()] == [Choice.LEFT, Choice.CANT_TELL]
 
 
-def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_redo_after_a_restart_leaves_the_pair_on_screen_alone(open_face: Callable[..., Face]) -> None:
     face = open_face()
-    answered(face, qtbot, 3)
-    undo(face, qtbot)
-    undo(face, qtbot)
+    answered(face, 3)
+    undo(face)
+    undo(face)
     face.close()
     again = open_face()
     other = make_query()
     again.offer(other)
-    qtbot.waitUntil(lambda: again.controller.progress.labels == 1)
-    redo(again, qtbot)
+    face.wait_until(lambda: again.controller.progress.labels == 1)
+    redo(again)
     assert again.query is other and again.window.clips.flashed is None
     assert "“Right is better”" in again.window.statusBar().currentMessage()
-    redo(again, qtbot)
+    redo(again)
     assert [a.choice for a in again.answers()] == CHOICES[:3]
     again.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(again.answers()) == 4)
+    face.wait_until(lambda: len(again.answers()) == 4)

@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import Any
 
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
 from core.events import PreferenceAdded, PreferenceWithdrawn
@@ -22,15 +21,14 @@ SOON: dict[str, Any] = {"query__repeats": "on", "query__repeat_share": 0.5, "que
 
 def awaited(face: Face) -> Query:
     """The pair to be answered, once there is one; an answered pair stays on screen while it flashes."""
-    face.qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
-    assert face.query is not None
+    face.wait_until(lambda: face.labelling.pairs.shown is not None)
     return face.query
 
 
 def answered(face: Face, key: Qt.Key) -> Query:
     """Answers the next pair with a key, waits until the answer is stored, and returns the pair."""
     query = awaited(face)
-    with face.qtbot.waitSignal(face.labelling.answer_kept):
+    with face.wait_signal(face.labelling.answer_kept):
         face.press(key)
     return query
 
@@ -45,7 +43,7 @@ def with_a_repeat(opened: Callable[..., Face], **changes: Any) -> Face:
 
 
 def test_a_repeat_is_stored_but_is_no_label_and_no_job_hears_of_it_now_or_after_a_restart(
-    opened: Callable[..., Face], open_face: Callable[..., Face], qtbot: QtBot
+    opened: Callable[..., Face], open_face: Callable[..., Face]
 ) -> None:
     face = with_a_repeat(opened)
     heard = labels = face.controller.progress.labels
@@ -62,18 +60,16 @@ def test_a_repeat_is_stored_but_is_no_label_and_no_job_hears_of_it_now_or_after_
     answered(face, Qt.Key.Key_Left)  # which the jobs hear of after whatever came before
     for name in ("reward", "rollout"):
         process = face.engine[name]
-        qtbot.waitUntil(lambda process=process: len(process.got(PreferenceAdded)) == heard + 1)
+        face.wait_until(lambda process=process: len(process.got(PreferenceAdded)) == heard + 1)
         assert all(event.preference.query.repeats is None for event in process.got(PreferenceAdded))
     labels = face.controller.progress.labels
     face.close()
     again = open_face(face.folder)
-    qtbot.waitUntil(lambda: again.controller.progress.labels == labels)
-    qtbot.waitUntil(lambda: len(again.engine["reward"].got(PreferenceAdded)) == labels)
+    face.wait_until(lambda: again.controller.progress.labels == labels)
+    face.wait_until(lambda: len(again.engine["reward"].got(PreferenceAdded)) == labels)
 
 
-def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(
-    opened: Callable[..., Face], qtbot: QtBot
-) -> None:
+def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(opened: Callable[..., Face]) -> None:
     face = with_a_repeat(opened)
     labels = face.controller.progress.labels
     query = answered(face, Qt.Key.Key_Left)
@@ -84,11 +80,11 @@ def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(
             return [(row.repeats, row.withdrawn) for row in store.rows() if row.repeats]
 
     for redo in (True, False):
-        with qtbot.waitSignal(face.labelling.answer_withdrawn):
+        with face.wait_signal(face.labelling.answer_withdrawn):
             face.press(Qt.Key.Key_Backspace)
         assert face.query is query and repeats() == [(query.repeats, True)]
         if redo:
-            with qtbot.waitSignal(face.labelling.answer_kept):
+            with face.wait_signal(face.labelling.answer_kept):
                 face.press(Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
             assert repeats() == [(query.repeats, False)]
     answered(face, Qt.Key.Key_Right)
@@ -98,34 +94,31 @@ def test_a_repeat_can_be_undone_redone_and_answered_again_and_is_never_a_label(
     assert not face.engine["reward"].got(PreferenceWithdrawn)
 
 
-def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face], qtbot: QtBot) -> None:
+def test_no_repeat_is_put_to_the_oracle(opened: Callable[..., Face]) -> None:
     face = with_a_repeat(opened)
     query = face.query
     face.labelling.set_teacher(Teacher.ORACLE)
-    qtbot.waitUntil(lambda: face.labelling.pairs.shown is None or face.labelling.pairs.shown.query is not query)
+    face.wait_until(lambda: face.labelling.pairs.shown is None or face.labelling.pairs.shown.query is not query)
     with closing(face.controller.session.store()) as store:
         assert all(r.repeats is None for r in store.rows())
 
 
-def test_the_switch_works_at_once_and_outlives_the_session(
-    opened: Callable[..., Face], open_face: Callable[..., Face], qtbot: QtBot
-) -> None:
-    face = opened(MIXED)
-    switch = face.window.commands[Command.REPEATS]
-    assert not switch.isChecked() and not face.labelling.repeats.on
+def test_the_switch_works_at_once_and_outlives_the_session(mixed: Face, open_face: Callable[..., Face]) -> None:
+    switch = mixed.window.commands[Command.REPEATS]
+    assert not switch.isChecked() and not mixed.labelling.repeats.on
     switch.trigger()
-    assert face.labelling.repeats.on
-    qtbot.waitUntil(lambda: "shown again" in face.window.banner.text.text())
-    assert read_config(face.folder).query.repeats == "on"
-    face.close()
-    again = open_face(face.folder)
+    assert mixed.labelling.repeats.on
+    mixed.wait_until(lambda: "shown again" in mixed.window.banner.text.text())
+    assert read_config(mixed.folder).query.repeats == "on"
+    mixed.close()
+    again = open_face(mixed.folder)
     assert again.window.commands[Command.REPEATS].isChecked() and again.labelling.repeats.on
     again.window.commands[Command.REPEATS].trigger()
-    qtbot.waitUntil(lambda: read_config(face.folder).query.repeats == "off")
+    mixed.wait_until(lambda: read_config(mixed.folder).query.repeats == "off")
     assert not again.labelling.repeats.on
 
 
-def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[..., Face], qtbot: QtBot) -> None:
+def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[..., Face]) -> None:
     face = opened([(Choice.LEFT, Teacher.HUMAN)] * 10)
     with closing(face.controller.session.store()) as store:
         for key in range(1, 10):
@@ -133,7 +126,7 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[.
             again = Query(pair.id, pair.right, pair.left, 0.1, None, key)  # swapped, so right is the same
             store.add(again, Choice.RIGHT if key < 8 else Choice.TIE if key < 9 else Choice.CANT_TELL, Teacher.HUMAN)
     page = page_of(face)
-    qtbot.waitUntil(lambda: page.consistency.figure.text() == "88% the same (7 of 8)")
+    face.wait_until(lambda: page.consistency.figure.text() == "88% the same (7 of 8)")
     told = page.consistency.comment.text()
     assert "assumes 10% random answers" in told and "this fits" in told
     assert "1 more with “can't tell” are left out" in told

@@ -8,44 +8,44 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from core.events import Failed, FilmMade, FilmProgressed, FilmRequested
-from tests.app.fakes import Face, make_query, take_file
+from tests.app.fakes import Face, take_file
 
 
-def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
-    found = face.window.findChild(QAction, action)
-    assert isinstance(found, QAction)
-    found.trigger()
+def choose(face: Face, action: str, target: Path) -> None:
+    face.window.findChild(QAction, action).trigger()
     take_file(face.window, target)
-    qtbot.waitUntil(lambda: bool(face.engine["film"].got(FilmRequested)))
+    face.wait_until(lambda: bool(face.engine["film"].got(FilmRequested)))
 
 
 @pytest.mark.parametrize(("action", "before_after"), [("film", False), ("before and after", True)])
 def test_the_menu_asks_a_child_for_a_film_and_tells_how_far_it_is(
-    face: Face, qtbot: QtBot, tmp_path: Path, action: str, before_after: bool
+    face: Face, tmp_path: Path, action: str, before_after: bool
 ) -> None:
     target = tmp_path / "flip.mp4"
-    choose(face, qtbot, action, target)
+    choose(face, action, target)
     child = face.engine["film"]
     assert child.got(FilmRequested) == [FilmRequested(str(face.folder), str(target), before_after)]
     child.play(FilmProgressed(0.37))
-    qtbot.waitUntil(lambda: face.window.film_bar.bar.value() == 37)
+    face.wait_until(lambda: face.window.film_bar.bar.value() == 37)
     assert face.window.film_bar.isVisible()
     child.play(FilmMade(str(target), "One earlier policy is damaged."))
-    qtbot.waitUntil(lambda: face.window.banner.text.text() == "flip.mp4 is written. One earlier policy is damaged.")
+    face.wait_until(lambda: face.window.banner.text.text() == "flip.mp4 is written. One earlier policy is damaged.")
     assert child.stopped and not face.window.film_bar.isVisible()
 
 
-def test_given_up_it_leaves_no_half_file(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
-    choose(face, qtbot, "film", tmp_path / "flip")  # without a suffix it is an mp4
-    half = tmp_path / "flip.mp4.part"
-    half.write_bytes(b"half")
-    QTest.mouseClick(face.window.film_bar.cancel, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: "cancelled" in face.window.banner.text.text())
-    assert not half.exists() and not face.window.film_bar.isVisible()
-    choose(face, qtbot, "film", tmp_path / "again.mp4")
+def test_given_up_or_left_by_closing_the_window_it_leaves_no_half_file(face: Face, tmp_path: Path) -> None:
+    for name in ("flip", "again.mp4"):  # without a suffix it is an mp4
+        choose(face, "film", tmp_path / name)
+        half = (tmp_path / name).with_suffix(".mp4.part")
+        half.write_bytes(b"half")
+        if name == "flip":
+            QTest.mouseClick(face.window.film_bar.cancel, Qt.MouseButton.LeftButton)
+            face.wait_until(lambda: "cancelled" in face.window.banner.text.text())
+            assert not half.exists() and not face.window.film_bar.isVisible()
+    face.close()
+    assert face.engine["film"].stopped and not half.exists()
 
 
 @pytest.mark.parametrize(
@@ -59,28 +59,18 @@ def test_given_up_it_leaves_no_half_file(face: Face, qtbot: QtBot, tmp_path: Pat
     ],
 )
 def test_a_failed_film_is_one_sentence_and_labelling_continues(
-    face: Face, qtbot: QtBot, tmp_path: Path, failure: Failed | None, sentence: str
+    face: Face, tmp_path: Path, failure: Failed | None, sentence: str
 ) -> None:
-    choose(face, qtbot, "film", tmp_path / "flip.mp4")
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    choose(face, "film", tmp_path / "flip.mp4")
+    face.answer_another()
     assert face.window.film_bar.isVisible()
     face.engine["film"].play(failure) if failure else face.engine["film"].die()
-    qtbot.waitUntil(lambda: sentence in face.window.banner.text.text())
+    face.wait_until(lambda: sentence in face.window.banner.text.text())
     assert not face.window.banner.shows_failure and not face.window.film_bar.isVisible()
 
 
-def test_one_film_at_a_time(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
-    choose(face, qtbot, "film", tmp_path / "flip.mp4")
+def test_one_film_at_a_time(face: Face, tmp_path: Path) -> None:
+    choose(face, "film", tmp_path / "flip.mp4")
     face.controller.film_export.make(tmp_path / "other.mp4")
-    qtbot.waitUntil(lambda: "being made already" in face.window.banner.text.text())
+    face.wait_until(lambda: "being made already" in face.window.banner.text.text())
     assert face.window.film_bar.isVisible()
-
-
-def test_closing_the_window_ends_the_film_too(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
-    choose(face, qtbot, "film", tmp_path / "flip.mp4")
-    half = tmp_path / "flip.mp4.part"
-    half.write_bytes(b"half")
-    face.close()
-    assert face.engine["film"].stopped and not half.exists()

@@ -8,7 +8,6 @@ from contextlib import closing
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from core.events import JobState, PolicyPublished, PreferenceAdded, RewardPublished
 from core.session.policy_snapshots import PolicySnapshots, SnapshotInfo
@@ -31,23 +30,23 @@ def snapshot_steps(face: Face) -> list[int]:
     return [snapshot.env_steps for snapshot in face.controller.policy_history.snapshots]
 
 
-def learned(face: Face, qtbot: QtBot, *steps: int) -> None:
+def learned(face: Face, *steps: int) -> None:
     """Let the policy learn, and wait until these snapshots are saved."""
     for number in steps:
         face.engine["policy"].play(published(number))
-        qtbot.waitUntil(lambda number=number: snapshot_steps(face)[-1:] == [number])
+        face.wait_until(lambda number=number: snapshot_steps(face)[-1:] == [number])
 
 
-def test_policies_are_saved_when_due_with_the_figures_of_that_time(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, 0)
+def test_policies_are_saved_when_due_with_the_figures_of_that_time(face: Face) -> None:
+    learned(face, 0)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
+    face.wait_until(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
     face.engine["rollout"].play(report(5000))
-    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 5000)
+    face.wait_until(lambda: face.controller.progress.env_steps == 5000)
     face.engine["policy"].play(published(1))  # not due
     face.engine["policy"].play(PolicyPublished(2, {"weights": np.zeros(4, np.float32)}))  # its steps are unknown
-    learned(face, qtbot, 10**10)
+    learned(face, 10**10)
     saved = PolicySnapshots(face.folder)
     assert [(info.env_steps, info.labels) for info in saved.infos()] == [(0, 0), (10**10, 1)]
     assert saved.infos()[1].measure == 2.5 and 0 < saved.infos()[1].seconds < 60
@@ -55,15 +54,8 @@ def test_policies_are_saved_when_due_with_the_figures_of_that_time(face: Face, q
     assert face.window.live.slider.maximum() == 2
 
 
-def test_after_a_return_to_a_checkpoint_later_snapshots_are_dropped(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, 0, 10**10, 3 * 10**10)
-    face.engine["policy"].play(published(2 * 10**10))
-    qtbot.waitUntil(lambda: snapshot_steps(face) == [0, 10**10, 2 * 10**10])
-    assert PolicySnapshots(face.folder).env_steps() == [0, 10**10, 2 * 10**10]
-
-
 def test_an_opened_session_lists_its_snapshots_and_reports_damage(
-    open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
+    open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture
 ) -> None:
     first = open_face()
     saved = PolicySnapshots(first.folder)
@@ -72,33 +64,31 @@ def test_an_opened_session_lists_its_snapshots_and_reports_damage(
     first.close()
     saved.files()[1].write_bytes(b"spoiled")
     again = open_face()
-    qtbot.waitUntil(lambda: snapshot_steps(again) == [500])
+    first.wait_until(lambda: snapshot_steps(again) == [500])
     assert 600 <= again.controller.progress.seconds < 660
     assert again.window.live.slider.maximum() == 1 and again.window.live.slider.isEnabled()
-    qtbot.waitUntil(lambda: "One earlier policy is damaged" in again.window.banner.text.text())
+    first.wait_until(lambda: "One earlier policy is damaged" in again.window.banner.text.text())
     assert "is damaged" in caplog.text
 
 
-def test_a_disk_that_takes_no_snapshot_is_reported_once_and_stops_nothing(face: Face, qtbot: QtBot) -> None:
+def test_a_disk_that_takes_no_snapshot_is_reported_once_and_stops_nothing(face: Face) -> None:
     (face.folder / "policies").write_text("in the way")
     reports: list[str] = []
     face.controller.policy_history.trouble_arose.connect(reports.append)
     for steps in (0, 10**9, 2 * 10**9):
         face.engine["policy"].play(published(steps))
-    qtbot.waitUntil(lambda: reports != [])
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: reports != [])
+    face.answer_another()
     assert len(reports) == 1 and "can't be written" in reports[0]
 
 
-def test_a_reopened_session_sends_the_clips_job_its_reward(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_a_reopened_session_sends_the_clips_job_its_reward(open_face: Callable[..., Face]) -> None:
     first = open_face()
     first.close()
     states = {name: JobState({"reward_mean": rewards(1, 2), "x": rewards(3)}, {"n": 1}) for name in JOBS}
     with closing(Session.open(first.folder)) as session:
         session.save(7, states)
     again = open_face()
-    qtbot.waitUntil(lambda: len(again.engine["clips"].got(RewardPublished)) == 1)
+    first.wait_until(lambda: len(again.engine["clips"].got(RewardPublished)) == 1)
     (event,) = again.engine["clips"].got(RewardPublished)
     assert {name: weights.tolist() for name, weights in event.weights.items()} == {"mean": [1, 2]}

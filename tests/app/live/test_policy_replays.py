@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from app.live.demonstrations import Demonstration
 from app.session.controller import State
@@ -24,9 +23,9 @@ def requests(face: Face) -> list[Any]:
     return face.engine["clips"].got(ReplayRequested)
 
 
-def request(face: Face, qtbot: QtBot, number: int) -> Any:
+def request(face: Face, number: int) -> Any:
     """The request with this number, once it has come."""
-    qtbot.waitUntil(lambda: len(requests(face)) >= number)
+    face.wait_until(lambda: len(requests(face)) >= number)
     return requests(face)[number - 1]
 
 
@@ -36,14 +35,14 @@ def render(face: Face) -> None:
     face.engine["clips"].play(event)
 
 
-def test_the_slider_shows_the_policy_at_which_it_stands(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS[:2])
+def test_the_slider_shows_the_policy_at_which_it_stands(face: Face) -> None:
+    learned(face, *STEPS[:2])
     live = face.window.live
     live.slider.setValue(0)
-    assert request(face, qtbot, 1).weights["weights"].tolist() == [0] * 4
+    assert request(face, 1).weights["weights"].tolist() == [0] * 4
     assert live.title.text() == live.slider.accessibleDescription() == "Untrained"
     render(face)
-    qtbot.waitUntil(lambda: live.policy.shown is not None)
+    face.wait_until(lambda: live.policy.shown is not None)
     assert live.policy.shown and live.policy.shown.snapshot == face.controller.policy_history.snapshots[0]
     assert live.policy.reward_timeline.predicted.tolist() == [1, 2, 3]
     assert live.figure.text() == "Backflips an episode (8 s): 2.0"
@@ -52,73 +51,72 @@ def test_the_slider_shows_the_policy_at_which_it_stands(face: Face, qtbot: QtBot
     QTest.keyClick(face.window, Qt.Key.Key_Backslash)
     assert live.policy.shown.snapshot is None and live.snapshot is None
     live.slider.setValue(0)
-    qtbot.waitUntil(lambda: live.policy.shown is not None and live.policy.shown.snapshot is not None)
+    face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot is not None)
     assert len(requests(face)) == 1  # it was cached
 
 
-def test_while_one_is_rendered_only_the_last_one_wanted_comes_next(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS)
+def test_while_one_is_rendered_only_the_last_one_wanted_comes_next(face: Face) -> None:
+    learned(face, *STEPS)
     replays, snapshots = face.controller.replays, face.controller.policy_history.snapshots
     drawn: list[Demonstration] = []
     replays.replay_drawn.connect(drawn.append)
     replays.show(snapshots[0])
-    request(face, qtbot, 1)
+    request(face, 1)
     replays.show(snapshots[1])
     replays.show(snapshots[2])
     render(face)
-    assert request(face, qtbot, 2).weights["weights"].tolist() == [2e10] * 4
+    assert request(face, 2).weights["weights"].tolist() == [2e10] * 4
     assert drawn == []  # the first is no longer wanted
     render(face)
-    qtbot.waitUntil(lambda: [d.snapshot for d in drawn] == [snapshots[2]])
+    face.wait_until(lambda: [d.snapshot for d in drawn] == [snapshots[2]])
     replays.show(snapshots[0])
     assert [d.snapshot for d in drawn] == [snapshots[2], snapshots[0]]
 
 
-def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_live(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS[:2])
+def test_a_policy_that_can_not_be_shown_is_reported_and_the_slider_returns_to_live(face: Face) -> None:
+    learned(face, *STEPS[:2])
     live = face.window.live
     live.slider.setValue(0)
-    refusal = ReplayRefused(request(face, qtbot, 1).token, "It can't be shown: choose another one.")
+    refusal = ReplayRefused(request(face, 1).token, "It can't be shown: choose another one.")
     face.engine["clips"].play(refusal)
-    qtbot.waitUntil(lambda: "can't be shown" in face.window.banner.text.text())
+    face.wait_until(lambda: "can't be shown" in face.window.banner.text.text())
     assert live.snapshot is None
     PolicySnapshots(face.folder).files()[1].unlink()
     live.slider.setValue(1)
-    qtbot.waitUntil(lambda: "can't be read" in face.window.banner.text.text())
+    face.wait_until(lambda: "can't be read" in face.window.banner.text.text())
     assert live.snapshot is None and len(requests(face)) == 1
 
 
-def test_a_restarted_clips_job_gets_the_request_again(face: Face, qtbot: QtBot) -> None:
-    learned(face, qtbot, *STEPS[:2])
+def test_a_restarted_clips_job_gets_the_request_again(face: Face) -> None:
+    learned(face, *STEPS[:2])
     face.window.live.slider.setValue(0)
-    request(face, qtbot, 1)
+    request(face, 1)
     face.die("clips")
     face.controller.restart()
-    qtbot.waitUntil(lambda: len(requests(face)) == 1 and not face.window.banner.shows_failure)
+    face.wait_until(lambda: len(requests(face)) == 1 and not face.window.banner.shows_failure)
     render(face)
-    qtbot.waitUntil(lambda: face.window.live.policy.shown is not None)
+    face.wait_until(lambda: face.window.live.policy.shown is not None)
 
 
 @pytest.mark.parametrize("rendering", [False, True])
-def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, qtbot: QtBot, rendering: bool) -> None:
-    learned(face, qtbot, *STEPS[:2])
+def test_while_the_session_is_stopped_no_replay_is_requested(face: Face, rendering: bool) -> None:
+    learned(face, *STEPS[:2])
     live = face.window.live
     live.set_live(demonstration())
     live.go_live()
     if rendering:
         live.slider.setValue(0)
-        request(face, qtbot, 1)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
-    with qtbot.waitSignal(face.controller.replays.replay_refused):
+        request(face, 1)
+    face.stop()
+    with face.wait_signal(face.controller.replays.replay_refused):
         live.slider.setValue(1)
     assert "press Start" in face.window.banner.text.text()
     assert live.snapshot is None and live.title.text() == "The policy now, after 120,000 steps"
     face.window.pause_action.trigger()
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
     assert requests(face) == []
     face.press(Qt.Key.Key_BracketLeft)
-    request(face, qtbot, 1)
+    request(face, 1)
     render(face)
     newest = face.controller.policy_history.snapshots[1]
-    qtbot.waitUntil(lambda: live.policy.shown is not None and live.policy.shown.snapshot == newest)
+    face.wait_until(lambda: live.policy.shown is not None and live.policy.shown.snapshot == newest)

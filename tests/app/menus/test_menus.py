@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMessageBox
-from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
 from core import version
@@ -18,21 +17,19 @@ from core.types import Choice
 from tests.app.fakes import Face, make_query, take_file
 
 
-def choose(face: Face, qtbot: QtBot, action: str, target: Path) -> None:
+def choose(face: Face, action: str, target: Path) -> None:
     """Opens the menu's dialog and takes this file in it; the window keeps working meanwhile."""
-    found = face.window.findChild(QAction, action)
-    assert isinstance(found, QAction)
-    found.trigger()
+    face.window.findChild(QAction, action).trigger()
     take_file(face.window, target)
-    qtbot.waitUntil(lambda: face.window.banner.isVisible())
+    face.wait_until(lambda: face.window.banner.isVisible())
 
 
-def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
+def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face, tmp_path: Path) -> None:
     query = make_query()
     face.offer(query, make_query())
     face.labelling.answer(Choice.TIE)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
-    choose(face, qtbot, "export", tmp_path / "shared.somersault")
+    face.wait_until(lambda: len(face.answers()) == 1)
+    choose(face, "export", tmp_path / "shared.somersault")
     assert "Saved shared.somersault" in face.window.banner.text.text()
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     again = Session.open(tmp_path / "back")
@@ -42,17 +39,15 @@ def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face
     again.close()
 
 
-def test_diagnostics_are_collected(face: Face, qtbot: QtBot, tmp_path: Path) -> None:
-    choose(face, qtbot, "diagnostics", tmp_path / "out.zip")
+def test_diagnostics_are_collected(face: Face, tmp_path: Path) -> None:
+    choose(face, "diagnostics", tmp_path / "out.zip")
     with zipfile.ZipFile(tmp_path / "out.zip") as archive:
         assert {"config.json", "about.json"} <= set(archive.namelist())
 
 
 @pytest.mark.parametrize("action", ["export", "diagnostics"])
-def test_a_file_that_cannot_be_written_is_told_of_and_stops_nothing(
-    face: Face, qtbot: QtBot, tmp_path: Path, action: str
-) -> None:
-    choose(face, qtbot, action, tmp_path / "nowhere" / "x")
+def test_a_file_that_cannot_be_written_is_told_of_and_stops_nothing(face: Face, tmp_path: Path, action: str) -> None:
+    choose(face, action, tmp_path / "nowhere" / "x")
     assert "can't be written" in face.window.banner.text.text()
     assert not face.window.banner.shows_failure
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from tests.app.fakes import Face, make_query
 
@@ -27,12 +26,12 @@ def test_comma_and_period_step_both_clips_together(face: Face) -> None:
     assert not clips.clock.playing
 
 
-def test_the_speed_is_shown_and_stays_for_the_next_pair(face: Face, qtbot: QtBot) -> None:
+def test_the_speed_is_shown_and_stays_for_the_next_pair(face: Face) -> None:
     queries = face.offer(*[make_query() for _ in range(5)])
     for (key, speed), following in zip(SPEED_KEYS, queries[1:], strict=True):
         face.press(key)
         face.press(Qt.Key.Key_Left)
-        qtbot.waitUntil(lambda query=following: face.query is query)
+        face.wait_until(lambda query=following: face.query is query)
         assert face.window.clips.clock.speed == speed and face.window.clips.clock.playing
         assert face.window.playback_status.text() == ("" if speed == 1 else f"speed {speed:g}×")
 

@@ -1,4 +1,4 @@
-"""What the mouse and the keys do to a plot, the files it is saved in, and how it looks."""
+"""Plots moved by mouse and keys, and the files they are saved in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from pytestqt.qtbot import QtBot
 
 from app.plots.plot import Plot
 from tests.app.fakes import Face, take_file
@@ -63,10 +62,11 @@ def span(shown: Plot) -> tuple[float, float]:
     return low, high
 
 
-def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    returns = plot(teaching(open_face), "return")
+def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    returns = plot(face, "return")
     point(returns, 2.2)
-    qtbot.waitUntil(returns.readout.isVisible)
+    face.wait_until(returns.readout.isVisible)
     assert returns.canvas.crosshair_x == 2.0
     assert "2,000 steps" in returns.readout.text() and ">5.5<" in returns.readout.text()
     assert returns.accessibleDescription() == "2,000 steps; predicted return 5.5"
@@ -74,11 +74,11 @@ def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Calla
     assert returns.canvas.crosshair_x is None and not returns.readout.isVisible()
 
 
-def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
     measure = face.window.plots.by_key["measure"]
-    qtbot.waitUntil(measure.hasFocus)
+    face.wait_until(measure.hasFocus)
     measure.grab()  # scales are fitted when they are painted
     whole = span(measure)
     for expected in ("3,000 steps", "2,000 steps", "1,000 steps", "1,000 steps"):
@@ -90,15 +90,16 @@ def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Fac
     press(Qt.Key.Key_Right, CTRL)
     assert span(measure) == pytest.approx((middle - 0.64 * half, middle + 0.96 * half))
     press(Qt.Key.Key_Home)
-    qtbot.waitUntil(lambda: fits(measure))
+    face.wait_until(lambda: fits(measure))
     press(Qt.Key.Key_Return)
     assert list(face.window.plots.enlarged) == ["measure"]
     QTest.keyClick(face.window.plots.enlarged["measure"], Qt.Key.Key_Escape)
     assert face.window.plots.enlarged == {}
 
 
-def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face], qtbot: QtBot) -> None:
-    measure = plot(teaching(open_face), "measure")
+def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    measure = plot(face, "measure")
     whole = span(measure)
     turn_wheel(measure)
     assert span(measure) == whole  # it is for the column to scroll
@@ -118,13 +119,13 @@ def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face], q
     turn_wheel(measure)  # it was clicked
     assert span(measure)[1] - span(measure)[0] < dragged[1] - dragged[0]
     QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=middle)
-    qtbot.waitUntil(lambda: fits(measure))
+    face.wait_until(lambda: fits(measure))
 
 
-def choose(face: Face, qtbot: QtBot, target: Path) -> str:
+def choose(face: Face, target: Path) -> str:
     """Takes this file in the dialog; what the banner says then."""
     take_file(face.window, target)
-    qtbot.waitUntil(face.window.banner.isVisible)
+    face.wait_until(face.window.banner.isVisible)
     return face.window.banner.text.text()
 
 
@@ -132,14 +133,12 @@ def menu_action(shown: Plot, word: str) -> QAction:
     return next(action for action in shown.menu.actions() if word in action.text())
 
 
-def test_figures_saved_as_a_table_come_back_exactly(
-    open_face: Callable[..., Face], qtbot: QtBot, tmp_path: Path
-) -> None:
+def test_figures_saved_as_a_table_come_back_exactly(open_face: Callable[..., Face], tmp_path: Path) -> None:
     face = teaching(open_face)
     face.controller.metrics.append("train loss 0", 3.5, 0.1 + 0.2)
     loss = plot(face, "loss")
     menu_action(loss, "CSV").trigger()
-    assert "Saved loss.csv" in choose(face, qtbot, tmp_path / "loss.csv")
+    assert "Saved loss.csv" in choose(face, tmp_path / "loss.csv")
     header, *rows = csv.reader(io.StringIO((tmp_path / "loss.csv").read_text("utf-8")))
     names = [f"{kind} {m}" for m in (1, 2, 3) for kind in ("training", "validation")]
     assert header == ["environment steps, thousands", *names]

@@ -1,4 +1,4 @@
-"""What the plots show after what the jobs have told, in a real window."""
+"""Plots of the figures that the jobs have sent, in a real window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from pytestqt.qtbot import QtBot
 
 from app.keys.commands import Command
 from app.live.demonstrations import Demonstration
@@ -47,14 +46,14 @@ def test_each_plot_shows_what_was_told(open_face: Callable[..., Face]) -> None:
     assert drawn(plot(face, "correlation"))["correlation of predicted and true reward"] == (X, [0.7654] * 3)
 
 
-def test_answers_are_drawn_beside_the_schedule(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_answers_are_drawn_beside_the_schedule(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     assert drawn(plot(face, "answers")) == {"answers": (X, [0, 0, 0]), "schedule": (X, [17, 21, 25])}
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 1]))
+    face.wait_until(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 1]))
     face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 0]))
+    face.wait_until(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 0]))
 
 
 def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> None:
@@ -71,7 +70,7 @@ def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> N
 
 
 def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found(
-    open_face: Callable[..., Face], qtbot: QtBot
+    open_face: Callable[..., Face],
 ) -> None:
     face = teaching(open_face)
     saved: list[Callable[[], bytes]] = []
@@ -101,7 +100,6 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
 def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     switch, action = face.window.true_reward, face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
-    assert isinstance(action, QAction)
     face.labelling.set_teacher("oracle")
     assert not switch.hidden and not action.isChecked()
     assert "true return" in drawn(plot(face, "return"))
@@ -122,7 +120,6 @@ def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable
     face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
-    assert demo
     demo.refresh()
     measure = plot(face, "measure")
     assert drawn(measure) == {} and "123" not in words(face.window) + words(demo)
@@ -134,9 +131,7 @@ def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable
     demo.close()
 
 
-def test_damaged_curves_are_no_obstacle(
-    open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damaged_curves_are_no_obstacle(open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture) -> None:
     first = teaching(open_face)
     first.close()
     path = first.folder / metrics_file.NAME
@@ -146,4 +141,4 @@ def test_damaged_curves_are_no_obstacle(
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] != []
     assert "so they start again" in caplog.text
     again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
-    qtbot.waitUntil(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})
+    first.wait_until(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})

@@ -1,4 +1,4 @@
-"""What is recorded, and what a plot says of it in words."""
+"""Recorded figures, and a plot's words about them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.labelling.progress import Progress
 from app.plots import plot_text
 from app.plots.plot_specs import groups
 from app.session import metrics_recorder
-from app.session.metrics_recorder import EpisodeRewards, of_member, record
-from core.config import Config, RewardConfig
+from app.session.metrics_recorder import EpisodeRewards, of_member
+from core.config import RewardConfig
 from core.events import DemonstrationRecorded
 from core.metrics import Metrics
 from core.tasks import get_task
 from tests.app.fakes import make_segment
-from tests.app.tape import FIT, report
 
 PLOTS = {one.key: one for group in groups(get_task("hopper-backflip"), RewardConfig()).values() for one in group}
 
@@ -27,17 +25,6 @@ def episode(predicted: list[float], true: list[float] | None) -> EpisodeRewards:
     rewards = None if true is None else np.array(true, np.float32)
     segment = replace(make_segment(), true_rewards=rewards)
     return EpisodeRewards.of(DemonstrationRecorded(segment, np.array(predicted, np.float32), 7), 0.5)
-
-
-def test_fits_are_dated_by_the_last_report() -> None:
-    metrics, progress = Metrics(), Progress(Config())
-    progress.reported(2500)
-    record(report(2500, 1.0, 2.0, 3.0), metrics, progress)
-    record(FIT, metrics, progress)
-    assert metrics.snapshot(of_member(metrics_recorder.LOSS_RATIO, 2))[0].tolist() == [2.5]
-    assert metrics.snapshot(of_member(metrics_recorder.LOSS_RATIO, 2))[1].tolist() == [1.25]
-    assert metrics.snapshot(of_member(metrics_recorder.L2, 1))[1].tolist() == [1e-3]
-    assert np.isnan(metrics.snapshot(metrics_recorder.SPEED)[1]).all()  # one report is no pace
 
 
 @pytest.mark.parametrize(

@@ -6,50 +6,39 @@ import threading
 from typing import Any
 
 import pytest
-from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
-from core.errors import UserError
 from core.events import Event, StateRequested, StateSaved
 from core.session.session import Session
-from tests.app.fakes import ERRORS, FULL, Error, Face, numbers
+from tests.app.fakes import ERRORS, FULL, Face, numbers
+from tests.core.builders import raising
 
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])
 def test_checkpoints_that_fail_stop_nothing_and_are_reported_once_until_one_is_saved(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, error: Error
+    face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     checkpointer, reports = face.controller.checkpointer, list[str]()
     face.controller.trouble_arose.connect(reports.append)
-
-    def failing(*_: Any) -> None:
-        raise error[0](*error[1])
-
     for expected in (1, 2):
         with monkeypatch.context() as patch:
-            patch.setattr(Session, "save", failing)
+            patch.setattr(Session, "save", raising(error))
             for _ in range(2):
-                with qtbot.waitSignal(checkpointer.refused):
+                with face.wait_signal(checkpointer.refused):
                     checkpointer.request()
         assert len(reports) == expected and "checkpoint" in face.window.banner.text.text()
         assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
-        with qtbot.waitSignal(checkpointer.saved):
+        with face.wait_signal(checkpointer.saved):
             checkpointer.request()
 
 
-def test_stopping_ends_even_if_the_last_checkpoint_fails(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(*_: Any) -> None:
-        raise UserError("The checkpoint can't be written: make room.")
-
-    monkeypatch.setattr(Session, "save", failing)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
+def test_stopping_ends_even_if_the_last_checkpoint_fails(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Session, "save", raising(FULL))
+    face.stop()
 
 
 def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controller, policy = face.controller, face.engine["policy"]
     begun, go_on, held = threading.Event(), threading.Event(), list[Event]()
@@ -67,13 +56,13 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     monkeypatch.setattr(policy, "play", hold_the_second)
     controller.last_checkpoint_timer.setInterval(60_000)
     controller.checkpointer.request()
-    qtbot.waitUntil(begun.is_set)
+    face.wait_until(begun.is_set)
     face.window.stop_action.trigger()
-    qtbot.waitUntil(lambda: len(held) == 1)
-    with qtbot.waitSignal(controller.checkpointer.saved) as saved:
+    face.wait_until(lambda: len(held) == 1)
+    with face.wait_signal(controller.checkpointer.saved) as saved:
         go_on.set()
     assert saved.args == [1]
-    with qtbot.waitSignal(controller.stopped):
+    with face.wait_signal(controller.stopped):
         play(held[0])
     assert numbers(face) == {"rollout": 2, "reward": 2, "policy": 2}
 
@@ -87,19 +76,19 @@ def test_stopping_waits_for_its_own_checkpoint_and_not_for_the_one_before(
     ],
 )
 def test_the_progress_of_the_other_jobs_is_saved_when_one_fails(
-    face: Face, qtbot: QtBot, failing: str, expected: dict[str, int]
+    face: Face, failing: str, expected: dict[str, int]
 ) -> None:
     checkpointer = face.controller.checkpointer
-    with qtbot.waitSignal(checkpointer.saved):
+    with face.wait_signal(checkpointer.saved):
         checkpointer.request()
-    with qtbot.waitSignal(checkpointer.saved):
+    with face.wait_signal(checkpointer.saved):
         face.engine[failing].die()
     assert face.controller.state == State.FAILED
     assert numbers(face) == expected
 
 
-def test_a_job_that_fails_before_the_first_checkpoint_leaves_no_incomplete_one(face: Face, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(face.controller.job_failed):
+def test_a_job_that_fails_before_the_first_checkpoint_leaves_no_incomplete_one(face: Face) -> None:
+    with face.wait_signal(face.controller.job_failed):
         face.engine["reward"].die()
     assert not face.engine["policy"].got(StateRequested)
     assert face.controller.session.load() is None

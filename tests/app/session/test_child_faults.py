@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
 from core.errors import UserError
 from core.session.session import Session
 from tests.app.fakes import Engine, Face, FullSystem, press_restart
+from tests.core.builders import raising
 
 
-def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face, qtbot: QtBot) -> None:
+def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face) -> None:
     job_group = face.controller.job_group
     face.die("policy")
     job_group.make_process = FullSystem(face, 1)
     press_restart(face)
-    qtbot.waitUntil(lambda: "Too many open files" in face.window.banner.text.text())
+    face.wait_until(lambda: "Too many open files" in face.window.banner.text.text())
     assert face.window.banner.shows_failure and face.controller.state == State.FAILED
     assert job_group.running == ("reward", "clips") and all(p.started or p.stopped for p in face.engine.made)
     job_group.make_process = face.engine
@@ -28,42 +26,39 @@ def test_a_child_that_can_not_be_created_is_a_failure_like_any_other(face: Face,
     assert set(job_group.running) == {"rollout", "policy", "reward", "clips"}
 
 
-def test_without_any_child_the_window_still_closes(face: Face, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(face.controller.stopped):
+def test_without_any_child_the_window_still_closes(face: Face) -> None:
+    with face.wait_signal(face.controller.stopped):
         face.controller.stop()
     face.controller.job_group.make_process = FullSystem(face, 2)
     face.controller.start()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.wait_until(lambda: face.window.banner.shows_failure)
     assert face.controller.state == State.FAILED and not face.controller.job_group.running
-    with qtbot.waitSignal(face.window.closed):
+    with face.wait_signal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
 
 
 def test_a_film_for_which_no_child_can_be_created_is_refused_and_another_is_made(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     film_export, target = face.controller.film_export, face.folder.parent / "x.mp4"
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "__call__", lambda engine, spec: FullSystem(face, 0)(spec))
-        with qtbot.waitSignal(film_export.film_refused) as refused:
+        with face.wait_signal(film_export.film_refused) as refused:
             film_export.make(target)
     assert "Too many open files" in refused.args[0]
     film_export.make(target)
-    with qtbot.waitSignal(film_export.film_ended):
+    with face.wait_signal(film_export.film_ended):
         film_export.cancel()
 
 
 def test_a_restart_that_cannot_load_says_why_and_can_be_tried_again(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(*_: Any) -> None:
-        raise UserError("No checkpoint can be read: delete that folder.")
-
     face.die("reward")
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "load", failing)
+        patch.setattr(Session, "load", raising(UserError("No checkpoint can be read: delete that folder.")))
         press_restart(face)
-        qtbot.waitUntil(lambda: "No checkpoint can be read" in face.window.banner.text.text())
+        face.wait_until(lambda: "No checkpoint can be read" in face.window.banner.text.text())
     assert face.controller.state == State.FAILED and face.window.banner.restart.isVisible()
     face.restart()
     assert not face.window.banner.isVisible()

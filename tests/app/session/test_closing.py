@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pytestqt.qtbot import QtBot
 
 from core.session.session import Session
 from tests.app.fakes import Face
@@ -26,18 +25,15 @@ def endless(session: Session, target: Path, go_on: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("stopped_before", [False, True])
-def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(
-    face: Face, qtbot: QtBot, stopped_before: bool
-) -> None:
+def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(face: Face, stopped_before: bool) -> None:
     gate, target = threading.Event(), face.folder.parent / "large.csv"
     if stopped_before:
-        with qtbot.waitSignal(face.controller.stopped):
-            face.window.stop_action.trigger()
+        face.stop()
     face.controller.file_tasks.deadline.setInterval(60_000)
     face.controller.file_tasks.write(target, lambda: slow_file(gate))
-    with qtbot.waitSignal(face.window.closed):
+    with face.wait_signal(face.window.closed):
         face.window.close()
-        qtbot.waitUntil(lambda: not face.controller.job_group.running)
+        face.wait_until(lambda: not face.controller.job_group.running)
         assert face.window.isVisible() and "the file you asked for" in face.window.empty.detail.text()
         gate.set()
     assert target.read_bytes() == b"all of it"
@@ -45,7 +41,7 @@ def test_closing_waits_for_a_file_that_is_being_written_and_holds_up_nothing(
 
 @pytest.mark.parametrize("stopped_before", [False, True])
 def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped_before: bool
+    face: Face, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stopped_before: bool
 ) -> None:
     monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
     file_tasks, target, later = (
@@ -54,16 +50,15 @@ def test_a_window_that_closes_gives_up_a_file_that_takes_too_long(
         face.folder / "x.csv",
     )
     if stopped_before:
-        with qtbot.waitSignal(face.controller.stopped):
-            face.window.stop_action.trigger()
+        face.stop()
     target.write_bytes(b"as it was")
     file_tasks.export(target)
     file_tasks.write(later, lambda: b"never begun")
     face.controller.set_repeats(True)
     file_tasks.deadline.setInterval(500)
-    with qtbot.waitSignal(face.window.closed):
+    with face.wait_signal(face.window.closed):
         face.window.close()
-        qtbot.waitUntil(lambda: "file is cancelled" in face.window.empty.detail.text())
+        face.wait_until(lambda: "file is cancelled" in face.window.empty.detail.text())
     assert target.read_bytes() == b"as it was" and not later.exists()
     assert "mine.somersault was not saved because the session was closed" in caplog.text
     assert face.controller.session.config.query.repeats == "on"  # what is soon done is done

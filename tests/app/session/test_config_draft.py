@@ -8,7 +8,7 @@ import pytest
 
 from app.session.config_draft import PLAIN, ConfigDraft, sections
 from core.config import Config
-from core.tasks import CATALOGUE, get_task
+from core.tasks import CATALOGUE
 
 
 def test_every_field_of_the_config_can_be_set_in_one_place() -> None:
@@ -27,17 +27,6 @@ def test_the_defaults_of_every_task_are_valid(task: str) -> None:
     draft = ConfigDraft(task)
     assert draft.problem == "" and draft.config and draft.config.task == task
     assert not draft.changes
-
-
-def test_defaults_follow_the_task_and_changes_can_be_reset() -> None:
-    draft = ConfigDraft("reacher")
-    assert get_task("reacher").presets["policy.discount"] == 0.9
-    assert draft.value("policy.discount") == 0.9 and draft.default_source("policy.discount") == "task"
-    assert draft.default_source("policy.clip") == "" and draft.default_source("query.first_labels") == "window"
-    draft.set("policy.discount", 0.5)
-    assert draft.config and draft.config.policy.discount == 0.5 and draft.default_source("policy.discount") == ""
-    draft.reset("policy.discount")
-    assert draft.config and draft.config.policy.discount == draft.value("policy.discount") == 0.9
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from core.events import (
     AnswersReplayed,
@@ -22,19 +19,20 @@ from core.events import (
 from core.preferences.store import PreferenceStore
 from core.session.routing import DRIVER, ROUTES, SNAPSHOTS
 from core.types import Teacher
-from tests.app.fakes import ERRORS, FULL, Error, Face, FakeProcess, make_query
+from tests.app.fakes import ERRORS, FULL, Face, FakeProcess, make_query
 from tests.app.yielded import events
+from tests.core.builders import raising
 
 OPENED = [(name, event) for name, event in events() if {DRIVER, SNAPSHOTS} & set(ROUTES[type(event)])]
 """Events that the window's process decodes; it only forwards the others."""
 
 
-def test_a_worker_that_cannot_read_an_event_is_reported_and_restarted(face: Face, qtbot: QtBot) -> None:
+def test_a_worker_that_cannot_read_an_event_is_reported_and_restarted(face: Face) -> None:
     first, _ = face.answered()
     for name, event in OPENED:
         face.engine[name].unreadable = event
         face.engine[name].play(event)
-        qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+        face.wait_until(lambda: face.window.banner.shows_failure)
         text = face.window.banner.text.text()
         assert "as injected" in text and STOPPED[name] in text and "\n" not in text
         face.restart()
@@ -81,22 +79,22 @@ def cause(face: Face, kind: type[Event]) -> None:
     ids=[f"{k.__name__} to {t}" for t, k in SENDINGS],
 )
 def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, target: str, kind: type[Event], error: Error
+    face: Face, monkeypatch: pytest.MonkeyPatch, target: str, kind: type[Event], error: Exception
 ) -> None:
     queries = face.offer(*[make_query() for _ in range(4)])
     face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.query is queries[1])
+    face.wait_until(lambda: face.query is queries[1])
     send = FakeProcess.send
 
     def failing(process: FakeProcess, event: Event) -> None:
         if isinstance(event, kind):
-            raise error[0](*error[1])
+            raise error
         send(process, event)
 
     broken = face.engine[target]
     monkeypatch.setattr(broken, "send", failing.__get__(broken))
     cause(face, kind)
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.wait_until(lambda: face.window.banner.shows_failure)
     text = face.window.banner.text.text()
     assert STOPPED[target] in text and "\n" not in text
     stored = len(face.answers())
@@ -104,49 +102,43 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
     face.restart()
     assert face.engine[target] is not broken
     for name in {target} & {"rollout", "reward"}:
-        qtbot.waitUntil(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
+        face.wait_until(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
         assert len(face.engine[name].got(PreferenceAdded)) == stored
     if kind is PreferenceWithdrawn:
-        qtbot.waitUntil(lambda: face.query is queries[0])
+        face.wait_until(lambda: face.query is queries[0])
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == stored + 1)
+    face.wait_until(lambda: len(face.answers()) == stored + 1)
 
 
 @pytest.mark.parametrize(("what", "error"), [("add", FULL), ("add", ERRORS[0]), ("undo", ERRORS[1])])
 def test_an_answer_that_the_store_refuses_can_be_given_again(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, what: str, error: Error
+    face: Face, monkeypatch: pytest.MonkeyPatch, what: str, error: Exception
 ) -> None:
     first, second = face.offer(make_query(), make_query())
-
-    def failing(*_: Any) -> None:
-        raise error[0](*error[1])
-
     with monkeypatch.context() as patch:
-        patch.setattr(PreferenceStore, what, failing)
+        patch.setattr(PreferenceStore, what, raising(error))
         face.press(Qt.Key.Key_Left if what == "add" else Qt.Key.Key_Backspace)
-        qtbot.waitUntil(lambda: bool(face.window.banner.text.text()))
+        face.wait_until(lambda: bool(face.window.banner.text.text()))
     assert face.query is first and face.window.clips.flashed is None
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second and not face.window.banner.isVisible())
+    face.wait_until(lambda: face.query is second and not face.window.banner.isVisible())
     assert [answer.query.id for answer in face.answers()] == [first.id]
 
 
-def test_a_notice_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(
-    face: Face, qtbot: QtBot
-) -> None:
+def test_a_notice_stays_while_the_oracle_answers_and_goes_with_the_persons_next_answer(face: Face) -> None:
     face.controller.trouble_arose.emit("The film was not written.")
     face.labelling.set_teacher(Teacher.ORACLE)
     face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: [answer.labeller for answer in face.answers()] == ["oracle"] * 2)
+    face.wait_until(lambda: [answer.labeller for answer in face.answers()] == ["oracle"] * 2)
     assert face.window.banner.isVisible()
     face.labelling.set_teacher(Teacher.HUMAN)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: not face.window.banner.isVisible())
+    face.wait_until(lambda: not face.window.banner.isVisible())
 
 
 def test_a_worker_that_can_not_relay_an_event_ends_and_is_restarted(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Failing:
         def send(self, event: Event) -> None:
@@ -155,6 +147,6 @@ def test_a_worker_that_can_not_relay_an_event_ends_and_is_restarted(
     with monkeypatch.context() as patch:
         patch.setitem(face.controller.job_group.ports, "snapshots", Failing())
         face.engine["policy"].play(PolicyPublished(1, {}))
-        qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+        face.wait_until(lambda: face.window.banner.shows_failure)
     assert "Policy training stopped: RuntimeError: as injected" in face.window.banner.text.text()
     face.restart()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from pytestqt.qtbot import QtBot
 
 from app.session.recovery import recovery_action
 from core.config import Config, replaced
@@ -33,9 +32,9 @@ def test_a_job_that_ran_out_of_memory_is_restarted_with_less(job: str, lack: Lac
     assert batches == {name: n // 2 if name == job and "smaller" in button else n for name, n in before.items()}
 
 
-def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face, qtbot: QtBot) -> None:
+def test_the_button_restarts_with_the_change_and_the_session_keeps_its_config(face: Face) -> None:
     face.engine["reward"].play(Failed("reward", "CUDA out of memory", "trace", Lack.GPU_MEMORY))
-    qtbot.waitUntil(lambda: face.window.banner.restart.text() == "Retry on the CPU")
+    face.wait_until(lambda: face.window.banner.restart.text() == "Retry on the CPU")
     face.restart()
     assert face.engine["reward"].spec.config["device"] == "cpu"
     assert face.controller.session.config.device == "auto"

@@ -17,7 +17,7 @@ from core.events import AnswersReplayed, PreferenceAdded
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Choice, Preference
-from tests.app.fakes import ERRORS, FULL, Error, Face, make_query, numbers, press_restart
+from tests.app.fakes import ERRORS, FULL, Face, make_query, numbers, press_restart
 
 CLOSED = "Labelling and training are paused until every answer can be read."
 
@@ -61,17 +61,15 @@ def read_by(face: Face, name: str) -> list[int]:
     return [event.preference.id for event in face.engine[name].got(PreferenceAdded)]
 
 
-def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
-    damaged: tuple[Face, Damage], qtbot: QtBot
-) -> None:
+def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(damaged: tuple[Face, Damage]) -> None:
     face, damage = damaged
     banner = face.window.banner
-    qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
+    face.wait_until(lambda: face.controller.job_group.running == ("clips",))
     for again in (False, True):
         if again:
-            with qtbot.waitSignal(face.controller.job_failed):
+            with face.wait_signal(face.controller.job_failed):
                 press_restart(face)
-            qtbot.waitUntil(lambda: face.controller.job_group.running == ("clips",))
+            face.wait_until(lambda: face.controller.job_group.running == ("clips",))
         assert banner.text.text().endswith(CLOSED) and "2" in banner.text.text()
         assert banner.shows_failure and banner.restart.text() == "Restart" and banner.quit.isVisible()
         assert face.controller.state == State.FAILED and not face.labelling.open
@@ -80,44 +78,42 @@ def test_a_session_with_a_damaged_answer_teaches_nothing_until_it_is_mended(
     damage.flip()
     press_restart(face)
     for name in ("reward", "rollout"):
-        qtbot.waitUntil(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
+        face.wait_until(lambda name=name: len(face.engine[name].got(AnswersReplayed)) == 1)
         assert read_by(face, name) == [1, 2, 3]
     assert face.controller.state == State.RUNNING and not banner.isVisible()
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 4)
+    face.answer_another()
 
 
-def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage], qtbot: QtBot) -> None:
+def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage]) -> None:
     face, damage = damaged
-    with qtbot.waitSignal(face.window.closed):
+    with face.wait_signal(face.window.closed):
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
     damage.flip()
     with closing(PreferenceStore(face.folder / "preferences")) as store:
         assert [preference.id for preference in store.all()] == [1, 2, 3]
 
 
-def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Error) -> None:
+def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """Lets the answers be read no further than the first, once for the reward."""
     each = PreferenceStore.each
 
     def failing(store: PreferenceStore) -> Iterator[Preference]:
         yield next(each(store))
-        raise error[0](*error[1])
+        raise error
 
-    with monkeypatch.context() as patch, face.qtbot.waitSignal(face.controller.job_failed):
+    with monkeypatch.context() as patch, face.wait_signal(face.controller.job_failed):
         patch.setattr(PreferenceStore, "each", failing)
         face.labelling.replay(("reward",))
 
 
 @pytest.mark.parametrize("error", [ERRORS[0], FULL])
 def test_labelling_waits_until_every_job_has_all_answers(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Error
+    face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     first, second, third = [make_query() for _ in range(3)]
     face.offer(first, second, third)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is second)
+    face.wait_until(lambda: face.query is second)
     before = face.engine["reward"]
     refuse(face, monkeypatch, error)
     text = face.window.banner.text.text()
@@ -127,24 +123,20 @@ def test_labelling_waits_until_every_job_has_all_answers(
         face.press(key)
     assert [answer.query.id for answer in face.answers()] == [first.id]
     press_restart(face)
-    qtbot.waitUntil(lambda: face.query is second)
+    face.wait_until(lambda: face.query is second)
     reward = face.engine["reward"]
-    qtbot.waitUntil(lambda: len(reward.got(AnswersReplayed)) == 1)
+    face.wait_until(lambda: len(reward.got(AnswersReplayed)) == 1)
     assert reward is not before and before.stopped and read_by(face, "reward") == [1]
     face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.query is third)
+    face.wait_until(lambda: face.query is third)
     assert [answer.query.id for answer in face.answers()] == [first.id, second.id]
 
 
-def test_what_a_job_learned_without_every_answer_is_not_saved(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+def test_what_a_job_learned_without_every_answer_is_not_saved(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
+    face.answer_another()
     checkpointer = face.controller.checkpointer
-    with qtbot.waitSignal(checkpointer.saved):
+    with face.wait_signal(checkpointer.saved):
         checkpointer.request()
-    with qtbot.waitSignal(checkpointer.saved):
+    with face.wait_signal(checkpointer.saved):
         refuse(face, monkeypatch, FULL)
     assert numbers(face) == {"rollout": 2, "reward": 1, "policy": 2}

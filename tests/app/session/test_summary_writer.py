@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from app.live.demonstrations import Demonstration
 from app.session.summary_writer import SummaryWriter
@@ -16,7 +14,7 @@ from core.events import RolloutReported
 from core.session import summary
 from core.session.summary import Summary
 from core.types import Teacher
-from tests.app.fakes import Face, make_frames, make_query
+from tests.app.fakes import Face, make_frames
 
 Keep = Callable[[Face], SummaryWriter]
 
@@ -30,7 +28,7 @@ def keep() -> Iterator[Keep]:
     keepers: list[SummaryWriter] = []
 
     def made(face: Face) -> SummaryWriter:
-        face.qtbot.waitUntil((face.folder / "preferences").exists)  # as after every opening by the program
+        face.wait_until((face.folder / "preferences").exists)  # as after every opening by the program
         keepers.append(SummaryWriter(face.controller))
         return keepers[-1]
 
@@ -41,16 +39,15 @@ def keep() -> Iterator[Keep]:
 
 def read(face: Face) -> Summary:
     current = summary.read(face.folder)
-    assert current is not None
     return current
 
 
 def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_next_checkpoint(
-    face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+    face: Face, keep: Keep, caplog: pytest.LogCaptureFixture
 ) -> None:
     (face.folder / summary.NAME).write_bytes(b"\0")  # a damaged one is replaced
     keep(face)
-    qtbot.waitUntil(lambda: (face.folder / summary.NAME).stat().st_size > 50)
+    face.wait_until(lambda: (face.folder / summary.NAME).stat().st_size > 50)
     assert "A new one is written" in caplog.text
     first = read(face)
     assert (first.task, first.teacher, first.labels, first.planned) == ("hopper-backflip", "human", 0, 100)
@@ -58,69 +55,67 @@ def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_
     face.answered()
     for event in (report(1000, 1.5), report(2000, 4.5), report(3000, 3.0)):
         face.engine["rollout"].play(event)
-    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 3000)
+    face.wait_until(lambda: face.controller.progress.env_steps == 3000)
     face.labelling.set_teacher(Teacher.ORACLE)
     face.controller.checkpointer.request()
-    qtbot.waitUntil(lambda: read(face).best == 4.5)
+    face.wait_until(lambda: read(face).best == 4.5)
     assert (read(face).labels, read(face).env_steps, read(face).teacher) == (1, 3000, "oracle")
 
 
-def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Keep, qtbot: QtBot) -> None:
+def test_the_best_of_earlier_runs_stays(open_face: Callable[..., Face], keep: Keep) -> None:
     first = open_face()
     first_keeper = keep(first)
     first.engine["rollout"].play(report(5000, 6.0))
-    qtbot.waitUntil(lambda: first.controller.progress.env_steps == 5000)
+    first.wait_until(lambda: first.controller.progress.env_steps == 5000)
     first.close()
     first_keeper.close()
     assert read(first).best == 6.0
     opened_at = read(first).opened_at
     again = open_face()
     keep(again)
-    qtbot.waitUntil(lambda: read(again).opened_at > opened_at)
+    first.wait_until(lambda: read(again).opened_at > opened_at)
     assert (read(again).best, read(again).env_steps) == (6.0, 5000)
     again.engine["rollout"].play(report(6000, 2.0))
-    qtbot.waitUntil(lambda: again.controller.progress.env_steps == 6000)
+    first.wait_until(lambda: again.controller.progress.env_steps == 6000)
     again.window.pause_action.trigger()
-    qtbot.waitUntil(lambda: read(again).env_steps == 6000)
+    first.wait_until(lambda: read(again).env_steps == 6000)
     assert read(again).best == 6.0
 
 
 def test_a_summary_that_cannot_be_written_stops_nothing(
-    face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture
+    face: Face, keep: Keep, caplog: pytest.LogCaptureFixture
 ) -> None:
     told_of: list[str] = []
     face.controller.trouble_arose.connect(told_of.append)
     (face.folder / f"{summary.NAME}.part").mkdir()
     keeper = keep(face)
-    qtbot.waitUntil(lambda: "was not saved" in caplog.text)
+    face.wait_until(lambda: "was not saved" in caplog.text)
     keeper.write()
-    qtbot.waitUntil(lambda: caplog.text.count("was not saved") == 2)
+    face.wait_until(lambda: caplog.text.count("was not saved") == 2)
     assert len(told_of) == 1 and "The session's summary was not saved" in face.window.banner.text.text()
     assert not (face.folder / summary.NAME).exists()
     (face.folder / f"{summary.NAME}.part").rmdir()
     keeper.write()
-    qtbot.waitUntil((face.folder / summary.NAME).exists)
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.wait_until((face.folder / summary.NAME).exists)
+    face.answer_another()
 
 
 def test_a_session_that_was_moved_away_gets_no_ghost(
-    face: Face, keep: Keep, qtbot: QtBot, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    face: Face, keep: Keep, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     keeper = keep(face)
-    qtbot.waitUntil((face.folder / summary.NAME).exists)
+    face.wait_until((face.folder / summary.NAME).exists)
     face.folder.rename(tmp_path / "away")
-    with qtbot.waitSignal(face.controller.trouble_arose) as told:
+    with face.wait_signal(face.controller.trouble_arose) as told:
         face.controller.checkpointer.request()
     assert "bring the session's folder back" in told.args[0]
     face.controller.demonstrations.demonstration_drawn.emit(
         Demonstration(make_frames(size=64, count=8), np.zeros(8, np.float32), 100)
     )
     keeper.write()
-    qtbot.waitUntil(lambda: "picture was not saved" in caplog.text)
+    face.wait_until(lambda: "picture was not saved" in caplog.text)
     assert "summary was not saved" in caplog.text
     assert not face.folder.exists()
     (tmp_path / "away").rename(face.folder)
-    with qtbot.waitSignal(face.controller.checkpointer.saved):
+    with face.wait_signal(face.controller.checkpointer.saved):
         face.controller.checkpointer.request()

@@ -18,6 +18,7 @@ from app.start_page.number_box import NumberBox
 from app.start_page.previews import of_frames
 from core.config import Config
 from tests.app.start_page_driver import make_preview
+from tests.core.builders import raising
 
 Picture = Callable[[QWidget, str], None]
 _FRESH = ConfigDraft("reacher").config
@@ -41,7 +42,7 @@ class Form:
 
     @property
     def problem(self) -> str:
-        """What is to be mended; it and the button must agree."""
+        """The problem shown; the button is enabled only without one."""
         text = self.page.problem.text()
         assert self.page.create_button.isEnabled() == (not text)
         return text
@@ -53,29 +54,23 @@ class Form:
         self._qtbot.waitUntil(lambda: advanced.reset_all.height() > 10)  # until all has its place
 
     def type_in(self, name: str, text: str) -> None:
-        assert self.page.advanced is not None
         editor = self.page.fields[name] if name in self.page.fields else self.page.advanced.rows[name].editor
-        assert isinstance(editor, NumberBox)
         editor.setFocus()
         editor.selectAll()
         QTest.keyClicks(editor, text)
 
     def choose(self, name: str, text: str) -> None:
         """With the keyboard."""
-        assert self.page.advanced is not None
         box = self.page.advanced.rows[name].editor
-        assert isinstance(box, QComboBox)
         box.setFocus()
         QTest.keyClick(box, Qt.Key.Key_Home)
         for _ in range(box.findText(text)):
             QTest.keyClick(box, Qt.Key.Key_Down)
 
     def mark(self, name: str) -> str:
-        assert self.page.advanced is not None
         return self.page.advanced.rows[name].mark.text()
 
     def shown(self) -> set[str]:
-        assert self.page.advanced is not None
         return {name for name, row in self.page.advanced.rows.items() if not row.isHidden()}
 
 
@@ -110,7 +105,6 @@ def test_the_plain_fields_are_in_the_config(form: Form) -> None:
 def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: Form, picture: Picture) -> None:
     form.unfold()
     picture(form.page, "new-session-advanced")
-    assert form.page.advanced is not None
     rows = form.page.advanced.rows
     assert set(rows) == {setting.name for section in sections() for setting in section.settings}
     for section in sections():
@@ -127,7 +121,6 @@ def test_what_is_out_of_bounds_is_told_and_marked_until_it_is_mended(form: Form)
     form.unfold()
     form.type_in("policy.discount", "5")
     assert form.problem == "discount is 5.0; give a number from 0 to 0.99999."
-    assert form.page.advanced is not None
     row = form.page.advanced.rows["policy.discount"]
     assert row.editor.property("kind") == "wrong"
     form.page.area.ensureWidgetVisible(row)
@@ -141,7 +134,6 @@ def test_what_is_out_of_bounds_is_told_and_marked_until_it_is_mended(form: Form)
 def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
     form.unfold()
     form.type_in("policy.discount", ".5")
-    assert form.page.advanced is not None
     row = form.page.advanced.rows["policy.discount"]
     QTest.keyClick(row.editor, Qt.Key.Key_Tab)
     assert QApplication.focusWidget() is row.reset
@@ -153,7 +145,6 @@ def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
 
 def test_settings_are_searched(form: Form, qtbot: QtBot) -> None:
     form.unfold()
-    assert form.page.advanced is not None
     QTest.keyClicks(form.page.advanced.search, "step size")
     assert form.shown() == {"reward.learning_rate", "policy.learning_rate", "policy.decay"}
     qtbot.waitUntil(lambda: form.page.area.verticalScrollBar().maximum() < 300)
@@ -173,9 +164,7 @@ def test_a_name_that_is_taken_is_refused_and_never_proposed(form: Form, tmp_path
 
 
 def test_no_key_looks_at_the_disk(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbidden(*_: object) -> None:
-        raise AssertionError("a key looked at the disk")
-
+    forbidden = raising(AssertionError("a key looked at the disk"))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "stat", forbidden)
         patch.setattr(os, "stat", forbidden)

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.start_page.previews import Preview, Previews
 from tests.app.start_page_driver import Drawer, Drawers
+from tests.core.builders import raising
 
 Open = Callable[..., tuple[Previews, Drawers]]
 
@@ -34,7 +35,6 @@ def brought(qtbot: QtBot, previews: Previews, task: str) -> Preview:
     with qtbot.waitSignal(previews.preview_ready, check_params_cb=lambda name, _: name == task) as ready:
         previews.request(task)
     preview = ready.args[1]
-    assert isinstance(preview, Preview)
     return preview
 
 
@@ -60,9 +60,7 @@ def _near(found: QColor, wanted: QColor) -> bool:
 def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_drawn(
     open_previews: Open, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EMFILE, "Too many open files")
-
+    refuse = raising(OSError(errno.EMFILE, "Too many open files"))
     previews, _ = open_previews()
     with monkeypatch.context() as patch:
         patch.setattr(Drawers if where == "make" else Drawer, "__call__" if where == "make" else "send", refuse)
@@ -70,18 +68,6 @@ def test_without_a_child_to_draw_them_pictures_are_refused_and_later_ones_are_dr
             previews.request("a")
     assert refused.args[0] == "a" and "Too many open files" in refused.args[1]
     brought(qtbot, previews, "b")
-
-
-def test_a_task_that_cannot_be_drawn_is_told_and_logged(
-    open_previews: Open, qtbot: QtBot, caplog: pytest.LogCaptureFixture
-) -> None:
-    previews, drawers = open_previews(refused={"b": "b can't be made: it needs a licence."})
-    refused: list[tuple[str, str]] = []
-    previews.preview_refused.connect(lambda task, sentence: refused.append((task, sentence)))
-    previews.request("b")
-    brought(qtbot, previews, "c")
-    assert refused == [("b", "b can't be made: it needs a licence.")]
-    assert "it needs a licence" in caplog.text
 
 
 def test_a_child_that_dies_takes_only_its_task_with_it(

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
-from pytestqt.qtbot import QtBot
 
 from core.preferences.store import PreferenceStore
 from core.session import summary
@@ -20,10 +18,8 @@ from core.types import Choice
 from tests.app.fakes import make_query, take_file
 from tests.app.start_page_driver import Page, make_session
 
-Picture = Callable[[QWidget, str], None]
 
-
-def test_two_hundred_sessions(page: Page, qtbot: QtBot) -> None:
+def test_two_hundred_sessions(page: Page) -> None:
     tasks = list(CATALOGUE)
     for number in range(200):
         name = f"{tasks[number % len(tasks)]}-{number}"
@@ -40,7 +36,7 @@ def test_two_hundred_sessions(page: Page, qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("way", ["enter", "double click", "button"])
-def test_a_session_is_opened(page: Page, qtbot: QtBot, way: str) -> None:
+def test_a_session_is_opened(page: Page, way: str) -> None:
     make_session(page.root, "first", ago=1)
     folder = make_session(page.root, "second", ago=2)
     page.show()
@@ -52,23 +48,23 @@ def test_a_session_is_opened(page: Page, qtbot: QtBot, way: str) -> None:
     else:
         page.click_row(1)
         page.click("Open")
-    qtbot.waitUntil(lambda: [session.folder for session in page.opened] == [folder])
+    page.wait_until(lambda: [session.folder for session in page.opened] == [folder])
 
 
-def test_a_session_that_is_open_elsewhere_is_told_of_and_free_for_the_next_try(page: Page, qtbot: QtBot) -> None:
+def test_a_session_that_is_open_elsewhere_is_told_of_and_free_for_the_next_try(page: Page) -> None:
     folder = make_session(page.root, "busy")
     other = Session.open(folder)
     page.show()
     page.press(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: "open in another Somersault" in page.told)
+    page.wait_until(lambda: "open in another Somersault" in page.told)
     assert page.opened == [] and page.window.pages.isEnabled()
     other.close()
     page.press(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: len(page.opened) == 1)
+    page.wait_until(lambda: len(page.opened) == 1)
 
 
 @pytest.mark.parametrize("damage", ["config.json", "preferences/log.jsonl"])
-def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, damage: str) -> None:
+def test_a_damaged_session_is_listed_and_not_opened(page: Page, damage: str) -> None:
     make_session(page.root, "whole", ago=50)
     folder = make_session(page.root, "broken", ago=1)
     (folder / summary.NAME).unlink()
@@ -83,7 +79,7 @@ def test_a_damaged_session_is_listed_and_not_opened(page: Page, qtbot: QtBot, da
 
 
 @pytest.mark.parametrize("way", ["key", "button", "menu"])
-def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
+def test_a_session_is_duplicated(page: Page, way: str) -> None:
     folder = make_session(page.root, "mine", labels=20)
     with closing(PreferenceStore(folder / "preferences")) as store:
         store.add(make_query(), Choice.LEFT, "human")
@@ -95,14 +91,14 @@ def test_a_session_is_duplicated(page: Page, qtbot: QtBot, way: str) -> None:
     else:
         (action,) = [action for action in page.rows.actions() if action.text() == "Duplicate"]
         action.trigger()
-    qtbot.waitUntil(lambda: page.chosen == "mine-copy-1")
+    page.wait_until(lambda: page.chosen == "mine-copy-1")
     assert page.told == "Copied mine to mine-copy-1."
     with closing(PreferenceStore(page.root / "mine-copy-1" / "preferences")) as store:
         assert store.count() == 1
 
 
 @pytest.mark.parametrize("way", ["key", "button"])
-def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, qtbot: QtBot, way: str) -> None:
+def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, way: str) -> None:
     for number, name in enumerate(("a", "b", "c")):
         make_session(page.root, name, ago=float(number))
     page.show()
@@ -111,22 +107,22 @@ def test_a_session_goes_to_the_trash_and_its_neighbour_is_chosen(page: Page, qtb
         page.press(Qt.Key.Key_Delete)
     else:
         page.click("Trash")
-    qtbot.waitUntil(lambda: page.entries == ["a", "c"])
+    page.wait_until(lambda: page.entries == ["a", "c"])
     assert page.trash == [page.root / "b"] and page.chosen == "c"
     assert "Moved b to the trash" in page.told
 
 
-def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page, qtbot: QtBot) -> None:
+def test_without_a_trash_the_session_is_kept_and_that_is_said(page: Page) -> None:
     folder = make_session(page.root, "mine")
     page.trashes = False
     page.show()
     page.press(Qt.Key.Key_Delete)
-    qtbot.waitUntil(lambda: "mine was not deleted" in page.told)
+    page.wait_until(lambda: "mine was not deleted" in page.told)
     assert (folder / "config.json").exists() and page.entries == ["mine"]
 
 
 @pytest.mark.parametrize("way", ["key", "button"])
-def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Path, way: str) -> None:
+def test_an_exported_session_is_imported(page: Page, tmp_path: Path, way: str) -> None:
     folder = make_session(page.root, "mine")
     session = Session.open(folder)
     export_session(session, tmp_path / "mine.somersault")
@@ -137,18 +133,18 @@ def test_an_exported_session_is_imported(page: Page, qtbot: QtBot, tmp_path: Pat
     else:
         page.click("Import…")
     take_file(page.window, tmp_path / "mine.somersault")
-    qtbot.waitUntil(lambda: page.chosen == "mine-1")
+    page.wait_until(lambda: page.chosen == "mine-1")
     assert page.told == "Imported mine-1."
     assert page.rows.entries.entries[0].problem == ""
 
 
 def test_a_session_kept_elsewhere_is_opened_and_listed_from_then_on(
-    make_page: Callable[..., Page], qtbot: QtBot, tmp_path: Path
+    make_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     away = make_session(tmp_path / "usb", "stick")
     page = make_page().show()
     page.press(Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
     take_file(page.window, away)
-    qtbot.waitUntil(lambda: len(page.opened) == 1)
+    page.wait_until(lambda: len(page.opened) == 1)
     page.window.library.refresh()
-    qtbot.waitUntil(lambda: page.entries == ["stick"])
+    page.wait_until(lambda: page.entries == ["stick"])

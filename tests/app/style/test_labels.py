@@ -1,13 +1,11 @@
-"""What a file, a folder or an error says is shown as it stands: it is never taken for HTML."""
+"""Texts of files, folders and errors: shown as they stand, never taken for HTML."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
-from pytestqt.qtbot import QtBot
 
 from app.crash import CrashDialog
-from app.start_page.task_card import TaskCard
 from app.style.labels import label, tip
 from tests.app.fakes import Face
 from tests.app.start_page_driver import Page, make_session
@@ -18,14 +16,14 @@ OUR_OWN = {"readout", "plotKey"}
 
 
 def guessing(labels: list[QLabel]) -> set[str]:
-    """What the labels say that show as HTML whatever looks like it."""
+    """Texts of the labels that show as HTML whatever looks like it."""
     careless = (made for made in labels if made.textFormat() != Qt.TextFormat.PlainText)
     return {made.text() for made in careless if made.objectName() not in OUR_OWN}
 
 
-def test_only_labels_that_never_change_are_left_to_qts_guess(face: Face, page: Page, qtbot: QtBot) -> None:
+def test_only_labels_that_never_change_are_left_to_qts_guess(face: Face, page: Page) -> None:
     crash = CrashDialog(NASTY, "the log")
-    qtbot.addWidget(crash)
+    face.qtbot.addWidget(crash)
     assert guessing(face.window.findChildren(QLabel)) == {"Teacher", "Making the film"}
     assert guessing(page.show().window.findChildren(QLabel)) == set()
     assert guessing(crash.findChildren(QLabel)) == set()
@@ -40,6 +38,5 @@ def test_tooltips_escape_what_they_show(page: Page) -> None:
     shown = page.rows.entries.data(page.rows.entries.index(0), Qt.ItemDataRole.ToolTipRole)
     assert "<b>" not in shown and "&lt;b&gt;bold" in shown
     card = next(iter(page.window.grid.cards.values()))
-    assert isinstance(card, TaskCard)
     card.set_error(NASTY)
     assert "<img" not in card.toolTip() and "&lt;img src=x&gt;" in card.toolTip()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app.live.demonstrations import Demonstration
@@ -16,90 +15,88 @@ from app.session.controller import State
 from app.windows.demo import DemoWindow
 from core.events import Waited
 from core.types import Choice, Teacher
-from tests.app.fakes import Face, make_frames, make_query
-from tests.app.labelling.test_labelling import KEYS
+from tests.app.fakes import KEYS, Face, make_frames, make_query
 
 
 @pytest.fixture
-def demo(face: Face, qtbot: QtBot) -> Iterator[DemoWindow]:
-    yield opened(face, qtbot)
+def demo(face: Face) -> Iterator[DemoWindow]:
+    yield opened(face)
     face.window.demo_commands.leave_demo()
 
 
-def opened(face: Face, qtbot: QtBot, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> DemoWindow:
+def opened(face: Face, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> DemoWindow:
     face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
+    face.wait_until(face.window.isActiveWindow)
     face.press(Qt.Key.Key_F11, modifier)
     shown = face.window.demo_commands.demo
-    assert shown is not None
     shown.activateWindow()
-    qtbot.waitUntil(shown.isActiveWindow)
+    face.wait_until(shown.isActiveWindow)
     return shown
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_F11, Qt.Key.Key_Escape])
-def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, qtbot: QtBot, key: Qt.Key) -> None:
-    demo = opened(face, qtbot)
+def test_f11_opens_it_full_screen_and_f11_or_esc_goes_back(face: Face, key: Qt.Key) -> None:
+    demo = opened(face)
     assert demo.isFullScreen() and demo.isVisible()
     QTest.keyClick(demo, key)
-    qtbot.waitUntil(lambda: face.window.demo_commands.demo is None)
+    face.wait_until(lambda: face.window.demo_commands.demo is None)
     assert face.window.isVisible() and face.controller.state == State.RUNNING
-    again = opened(face, qtbot)
+    again = opened(face)
     assert again is not demo
-    qtbot.waitUntil(lambda: not isValid(demo))  # or each that was ever opened would go on playing unseen
+    face.wait_until(lambda: not isValid(demo))  # or each that was ever opened would go on playing unseen
     again.close()
 
 
-def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
+def test_guests_answer_with_four_keys(face: Face, demo: DemoWindow) -> None:
     queries = face.offer(*[make_query() for _ in range(5)])
     assert demo.clips.shown and demo.clips.shown.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         QTest.keyClick(demo, key)
-        qtbot.waitUntil(lambda query=following: demo.clips.shown is not None and demo.clips.shown.query is query)
+        face.wait_until(lambda query=following: demo.clips.shown is not None and demo.clips.shown.query is query)
         assert [c for c, tile in demo.tiles.items() if tile.chosen] == [choice] == [demo.clips.flashed]
     assert [(p.choice, p.labeller) for p in face.answers()] == [(choice, "human") for choice in KEYS.values()]
-    qtbot.waitUntil(lambda: not any(tile.chosen for tile in demo.tiles.values()))
+    face.wait_until(lambda: not any(tile.chosen for tile in demo.tiles.values()))
 
 
-def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
+def test_a_guest_may_click_and_an_answer_can_be_taken_back(face: Face, demo: DemoWindow) -> None:
     face.offer(make_query(), make_query())
     demo.flash_timer.setInterval(60_000)
     QTest.mouseClick(demo.tiles[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: demo.tiles[Choice.TIE].chosen)
+    face.wait_until(lambda: demo.tiles[Choice.TIE].chosen)
     assert demo.clips.flashed == Choice.TIE and len(face.answers()) == 1
     QTest.keyClick(demo, Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: not demo.tiles[Choice.TIE].chosen)  # what was confirmed no longer holds
+    face.wait_until(lambda: not demo.tiles[Choice.TIE].chosen)  # what was confirmed no longer holds
     assert face.answers() == []
 
 
-def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWindow, qtbot: QtBot) -> None:
+def test_without_a_pair_it_says_why_and_keys_do_nothing(face: Face, demo: DemoWindow) -> None:
     face.engine["rollout"].play(Waited("rollout", "rollout waits for the policy"))
-    qtbot.waitUntil(lambda: demo.headline.text().startswith("Rollout waits for the policy"))
+    face.wait_until(lambda: demo.headline.text().startswith("Rollout waits for the policy"))
     assert not any(tile.isEnabled() for tile in demo.tiles.values())
     QTest.keyClick(demo, Qt.Key.Key_Left)
     assert face.answers() == []
 
 
-def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oracle_plays_by_itself_until_one_leaves(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(face.labelling.oracle_timer, "interval", 0)
     face.labelling.oracle_timer.setInterval(0)
-    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
+    demo = opened(face, Qt.KeyboardModifier.ShiftModifier)
     assert face.labelling.teacher == Teacher.ORACLE and demo.question.text() == "The computer is choosing"
     queries = [make_query(1.0, 0.0), make_query(0.0, 1.0)]
     face.engine.offer(*queries)
-    qtbot.waitUntil(lambda: len(face.answers()) == 2)
+    face.wait_until(lambda: len(face.answers()) == 2)
     assert [(p.choice, p.labeller) for p in face.answers()] == [(Choice.LEFT, "oracle"), (Choice.RIGHT, "oracle")]
     assert demo.tiles[Choice.RIGHT].chosen
     QTest.keyClick(demo, Qt.Key.Key_Escape)
     assert face.labelling.teacher == Teacher.HUMAN and face.controller.state == State.RUNNING
 
 
-def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face, qtbot: QtBot) -> None:
-    demo = opened(face, qtbot, Qt.KeyboardModifier.ShiftModifier)
+def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face) -> None:
+    demo = opened(face, Qt.KeyboardModifier.ShiftModifier)
     face.labelling.oracle_timer.setInterval(60_000)
     face.offer(make_query(), make_query())
     QTest.keyClick(demo, Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: len(face.answers()) == 1)
     assert face.answers()[0].labeller == "human" and face.labelling.teacher == Teacher.HUMAN
     assert demo.question.text() == "Which is better?"
     QTest.keyClick(demo, Qt.Key.Key_F7)
@@ -108,8 +105,8 @@ def test_a_guests_key_takes_over_from_the_oracle_and_a_key_gives_back(face: Face
     assert face.labelling.teacher == Teacher.HUMAN  # who taught before
 
 
-def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(face.window.closed):
+def test_opened_while_the_main_window_closes_it_ends_with_it(face: Face) -> None:
+    with face.wait_signal(face.window.closed):
         face.window.close()
         face.press(Qt.Key.Key_F11, Qt.KeyboardModifier.ShiftModifier)
         assert face.controller.state == State.STOPPING and face.window.demo_commands.demo is not None

@@ -20,6 +20,7 @@ from core.config import Config, replaced
 from core.events import JobSpec
 from core.session.session import Session
 from tests.app.fakes import Engine, FakeProcess, make_query
+from tests.app.session.test_closing import endless
 from tests.app.start_page_driver import Drawers
 
 Begin = Callable[..., "Flow"]
@@ -29,7 +30,7 @@ class Flow:
     """A program with fake processes; `ended` says how often it said that it has ended."""
 
     def __init__(self, qtbot: QtBot, engine: Engine, *line: str) -> None:
-        self.qtbot, self.engine = qtbot, engine
+        self.wait_until, self.engine = qtbot.waitUntil, engine
         options = parsed(list(line))
         self.program = Application(options)
         self.ended = 0
@@ -45,36 +46,32 @@ class Flow:
             start = self.program.start
             return start is not None and start.isVisible() and self.program.open is None
 
-        self.qtbot.waitUntil(there)
-        assert self.program.start
+        self.wait_until(there)
         self.program.start.activateWindow()
-        self.qtbot.waitUntil(self.program.start.isActiveWindow)
+        self.wait_until(self.program.start.isActiveWindow)
 
     def wait_for_session(self) -> None:
-        self.qtbot.waitUntil(lambda: self.program.open is not None)
-        assert self.program.open
+        self.wait_until(lambda: self.program.open is not None)
         window, controller = self.program.open.window, self.program.open.controller
-        self.qtbot.waitUntil(lambda: controller.state == State.RUNNING)
+        self.wait_until(lambda: controller.state == State.RUNNING)
         window.activateWindow()
-        self.qtbot.waitUntil(window.isActiveWindow)
+        self.wait_until(window.isActiveWindow)
 
     def begin_session(self, task: str) -> None:
         """From the start page, by its key."""
         self.wait_for_start()
-        assert self.program.start
         self.program.start.show_form(task)
         self.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         self.wait_for_session()
 
     def press(self, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
         target = QApplication.focusWidget() or QApplication.activeWindow()
-        assert target is not None
         QTest.keyClick(target, key, modifier)
 
     def close(self) -> None:
         if not self.ended:
             self.program.quit()
-            self.qtbot.waitUntil(lambda: bool(self.ended))
+            self.wait_until(lambda: bool(self.ended))
         self.program.close_down()
         if self.program.start:
             self.program.start.deleteLater()
@@ -100,12 +97,11 @@ def begin(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         flow.close()
 
 
-def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Begin, qtbot: QtBot) -> None:
+def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Begin) -> None:
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
-    assert start
-    qtbot.waitUntil(lambda: start.grid.cards["hopper-backflip"].hasFocus())
+    flow.wait_until(lambda: start.grid.cards["hopper-backflip"].hasFocus())
     flow.press(Qt.Key.Key_Return)
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_session()
@@ -113,12 +109,12 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     session = flow.program.open
     assert session and session.controller.session.folder == sessions_folder() / "hopper-backflip-1"
     flow.engine.offer(make_query())
-    qtbot.waitUntil(lambda: session.controller.labelling.pairs.shown is not None)
+    flow.wait_until(lambda: session.controller.labelling.pairs.shown is not None)
     flow.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: session.controller.progress.labels == 1)
+    flow.wait_until(lambda: session.controller.progress.labels == 1)
     flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_start()
-    qtbot.waitUntil(lambda: start.sessions.list.current is not None)
+    flow.wait_until(lambda: start.sessions.list.current is not None)
     listed = start.sessions.list.current
     assert listed and listed.folder.name == "hopper-backflip-1" and listed.summary
     assert (listed.summary.labels, listed.summary.planned) == (1, 100)
@@ -132,15 +128,13 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     assert flow.ended == 0
 
 
-def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: Begin, qtbot: QtBot) -> None:
+def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: Begin) -> None:
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
-    assert start
     start.show_form("reacher")
     QTest.mouseClick(start.form.create_button, Qt.MouseButton.LeftButton)
     flow.wait_for_session()
-    assert flow.program.open
     assert flow.program.crash_reporter.log_file == str(sessions_folder() / "reacher-1" / "log.txt")
     flow.program.open.window.close()
     flow.wait_for_start()
@@ -150,35 +144,33 @@ def test_closing_a_session_leads_back_and_closing_the_start_window_ends(begin: B
 
 
 @pytest.mark.parametrize("line", [("--task", "reacher"), ("--session", "own")])
-def test_started_with_a_session_it_ends_with_it(begin: Begin, qtbot: QtBot, tmp_path: Path, line: tuple[str]) -> None:
+def test_started_with_a_session_it_ends_with_it(begin: Begin, tmp_path: Path, line: tuple[str]) -> None:
     flow = begin(*(str(tmp_path / "own") if word == "own" else word for word in line))
     flow.wait_for_session()
     assert flow.program.start is None and flow.program.open
     flow.program.open.window.close()
-    qtbot.waitUntil(lambda: flow.ended == 1)
+    flow.wait_until(lambda: flow.ended == 1)
     assert flow.program.start is None
 
 
 @pytest.mark.parametrize("by", ["key", "failure"])
-def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, qtbot: QtBot, by: str) -> None:
+def test_quit_ends_the_program_from_a_session_that_the_start_page_led_to(begin: Begin, by: str) -> None:
     flow = begin()
     flow.begin_session("reacher")
-    assert flow.program.open
     if by == "key":
         flow.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     else:
         banner = flow.program.open.window.banner
         flow.engine["policy"].die()
-        qtbot.waitUntil(lambda: banner.shows_failure)
+        flow.wait_until(lambda: banner.shows_failure)
         QTest.mouseClick(banner.quit, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: flow.ended == 1)
+    flow.wait_until(lambda: flow.ended == 1)
     assert not flow.program.start.isVisible() and flow.program.open is None
 
 
-def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin, qtbot: QtBot) -> None:
+def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin) -> None:
     flow = begin()
     flow.wait_for_start()
-    assert flow.program.start
     flow.program.start.show_form("reacher")
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.program.quit()
@@ -188,16 +180,15 @@ def test_quitting_while_a_session_is_being_opened_lets_it_go(begin: Begin, qtbot
     Session.open(sessions_folder() / "reacher-1").close()
 
 
-def test_a_session_that_no_window_can_teach_is_told_of_on_the_start_page(begin: Begin, qtbot: QtBot) -> None:
+def test_a_session_that_no_window_can_teach_is_told_of_on_the_start_page(begin: Begin) -> None:
 
     Session.create(sessions_folder() / "returns", replaced(Config(), reward__target="returns")).close()
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
-    assert start
-    qtbot.waitUntil(lambda: start.sessions.list.current is not None)
+    flow.wait_until(lambda: start.sessions.list.current is not None)
     flow.press(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: "Only the oracle knows true returns" in start.banner.text())
+    flow.wait_until(lambda: "Only the oracle knows true returns" in start.banner.text())
     assert start.isVisible() and flow.program.open is None
     Session.open(sessions_folder() / "returns").close()
 
@@ -206,13 +197,27 @@ def test_each_session_has_its_own_log(begin: Begin) -> None:
     flow = begin()
     for name in ("reacher", "ant"):
         flow.wait_for_start()
-        assert flow.program.start
         flow.program.start.show_form(name)
         flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         flow.wait_for_session()
-        assert flow.program.open
         flow.program.open.window.close()
     flow.wait_for_start()
     for name in ("reacher-1", "ant-1"):
         log = (sessions_folder() / name / "log.txt").read_text()
         assert log.count("opened by Python") == 1 and log.rstrip().endswith("closed")
+
+
+def test_a_file_abandoned_with_its_session_is_told_of_on_the_start_page(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("app.workers.file_tasks.export_session", endless)
+    flow = begin()
+    flow.begin_session("reacher")
+    file_tasks = flow.program.open.controller.file_tasks
+    file_tasks.deadline.setInterval(1)
+    file_tasks.export(tmp_path / "mine.somersault")
+    flow.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    flow.wait_for_start()
+    told = "mine.somersault was not saved because the session was closed: save it again."
+    flow.wait_until(flow.program.start.banner.isVisible)
+    assert flow.program.start.banner.text() == told and told in caplog.text

@@ -7,34 +7,31 @@ from collections.abc import Callable
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
-from pytestqt.qtbot import QtBot
 
 from app.history.preference_model import STILLS
 from core.events import ClipsRequested
 from core.types import Choice
 from tests.app.fakes import Face, make_query
-from tests.app.history_page_driver import MIXED, choose, listed, page_of, playing, row_of, stored
+from tests.app.history_page_driver import choose, listed, page_of, playing, row_of, stored
 
 Picture = Callable[[QWidget, str], None]
 
 
-def test_all_answers_are_listed_the_newest_first(opened: Callable[..., Face], picture: Picture) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
+def test_all_answers_are_listed_the_newest_first(mixed: Face, picture: Picture) -> None:
+    page = page_of(mixed)
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     assert page.count.text() == "6 answers shown"
     assert page.model.index(0).data().startswith("Answer 6: Right is better, oracle, ")
-    face.qtbot.waitUntil(lambda: sum(page.model.index(row).data(STILLS) is not None for row in range(6)) >= 5)
+    mixed.wait_until(lambda: sum(page.model.index(row).data(STILLS) is not None for row in range(6)) >= 5)
     picture(page, "history-list")
 
 
-def test_a_chosen_answer_plays_both_clips_in_step(opened: Callable[..., Face], qtbot: QtBot, picture: Picture) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
+def test_a_chosen_answer_plays_both_clips_in_step(mixed: Face, picture: Picture) -> None:
+    page = page_of(mixed)
     QTest.keyClick(page.list, Qt.Key.Key_Down)
-    qtbot.waitUntil(lambda: playing(page, 5))
-    (drawn,) = [e for e in face.engine["clips"].got(ClipsRequested) if e.fps == 30]
-    query = stored(face, 5).preference.query
+    mixed.wait_until(lambda: playing(page, 5))
+    (drawn,) = [e for e in mixed.engine["clips"].got(ClipsRequested) if e.fps == 30]
+    query = stored(mixed, 5).preference.query
     assert [s.id for s in drawn.segments] == [query.left.id, query.right.id]
     assert (drawn.segments[0].states == query.left.states).all()
     QTest.keyClick(page.list, Qt.Key.Key_Space)
@@ -44,30 +41,28 @@ def test_a_chosen_answer_plays_both_clips_in_step(opened: Callable[..., Face], q
     picture(page, "history-playing")
 
 
-def test_the_labelling_page_goes_on_beside_it(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    page = page_of(face)
+def test_the_labelling_page_goes_on_beside_it(mixed: Face) -> None:
+    page = page_of(mixed)
     choose(page, 3)
-    face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
+    mixed.window.activateWindow()
+    mixed.wait_until(mixed.window.isActiveWindow)
     query = make_query()
-    face.offer(query)
-    face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: listed(page) == [7, 6, 5, 4, 3, 2, 1])
+    mixed.offer(query)
+    mixed.press(Qt.Key.Key_Right)
+    mixed.wait_until(lambda: listed(page) == [7, 6, 5, 4, 3, 2, 1])
     assert page.list.current and page.list.current.id == 3
-    face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: row_of(page, 7).withdrawn)
-    assert [c.choice for c in stored(face, 7).changes] == []
+    mixed.press(Qt.Key.Key_Backspace)
+    mixed.wait_until(lambda: row_of(page, 7).withdrawn)
+    assert [c.choice for c in stored(mixed, 7).changes] == []
 
 
-def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.controller.progress.labels == 7)
-    face.press(Qt.Key.Key_Backspace)
-    qtbot.waitUntil(lambda: face.controller.progress.labels == 6)
-    page = page_of(face)
+def test_the_filters_let_through_what_they_say(mixed: Face) -> None:
+    mixed.offer(make_query())
+    mixed.press(Qt.Key.Key_Left)
+    mixed.wait_until(lambda: mixed.controller.progress.labels == 7)
+    mixed.press(Qt.Key.Key_Backspace)
+    mixed.wait_until(lambda: mixed.controller.progress.labels == 6)
+    page = page_of(mixed)
     assert listed(page) == [6, 5, 4, 3, 2, 1]
     QTest.mouseClick(
         page.filter.withdrawn_too, Qt.MouseButton.LeftButton, pos=page.filter.withdrawn_too.rect().center()
@@ -76,13 +71,13 @@ def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbo
     page.filter.choice.setFocus()
     QTest.keyClick(page.filter.choice, Qt.Key.Key_Down)  # left
     assert listed(page) == [7, 5, 1]
-    qtbot.waitUntil(lambda: all(page.model.index(row).data(STILLS) for row in range(3)))
+    mixed.wait_until(lambda: all(page.model.index(row).data(STILLS) for row in range(3)))
     page.filter.labeller.setFocus()
     QTest.keyClick(page.filter.labeller, Qt.Key.Key_Down)  # human
     assert listed(page) == [7, 1]
     choose(page, 1)
     QTest.mouseClick(page.pane.choices[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: row_of(page, 1).choice == Choice.TIE)
+    mixed.wait_until(lambda: row_of(page, 1).choice == Choice.TIE)
     assert listed(page) == [7, 1]  # it doesn't vanish under one's eyes
     page.filter.choice.setCurrentIndex(0)
     page.filter.changed_only.setChecked(True)
@@ -91,14 +86,12 @@ def test_the_filters_let_through_what_they_say(opened: Callable[..., Face], qtbo
     assert listed(page) == [] and page.empty.headline.text() == "No matching answers"
 
 
-def test_while_the_session_is_stopped_it_says_why_nothing_plays(opened: Callable[..., Face], qtbot: QtBot) -> None:
-    face = opened(MIXED)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
-    page = page_of(face)
+def test_while_the_session_is_stopped_it_says_why_nothing_plays(mixed: Face) -> None:
+    mixed.stop()
+    page = page_of(mixed)
     choose(page, 2)
-    qtbot.waitUntil(lambda: "press Start" in page.pane.empty.detail.text())
+    mixed.wait_until(lambda: "press Start" in page.pane.empty.detail.text())
     QTest.mouseClick(page.pane.choices[Choice.TIE], Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: row_of(page, 2).choice == Choice.TIE)
-    face.window.pause_action.trigger()
-    qtbot.waitUntil(lambda: playing(page, 2))
+    mixed.wait_until(lambda: row_of(page, 2).choice == Choice.TIE)
+    mixed.window.pause_action.trigger()
+    mixed.wait_until(lambda: playing(page, 2))

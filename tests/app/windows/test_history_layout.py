@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from core.types import Choice
 from tests.app.clipping import clipped
@@ -16,14 +14,12 @@ from tests.app.fakes import Face
 from tests.app.history.test_disagreements import disagreements, judge
 from tests.app.history_page_driver import MIXED, damage, page_of, playing
 
-ROOT = Path(__file__).resolve().parents[3]
 SMALL = QSize(1280, 720)
 
 
 @pytest.mark.parametrize("state", ["list", "empty", "doubted", "no-predictor", "unreadable"])
 def test_nothing_is_cut_off_on_a_small_screen(
     opened: Callable[..., Face],
-    qtbot: QtBot,
     state: str,
 ) -> None:
     face = opened([] if state == "empty" else MIXED)
@@ -34,15 +30,15 @@ def test_nothing_is_cut_off_on_a_small_screen(
     page.resize(SMALL)
     if asks:
         judge(face, *((1234, {1: 0.01, 6: 0.99}) if state == "doubted" else (0, {})))
-        qtbot.waitUntil(lambda: page.empty.headline.text() != "Comparing your answers with the reward model")
+        face.wait_until(lambda: page.empty.headline.text() != "Comparing your answers with the reward model")
     elif state == "list":
-        qtbot.waitUntil(lambda: playing(page, 6))
-    qtbot.waitUntil(lambda: clipped(page) == [])
+        face.wait_until(lambda: playing(page, 6))
+    face.wait_until(lambda: clipped(page) == [])
     assert page.size() == SMALL
 
 
-def test_the_page_fits_its_screen_and_the_keyboard_reaches_all_of_it(opened: Callable[..., Face]) -> None:
-    page = page_of(opened(MIXED))
+def test_the_page_fits_its_screen_and_the_keyboard_reaches_all_of_it(mixed: Face) -> None:
+    page = page_of(mixed)
     room = page.screen().availableSize()
     assert page.width() <= room.width() and page.height() <= room.height()
     reached = set()

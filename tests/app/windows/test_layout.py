@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
-from pytestqt.qtbot import QtBot
 
 from app import settings
 from app.clips.clip_player import ClipPlayer
@@ -22,44 +20,41 @@ from core.types import Choice
 from tests.app.clipping import clipped
 from tests.app.fakes import Face, make_query
 
-ROOT = Path(__file__).resolve().parents[3]
 SMALL = QSize(1280, 720)
 
 
-def sized(face: Face, qtbot: QtBot, size: QSize = SMALL) -> MainWindow:
+def sized(face: Face, size: QSize = SMALL) -> MainWindow:
     face.window.resize(size)
-    qtbot.waitUntil(lambda: face.window.size() == size)
+    face.wait_until(lambda: face.window.size() == size)
     return face.window
 
 
 @pytest.mark.parametrize("task", sorted(CATALOGUE, key=lambda name: -len(CATALOGUE[name].instruction))[:2])
-def test_nothing_is_cut_off_on_a_small_screen(
-    open_face: Callable[..., Face], qtbot: QtBot, picture: Any, task: str
-) -> None:
+def test_nothing_is_cut_off_on_a_small_screen(open_face: Callable[..., Face], picture: Any, task: str) -> None:
     face = open_face(task=task, labels=10_000)
-    window = sized(face, qtbot)
+    window = sized(face)
     face.controller.progress.counted(4_321)
     face.controller.progress.reported(123_456_789)
     window.refresh()
-    qtbot.waitUntil(lambda: clipped(window) == [])
+    face.wait_until(lambda: clipped(window) == [])
     face.offer(make_query(), make_query())
-    qtbot.waitUntil(lambda: face.query is not None)
-    qtbot.waitUntil(lambda: clipped(window) == [])
+    face.wait_until(lambda: face.query is not None)
+    face.wait_until(lambda: clipped(window) == [])
     assert window.size() == SMALL
     assert min(window.clips.left.width(), window.clips.left.height()) > 300
     picture(window, f"small-pair-{task}")
     face.engine["reward"].die()
-    qtbot.waitUntil(lambda: window.banner.shows_failure)
-    qtbot.waitUntil(lambda: clipped(window) == [])
+    face.wait_until(lambda: window.banner.shows_failure)
+    face.wait_until(lambda: clipped(window) == [])
     assert window.size() == SMALL
 
 
-def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) -> None:
     face = open_face()
     room = face.window.screen().availableSize().boundedTo(QSize(1300, 740))
     left = room - QSize(40, 40)  # Qt leaves room for a title bar that has never been there
     assert left != face.window.size()
-    sized(face, qtbot, left)
+    sized(face, left)
     face.window.commands[Command.PROGRESS_PANEL].trigger()
     assert face.window.dock.isHidden()
     face.close()
@@ -76,7 +71,7 @@ def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., 
     assert open_face().window.dock.isVisible()
 
 
-def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBot) -> None:
+def test_tab_goes_round_everything_and_shows_where_it_is(face: Face) -> None:
     face.offer(make_query())
     window = face.window
     seen: list[QWidget] = []
@@ -91,34 +86,33 @@ def test_tab_goes_round_everything_and_shows_where_it_is(face: Face, qtbot: QtBo
     assert {window.clips.left, window.clips.right, *window.key_hints.buttons.values()} <= set(seen)
     player = window.clips.left
     player.setFocus(Qt.FocusReason.TabFocusReason)
-    qtbot.waitUntil(player.hasFocus)
+    face.wait_until(player.hasFocus)
     image = player.grab().toImage()
     edge = (player.height() - min(player.width(), player.height())) // 2 + 2
     assert image.pixelColor(image.width() // 2, round(edge * image.devicePixelRatio())).name() == theme.palette().blue
 
 
 def press_on_focus(key: Qt.Key) -> None:
-    """Where the keyboard's own presses go."""
+    """Presses a key on the widget that has the focus."""
     here = QApplication.focusWidget()
-    assert here is not None
     QTest.keyClick(here, key)
 
 
-def test_keys_alone_press_a_button_and_lead_back(face: Face, qtbot: QtBot) -> None:
+def test_keys_alone_press_a_button_and_lead_back(face: Face) -> None:
     first, second, third = face.offer(make_query(), make_query(), make_query())
     tie = face.window.key_hints.buttons[Choice.TIE]
     tie.setFocus(Qt.FocusReason.TabFocusReason)
     press_on_focus(Qt.Key.Key_Space)
-    qtbot.waitUntil(lambda: face.query is second)
+    face.wait_until(lambda: face.query is second)
     assert face.window.clips.clock.playing  # Space pressed the button, and paused nothing
     press_on_focus(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: face.query is third)
+    face.wait_until(lambda: face.query is third)
     assert [a.choice for a in face.answers()] == [Choice.TIE, Choice.TIE]
     press_on_focus(Qt.Key.Key_Escape)
     assert QApplication.focusWidget() is face.window.centralWidget()
 
 
-def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> None:
+def test_a_screen_reader_hears_what_each_part_is(face: Face) -> None:
     face.offer(make_query())
     window = face.window
     window.refresh()
@@ -129,6 +123,6 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face, qtbot: QtBot) -> No
     assert names["Left is better"].accessibleDescription() == "key ←"
     assert {"Answers: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
     face.engine["policy"].die()
-    qtbot.waitUntil(lambda: window.banner.shows_failure)
+    face.wait_until(lambda: window.banner.shows_failure)
     assert "Policy training stopped" in window.banner.accessibleDescription()
     assert isinstance(names["Left clip"], ClipPlayer)

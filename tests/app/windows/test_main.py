@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
-from pytestqt.qtbot import QtBot
 
 from app.session.controller import State
 from core.events import (
@@ -26,155 +24,133 @@ def report(env_steps: int, divergences: int = 0) -> RolloutReported:
     return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, divergences)
 
 
-def test_the_flash_is_seen_even_when_no_pair_follows(face: Face, qtbot: QtBot) -> None:
+def test_the_flash_is_seen_even_when_no_pair_follows(face: Face) -> None:
     query = make_query()
     face.offer(query)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.window.clips.flashed is not None)
+    face.wait_until(lambda: face.window.clips.flashed is not None)
     assert face.query is query
     face.press(Qt.Key.Key_Right)
-    qtbot.waitUntil(lambda: face.window.pair_page.currentWidget() is face.window.empty)
+    face.wait_until(lambda: face.window.pair_page.currentWidget() is face.window.empty)
     assert len(face.answers()) == 1
 
 
-def test_pause_and_resume_reach_the_jobs(face: Face, qtbot: QtBot) -> None:
+def test_pause_and_resume_reach_the_jobs(face: Face) -> None:
     face.offer(make_query())
     face.window.pause_action.trigger()
     assert face.window.pause_action.text() == "Resume"
     face.press(Qt.Key.Key_Left)  # answers are taken while paused
-    qtbot.waitUntil(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: len(face.answers()) == 1)
     face.window.pause_action.trigger()
     assert face.window.pause_action.text() == "Pause"
     for name in JOBS:
         process = face.engine[name]
-        qtbot.waitUntil(lambda process=process: process.got(Paused)[-2:] == [Paused(True), Paused(False)])
+        face.wait_until(lambda process=process: process.got(Paused)[-2:] == [Paused(True), Paused(False)])
 
 
-def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face, qtbot: QtBot) -> None:
+def test_stop_saves_a_checkpoint_and_start_goes_on_from_it(face: Face) -> None:
     before = list(face.engine.made)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
     assert all(process.stopped for process in before)
     assert face.window.empty.headline.text() == "Stopped"
     face.window.pause_action.trigger()
-    qtbot.waitUntil(lambda: face.controller.state == State.RUNNING)
+    face.wait_until(lambda: face.controller.state == State.RUNNING)
     assert face.engine["policy"] not in before
     states = {name: face.engine[name].spec.state for name in JOBS}
     assert all(state is not None and state.values == {"n": 1} for state in states.values())
 
 
-def test_keys_do_nothing_once_stopped(face: Face, qtbot: QtBot) -> None:
+def test_keys_do_nothing_once_stopped(face: Face) -> None:
     face.offer(make_query())
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
     face.press(Qt.Key.Key_Left)
     assert face.labelling.idle and face.answers() == []
 
 
-def test_a_job_that_does_not_answer_cannot_hold_up_the_end(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_does_not_answer_cannot_hold_up_the_end(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(face.engine["policy"], "send", lambda event: None)
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
-
-
-def test_save_and_quit_closes_the_window(face: Face, qtbot: QtBot) -> None:
-    face.die("policy")
-    with qtbot.waitSignal(face.window.closed):
-        QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
+    face.stop()
 
 
 @pytest.mark.parametrize(
     ("name", "way"), [("rollout", "fails"), ("reward", "dies"), ("policy", "dies"), ("clips", "fails")]
 )
-def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, qtbot: QtBot, name: str, way: str) -> None:
+def test_a_stage_that_ends_is_told_of_and_can_be_started_again(face: Face, name: str, way: str) -> None:
     first, second = face.answered()
     broken, others = face.engine[name], {other: face.engine[other] for other in JOBS if other != name}
     if way == "fails":
         broken.play(Failed(name, "OutOfMemoryError: no room", "traceback"))
     else:
         broken.die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.wait_until(lambda: face.window.banner.shows_failure)
     text = face.window.banner.text.text()
     assert " stopped: " in text and "Your answer is saved" in text
     assert ("no room" in text) == (way == "fails")
     assert face.controller.state == State.FAILED
     for process in others.values():
-        qtbot.waitUntil(lambda process=process: process.got(Paused)[-1:] == [Paused(True)])
+        face.wait_until(lambda process=process: process.got(Paused)[-1:] == [Paused(True)])
     face.restart()
     assert face.engine[name] is not broken
     together = {"rollout", "policy"} if name in ("rollout", "policy") else {name}  # these two share a checkpoint
     assert all((face.engine[other] is process) == (other not in together) for other, process in others.items())
     assert not face.window.banner.isVisible()
     assert face.query is second
-    qtbot.waitUntil(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
-    qtbot.waitUntil(lambda: len(face.engine["rollout"].got(PreferenceAdded)) == 1)
+    face.wait_until(lambda: len(face.engine["reward"].got(PreferenceAdded)) == 1)
+    face.wait_until(lambda: len(face.engine["rollout"].got(PreferenceAdded)) == 1)
 
 
-def test_clips_that_were_being_drawn_are_drawn_after_a_restart(
-    face: Face, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clips_that_were_being_drawn_are_drawn_after_a_restart(face: Face, monkeypatch: pytest.MonkeyPatch) -> None:
     clips = face.engine["clips"]
     monkeypatch.setattr(clips, "send", lambda event: None)
     query = make_query()
     face.engine.offer(query)
-    qtbot.waitUntil(lambda: face.labelling.pairs.rendering == 1)
+    face.wait_until(lambda: face.labelling.pairs.rendering == 1)
     clips.die()
-    qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+    face.wait_until(lambda: face.window.banner.shows_failure)
     QTest.mouseClick(face.window.banner.restart, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: face.query is query)
+    face.wait_until(lambda: face.query is query)
 
 
-def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def figures(face: Face) -> dict[str, str]:
+    """The figures in the status strip, by their captions."""
+    face.window.refresh()
+    cells = [cell for cell in face.window.status_strip.findChildren(QLabel) if cell.isVisible()]
+    texts = [cell.text() for cell in cells]
+    names = [cell.accessibleName() for cell in cells]
+    told = dict(zip(texts[1::2], texts[::2], strict=True))
+    assert all(f"{caption}: {figure}" in names for caption, figure in told.items())
+    return told
+
+
+def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=40, steps=10**12, query__first_labels=10, query__half_life=1000.0, query__horizon=15_000)
-
-    def shown() -> dict[str, str]:
-        face.window.refresh()
-        cells = [child.text() for child in face.window.status_strip.findChildren(QLabel)]
-        return {
-            caption: figure for figure, caption in itertools.pairwise(cells) if caption in ("Answers", "Due by now")
-        }
-
-    qtbot.waitUntil(lambda: shown() == {"Answers": "0 / 40", "Due by now": "10"})
+    face.wait_until(lambda: {("Answers", "0 / 40"), ("Due by now", "10")} <= figures(face).items())
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.engine["rollout"].play(report(3000))  # log(4) of log(16)
-    qtbot.waitUntil(lambda: shown() == {"Answers": "1 / 40", "Due by now": "25"})
+    face.wait_until(lambda: {("Answers", "1 / 40"), ("Due by now", "25")} <= figures(face).items())
 
 
 def test_the_strip_tells_the_next_milestone_and_ticks_the_last(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=8)
     for labels, minutes, caption in ((1, "–", "To 2 answers (25 %)"), (8, "✓", "All answers given")):
         face.controller.progress.counted(labels)
-        face.window.refresh()
-        cells = face.window.status_strip.findChildren(QLabel)
-        assert (minutes, caption) in itertools.pairwise(cell.text() for cell in cells)
-        assert f"{caption}: {minutes}" in [cell.accessibleName() for cell in cells]
+        assert figures(face)[caption] == minutes
 
 
-def test_the_strip_tells_blow_ups_once_there_are_some(face: Face, qtbot: QtBot) -> None:
-    def shown() -> list[str]:
-        face.window.refresh()
-        cells = [child for child in face.window.status_strip.findChildren(QLabel) if child.isVisible()]
-        texts = [child.text() for child in cells]
-        return texts[texts.index("Diverged") - 1 :] if "Diverged" in texts else texts[-1:]
-
-    face.engine["rollout"].play(report(1000))
-    qtbot.waitUntil(lambda: face.controller.progress.env_steps == 1000)
-    assert shown() == ["Environment steps"]
-    face.engine["rollout"].play(report(2000, 3))
-    qtbot.waitUntil(lambda: shown() == ["3", "Diverged"])
-    face.engine["rollout"].play(report(3000))  # it has gone back to an earlier checkpoint
-    qtbot.waitUntil(lambda: shown() == ["Environment steps"])
+def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:
+    for env_steps, divergences in ((1000, 0), (2000, 3), (3000, 0)):  # at last from an earlier checkpoint
+        face.engine["rollout"].play(report(env_steps, divergences))
+        face.wait_until(lambda env_steps=env_steps: face.controller.progress.env_steps == env_steps)
+        assert figures(face).get("Diverged") == ("3" if divergences else None)
 
 
 def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(
-    open_face: Callable[..., Face], qtbot: QtBot, caplog: pytest.LogCaptureFixture
+    open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture
 ) -> None:
     first = open_face()
     first.controller.checkpointer.request()
-    qtbot.waitUntil(lambda: first.controller.checkpointer.saved_at is not None)
+    first.wait_until(lambda: first.controller.checkpointer.saved_at is not None)
     first.close()
     newest = max((first.folder / "checkpoints").iterdir())
     newest.write_bytes(newest.read_bytes()[:-1])

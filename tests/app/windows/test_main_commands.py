@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
-from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app.keys.commands import COMMANDS, Command, KeyAction
@@ -115,13 +114,13 @@ def trigger(face: Face, command: KeyAction) -> None:
 
 
 @pytest.mark.parametrize("command", ENDING)
-def test_a_key_ends_the_session(face: Face, qtbot: QtBot, command: KeyAction) -> None:
+def test_a_key_ends_the_session(face: Face, command: KeyAction) -> None:
     assert not ENDING[command](face)
     trigger(face, command)
-    qtbot.waitUntil(lambda: ENDING[command](face))
+    face.wait_until(lambda: ENDING[command](face))
 
 
-def test_the_keys_and_menus_of_all_other_commands(face: Face, qtbot: QtBot) -> None:
+def test_the_keys_and_menus_of_all_other_commands(face: Face) -> None:
     assert {*ENDING, *OTHERS} == {*COMMANDS}
     face.offer(*[make_query() for _ in range(6)])
     face.window.live.set_snapshots(MOMENTS)
@@ -130,15 +129,15 @@ def test_the_keys_and_menus_of_all_other_commands(face: Face, qtbot: QtBot) -> N
     for command, happened in OTHERS.items():
         assert not happened(face), command
         if isinstance(command, Choice):
-            qtbot.waitUntil(lambda: face.labelling.pairs.shown is not None)
+            face.wait_until(lambda: face.labelling.pairs.shown is not None)
         trigger(face, command)
-        qtbot.waitUntil(lambda happened=happened: happened(face))
+        face.wait_until(lambda happened=happened: happened(face))
         face.window.demo_commands.leave_demo()
         for dialog in [*face.window.findChildren(QDialog), *face.window.findChildren(HistoryPage)]:
             dialog.close()
-            qtbot.waitUntil(lambda dialog=dialog: not isValid(dialog) or not dialog.isVisible())
+            face.wait_until(lambda dialog=dialog: not isValid(dialog) or not dialog.isVisible())
         face.window.activateWindow()
-        qtbot.waitUntil(face.window.isActiveWindow)
+        face.wait_until(face.window.isActiveWindow)
 
 
 def test_a_held_key_steps_on_but_answers_once(face: Face) -> None:
@@ -158,15 +157,14 @@ def test_every_command_stands_in_one_menu(face: Face) -> None:
     assert shown == [str(meaning) for meaning in placed]
 
 
-def test_the_list_has_every_command_with_its_keys(face: Face, qtbot: QtBot) -> None:
+def test_the_list_has_every_command_with_its_keys(face: Face) -> None:
     keys = face.window.commands.keys.with_keys(Choice.LEFT, "A").with_keys(Command.UNDO, "U", "Ctrl+Z")
     face.window.set_keys(keys)
     QTest.keySequence(face.window, QKeySequence("Ctrl+?"))
     shown = face.window.findChild(KeyList)
-    assert isinstance(shown, KeyList)
     lines = shown.text.toPlainText().splitlines()
     for meaning, info in COMMANDS.items():
         assert lines[lines.index(info.name) - 1] == key_symbols(keys.keys_for(meaning))
     assert lines[lines.index("Left is better") - 1] == "A" and lines[lines.index("Undo") - 1] == "U or Ctrl+Z"
     QTest.keyClick(shown, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: face.window.findChild(KeyList) is None)
+    face.wait_until(lambda: face.window.findChild(KeyList) is None)

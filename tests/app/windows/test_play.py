@@ -34,7 +34,7 @@ def engine() -> Engine:
 
 
 @pytest.fixture
-def playing(engine: Engine, qtbot: QtBot) -> Iterator[Playing]:
+def playing(engine: Engine) -> Iterator[Playing]:
     made = Playing(Config(task="breakout"), engine)
     made.open()
     yield made
@@ -44,7 +44,6 @@ def playing(engine: Engine, qtbot: QtBot) -> Iterator[Playing]:
 @pytest.fixture
 def window(playing: Playing, qtbot: QtBot) -> PlayWindow:
     opened = playing.window
-    assert opened is not None
     qtbot.waitUntil(opened.isActiveWindow)
     return opened
 
@@ -108,7 +107,6 @@ def test_the_score_is_shown_as_it_is_the_persons_own(
 
 def test_esc_ends_the_game_and_its_process(playing: Playing, engine: Engine, qtbot: QtBot) -> None:
     window = playing.window
-    assert window is not None
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert playing.window is None
     qtbot.waitUntil(lambda: engine["play"].stopped)
@@ -131,23 +129,20 @@ def test_it_is_offered_beside_the_instruction_of_a_game(open_face: Callable[...,
     assert opened is not None and opened.isVisible()
 
 
-def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(
-    open_face: Callable[..., Face], qtbot: QtBot
-) -> None:
+def test_keys_of_the_game_answer_no_pair_and_nothing_of_it_is_stored(open_face: Callable[..., Face]) -> None:
     face = open_face(task="breakout")
     face.offer(make_query())
     face.press(Qt.Key.Key_F5)
     opened = face.window.playing.window
-    assert opened is not None
-    qtbot.waitUntil(opened.isActiveWindow)
+    face.wait_until(opened.isActiveWindow)
     before = sorted(face.folder.rglob("*"))
     QTest.keyClick(opened, Qt.Key.Key_Left)
     QTest.keyClick(opened, Qt.Key.Key_Escape)
     assert face.answers() == [] and sorted(face.folder.rglob("*")) == before
     face.window.activateWindow()
-    qtbot.waitUntil(face.window.isActiveWindow)
+    face.wait_until(face.window.isActiveWindow)
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
+    face.wait_until(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT])
 
 
 def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
@@ -155,7 +150,6 @@ def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
     playing = Playing(Config(task="breakout"), JobProcess)
     playing.open()
     window = playing.window
-    assert window is not None
     try:
         qtbot.waitUntil(lambda: window.screen_.pixels is not None, timeout=60_000)
         qtbot.waitUntil(window.isActiveWindow)
@@ -170,7 +164,6 @@ def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
 
 
 def paddle(window: PlayWindow) -> float:
-    """Where the paddle's middle is, in pixels from the left."""
-    assert window.screen_.pixels is not None
+    """The paddle's middle, in pixels from the left."""
     red = (window.screen_.pixels[190:193, 8:152] == (200, 72, 72)).all(axis=(0, 2))
     return float(np.flatnonzero(red).mean() + 8) if red.any() else np.nan

@@ -8,7 +8,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
-from pytestqt.qtbot import QtBot
 
 from app.style import theme
 from app.style.theme import Appearance
@@ -19,7 +18,7 @@ from tests.app.start_page_driver import Page, make_session
 Picture = Callable[[QWidget, str], None]
 
 
-def test_every_task_has_a_card_whose_picture_moves(page: Page, qtbot: QtBot) -> None:
+def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
     page.show()
     cards = page.window.grid.cards
     assert list(cards) == list(CATALOGUE)
@@ -35,29 +34,29 @@ def test_every_task_has_a_card_whose_picture_moves(page: Page, qtbot: QtBot) -> 
         seen.add(bytes(image.constBits()))
         return len(seen) > 2
 
-    qtbot.waitUntil(moves)
+    page.wait_until(moves)
 
 
 @pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
-def test_nothing_is_cut_off_on_a_small_screen(page: Page, qtbot: QtBot, look: Appearance, picture: Picture) -> None:
+def test_nothing_is_cut_off_on_a_small_screen(page: Page, look: Appearance, picture: Picture) -> None:
     theme.choose(look)
     try:
         make_session(page.root, "a-session-with-a-name-so-long-that-no-list-could-ever-show-it-whole", labels=12)
         page.show()
         page.wait_for_pictures()
-        qtbot.waitUntil(lambda: page.clipped() == [])
+        page.wait_until(lambda: page.clipped() == [])
         picture(page.window, f"start-{look}")
         page.window.show_error(f"{page.root} is a folder with a very long name, of which there is much to say. " * 3)
-        qtbot.waitUntil(lambda: page.clipped() == [])
+        page.wait_until(lambda: page.clipped() == [])
         page.window.show_form("reacher")
-        qtbot.waitUntil(lambda: clipped(page.window.form) == [])
+        page.wait_until(lambda: clipped(page.window.form) == [])
         assert (page.window.width(), page.window.height()) == (1280, 720)
     finally:
         theme.choose(Appearance.DARK)
 
 
 def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
-    make_page: Callable[..., Page], qtbot: QtBot, caplog: pytest.LogCaptureFixture
+    make_page: Callable[..., Page], caplog: pytest.LogCaptureFixture
 ) -> None:
     page = make_page(refused={"swimmer": "swimmer can't be drawn: there is no OpenGL here."}).show()
     page.wait_for_pictures()
@@ -68,9 +67,7 @@ def test_a_task_that_cannot_be_drawn_says_so_and_can_be_taught(
     assert page.window.form.draft.task == "swimmer"
 
 
-def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_the_cache(
-    page: Page, qtbot: QtBot
-) -> None:
+def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_the_cache(page: Page) -> None:
     page.show()
     page.wait_for_pictures()
     assert page.window.grid.clock.isActive()
@@ -83,11 +80,11 @@ def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_th
     assert len(page.drawers.asked) == len(CATALOGUE)
 
 
-def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page, qtbot: QtBot) -> None:
+def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page) -> None:
     page.show()
     tasks, columns = list(CATALOGUE), page.window.grid.columns
     assert columns > 2
-    qtbot.waitUntil(lambda: page.window.grid.cards[tasks[0]].hasFocus())
+    page.wait_until(lambda: page.window.grid.cards[tasks[0]].hasFocus())
 
     def focused() -> str:
         return next((name for name, card in page.window.grid.cards.items() if card.hasFocus()), "")

@@ -1,4 +1,4 @@
-"""Why there is no pair, with a count-down where one can be told."""
+"""The message while there is no pair, with a count-down where one is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
 
 from app import settings
 from app.labelling.countdown import Countdown, save_start_seconds, usual_start_seconds
@@ -59,13 +58,13 @@ def test_the_first_segments_are_counted_down_to(face: Face, clock: Clock) -> Non
 
 
 def test_the_seconds_to_the_first_pair_are_kept_for_the_next_start(
-    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
+    open_face: Callable[..., Face], clock: Clock
 ) -> None:
     face = open_face()
     counting(face, clock)
     clock.now += 4.2
     face.offer(make_query())
-    qtbot.waitUntil(lambda: face.query is not None)
+    face.wait_until(lambda: face.query is not None)
     assert usual_start_seconds("hopper-backflip") == 4.2
     face.close()
     assert open_face().controller.progress.first_pair.expected == 4.2
@@ -79,10 +78,10 @@ def test_kept_seconds_that_make_no_sense_are_not_used(damage: str) -> None:
     assert usual_start_seconds("gym:ALE/Pong-v5") == 7.0
 
 
-def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, qtbot: QtBot, clock: Clock) -> None:
+def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, clock: Clock) -> None:
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is None)
+    face.wait_until(lambda: face.query is None)
     assert told(face) == ("Collecting segments", "The next pair comes soon.")
     progress = face.controller.progress = Progress(face.controller.session.config, clock)
     for _ in range(3):
@@ -92,29 +91,28 @@ def test_later_pairs_are_counted_down_to_at_the_recent_pace(face: Face, qtbot: Q
     assert told(face) == ("Collecting segments: 4 s", "Estimated from the recent pace.")
 
 
-def test_paused_stopped_and_failed_say_what_to_do(face: Face, qtbot: QtBot) -> None:
+def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     face.window.pause_action.trigger()
     assert told(face)[0] == "Paused" and "Press Resume" in told(face)[1]
     face.window.pause_action.trigger()
     face.engine["policy"].die()
-    qtbot.waitUntil(lambda: face.controller.state == State.FAILED)
+    face.wait_until(lambda: face.controller.state == State.FAILED)
     assert told(face)[0] == "Training has stopped"
-    with qtbot.waitSignal(face.controller.stopped):
-        face.window.stop_action.trigger()
+    face.stop()
     assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
 
 
-def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face], qtbot: QtBot) -> None:
+def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face]) -> None:
     face = open_face(labels=1)
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
-    qtbot.waitUntil(lambda: face.query is None)
+    face.wait_until(lambda: face.query is None)
     assert told(face)[0] == "All planned answers are given: 1"
     assert "keeps training" in told(face)[1]
 
 
 def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
-    open_face: Callable[..., Face], qtbot: QtBot, clock: Clock
+    open_face: Callable[..., Face], clock: Clock
 ) -> None:
     face = open_face(rollout__exploration_steps=3000)
     progress = face.controller.progress = Progress(face.controller.session.config, clock)

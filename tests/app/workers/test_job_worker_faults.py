@@ -20,6 +20,7 @@ from core.events import Event, Logged
 from tests.app.fakes import Engine, Face
 from tests.app.start_page_driver import Drawers
 from tests.app.yielded import FILM, PLAY, PREVIEWS, events
+from tests.core.builders import raising
 
 TO_CHILDREN = {
     sent.PreferenceAdded,
@@ -49,20 +50,18 @@ def names(event: Event) -> str:
 
 
 @pytest.mark.parametrize("event", FILM, ids=names)
-def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(
-    face: Face, qtbot: QtBot, tmp_path: Path, event: Event
-) -> None:
+def test_a_film_whose_worker_fails_is_told_of_and_another_can_be_made(face: Face, tmp_path: Path, event: Event) -> None:
     films = face.controller.film_export
     films.make(tmp_path / "x.mp4")
     face.engine["film"].unreadable = event
     (tmp_path / "x.mp4.part").write_bytes(b"half")
-    with qtbot.waitSignal(films.film_ended) as ended:
+    with face.wait_signal(films.film_ended) as ended:
         face.engine["film"].play(event)
     assert ended.args == ["The film could not be made: RuntimeError: as injected."]
     assert face.engine["film"].stopped and not (tmp_path / "x.mp4.part").exists()
     assert face.controller.state == State.RUNNING and not face.window.banner.shows_failure
     films.make(tmp_path / "again.mp4")
-    with qtbot.waitSignal(films.film_ended) as ended:
+    with face.wait_signal(films.film_ended) as ended:
         face.engine["film"].play(sent.FilmMade(str(tmp_path / "again.mp4"), ""))
     assert ended.args == ["again.mp4 is written."]
 
@@ -102,7 +101,6 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
     playing = Playing(Config(task="breakout"), engine)
     playing.open()
     window = playing.window
-    assert window is not None
     engine["play"].unreadable = event
     engine["play"].play(event)
     qtbot.waitUntil(lambda: window.message.text() == "RuntimeError: as injected")
@@ -116,17 +114,14 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
     playing.close()
 
 
-def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(face: Face, qtbot: QtBot) -> None:
+def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(face: Face) -> None:
     first, _ = face.answered()
-
-    def failing(record: logging.LogRecord) -> bool:
-        raise RuntimeError("as injected")
-
+    failing = raising(RuntimeError("as injected"))
     logger = logging.getLogger("core.jobs.reward")
     logger.addFilter(failing)
     try:
         face.engine["reward"].play(Logged("reward", logging.WARNING, "the fit is slow"))
-        qtbot.waitUntil(lambda: face.window.banner.shows_failure)
+        face.wait_until(lambda: face.window.banner.shows_failure)
     finally:
         logger.removeFilter(failing)
     text = face.window.banner.text.text()

@@ -35,15 +35,9 @@ SCORES = {
 Breakout's are left out: changing them changes the playfield."""
 
 
-def atari(name: str) -> AtariTask:
-    task = get_task(name)
-    assert isinstance(task, AtariTask)
-    return task
-
-
 def make(name: str, count: int, seed: int = 0, threads: int = 1, captured: int = 0, one_in: int = 1) -> AtariVectorEnv:
     film = CaptureSchedule(captured, 25, one_in) if captured else None
-    return AtariVectorEnv(atari(name), count, np.random.default_rng(seed), threads, film)
+    return AtariVectorEnv(get_task(name), count, np.random.default_rng(seed), threads, film)
 
 
 def interface(task: AtariTask) -> ale_py.ALEInterface:
@@ -92,7 +86,7 @@ def blanked_small(name: str) -> np.ndarray:
     inside = np.zeros((84, 84), np.bool_)
     for row, column in np.ndindex(84, 84):
         top, left = row * 2.5, column * 160 / 84
-        for box in atari(name).blanked:
+        for box in get_task(name).blanked:
             across = left < box.right and left + 160 / 84 > box.left
             inside[row, column] |= top < box.bottom and top + 2.5 > box.top and across
     return inside
@@ -108,7 +102,7 @@ def blanked(task: AtariTask) -> np.ndarray:
 @pytest.mark.parametrize("name", ["pong", "enduro-even"])
 def test_observations_are_those_of_a_slow_reference_bit_for_bit(name: str) -> None:
     """Of one game without the console's memory and one with, as they run in different emulators."""
-    task, steps = atari(name), 60
+    task, steps = get_task(name), 60
     env = make(name, 2, seed=7)
     choices = np.random.default_rng(1).integers(env.sizes[1], size=(steps, 2))
     shown = [env.observations]
@@ -151,7 +145,7 @@ def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTas
 
 @pytest.mark.parametrize("name", SCORES)
 def test_the_digits_of_any_score_are_within_what_is_blanked(name: str) -> None:
-    game, inside = interface(atari(name)), blanked(atari(name))
+    game, inside = interface(get_task(name)), blanked(get_task(name))
     rng, actions = np.random.default_rng(0), game.getMinimalActionSet()
     for choice in rng.integers(len(actions), size=300):
         game.act(actions[choice])
@@ -171,7 +165,7 @@ def test_the_digits_of_any_score_are_within_what_is_blanked(name: str) -> None:
 
 
 def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
-    task, env = atari("enduro-even"), make("enduro-even", 2, captured=2)
+    task, env = get_task("enduro-even"), make("enduro-even", 2, captured=2)
     assert (task.segment_steps, task.step_seconds) == (25, pytest.approx(1 / 15))
     states = [env.states[1]] + [env.states[1] for _ in play_randomly(env, 24)]
     with renderer_for(task) as renderer:
@@ -183,7 +177,7 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
 
 
 def test_a_game_that_ends_is_followed_by_the_next_without_a_sign() -> None:
-    env, task = make("breakout", 4), atari("breakout")
+    env, task = make("breakout", 4), get_task("breakout")
     opening = small(task, interface(task).getScreenGrayscale())  # nothing moves before the ball is served
     finished, before = 0, env.observations
     for step in play_randomly(env, 250):
@@ -201,10 +195,10 @@ def test_a_game_that_ends_is_followed_by_the_next_without_a_sign() -> None:
 def test_a_resumed_batch_continues_exactly() -> None:
     rng, other_rng = np.random.default_rng(0), np.random.default_rng(9)
     film = CaptureSchedule(2, 25, 2)
-    first = AtariVectorEnv(atari("breakout"), 2, rng, threads=1, film=film)
+    first = AtariVectorEnv(get_task("breakout"), 2, rng, threads=1, film=film)
     assert sum(len(step.finished) for step in play_randomly(first, 240)) > 0
     kept = {name: array.copy() for name, array in first.get_state().items()}
-    other = AtariVectorEnv(atari("breakout"), 2, other_rng, threads=2, film=film)
+    other = AtariVectorEnv(get_task("breakout"), 2, other_rng, threads=2, film=film)
     other.set_state(kept)
     other_rng.bit_generator.state = rng.bit_generator.state
     assert (other.states == first.states).all() and (other.observations == first.observations).all()

@@ -17,7 +17,6 @@ from core.envs.base import Step
 from core.envs.emulators import EmulatorStep, Rows, Screens
 from core.errors import UserError
 from core.tasks import get_task
-from core.tasks.atari import AtariTask
 
 Shot = tuple[list[int], list[int], list[bool]]
 """Points, lives and the end of the game, of each of two games."""
@@ -56,7 +55,6 @@ def played(
     fake = Scripted(iter(script), refused)
     monkeypatch.setattr(atari_module, "emulators", lambda *_: fake)
     task = get_task(name)
-    assert isinstance(task, AtariTask)
     env = AtariVectorEnv(task, 2, np.random.default_rng(0))
     return env, fake, [env.step(np.eye(3, dtype=np.float32)[[0, 1]]) for _ in script]
 
@@ -154,7 +152,6 @@ def test_if_it_is_known_which_emulator_failed_the_other_games_continue(
 
     monkeypatch.setattr(emulators_module, "interface", breakable)
     task = get_task("enduro-even")
-    assert isinstance(task, AtariTask)
     env, undisturbed = (AtariVectorEnv(task, 3, np.random.default_rng(0), threads=1) for _ in range(2))
     for _ in range(3):
         env.step(GAS), undisturbed.step(GAS)

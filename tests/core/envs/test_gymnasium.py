@@ -27,7 +27,6 @@ from core.rollout.actor import build_policy
 from core.rollout.episodes import evaluate, random_return
 from core.session.session import Session
 from core.tasks import get_task
-from core.tasks.gymnasium import GymTask
 from tests.core.builders import tiny
 from tests.core.gym_toys import NUMBERS, Walk
 
@@ -59,10 +58,8 @@ def batch() -> Iterator[Callable[..., GymVectorEnv]]:
         **given: Any,
     ) -> GymVectorEnv:
         task = get_task(name)
-        assert isinstance(task, GymTask)
         rng = rng or np.random.default_rng(seed)
         env = make_envs(task, environments, rng, film=film, **{"staggered": False, **given})
-        assert isinstance(env, GymVectorEnv)
         made.append(env)
         return env
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -15,27 +14,10 @@ from core.envs.mujoco import MujocoVectorEnv, Step
 from core.rollout.collector import collect
 from core.rollout.segments import SegmentBuilder
 from core.tasks import get_task
-from core.tasks.base import RobotTask
 
 HOPPER = get_task("hopper-backflip")
-assert isinstance(HOPPER, RobotTask)
 SHORT = dataclasses.replace(HOPPER, episode_steps=12)
 MakeBatch = Callable[..., MujocoVectorEnv]
-
-
-@pytest.fixture
-def batch() -> Iterator[MakeBatch]:
-    made: list[MujocoVectorEnv] = []
-
-    def make(
-        task: RobotTask = HOPPER, environments: int = 4, rng: np.random.Generator | None = None, **given: Any
-    ) -> MujocoVectorEnv:
-        made.append(MujocoVectorEnv(task, environments, rng or np.random.default_rng(0), **{"threads": 1, **given}))
-        return made[-1]
-
-    yield make
-    for env in made:
-        env.close()
 
 
 def random_actions(count: int, steps: int, seed: int = 1) -> np.ndarray:
@@ -43,7 +25,7 @@ def random_actions(count: int, steps: int, seed: int = 1) -> np.ndarray:
 
 
 def test_environments_do_not_touch_each_other(batch: MakeBatch) -> None:
-    both, alone = (batch(environments=count, staggered=False) for count in (2, 1))
+    both, alone = (batch(environments=count) for count in (2, 1))
     alone.set_state({name: np.array(array[1:] if array.ndim else array) for name, array in both.get_state().items()})
     for action in random_actions(2, 30):
         both.step(action)
@@ -58,7 +40,7 @@ def ends_of(env: MujocoVectorEnv, steps: int) -> tuple[np.ndarray, list[Step]]:
 
 def test_episodes_have_one_length_and_only_whole_ones_are_reported(batch: MakeBatch) -> None:
     """Also with the sum of their rewards. Environments start at different ages, so that ends are spread over time."""
-    ends, taken = ends_of(batch(SHORT), 26)
+    ends, taken = ends_of(batch(SHORT, staggered=True), 26)
     assert sorted(np.flatnonzero(column)[0] for column in ends.T) == [2, 5, 8, 11]
     assert all(np.diff(np.flatnonzero(column)).tolist() == [12] for column in ends.T)
     assert [len(step.finished) for step in taken] == [int(t in (11, 14, 17, 20, 23)) for t in range(26)]
@@ -66,12 +48,12 @@ def test_episodes_have_one_length_and_only_whole_ones_are_reported(batch: MakeBa
     for t, step in enumerate(taken):
         for row, (total, _) in zip(step.finished_rows, step.finished, strict=True):
             assert total == pytest.approx(float(rewards[t - 11 : t + 1, row].sum(dtype=np.float64)), rel=1e-5)
-    together, _ = ends_of(batch(SHORT, staggered=False), 40)
+    together, _ = ends_of(batch(SHORT), 40)
     assert [np.flatnonzero(column).tolist() for column in together.T] == [[11, 23, 35]] * 4
 
 
 def test_an_end_has_its_observation_and_is_followed_by_a_fresh_start(batch: MakeBatch) -> None:
-    env, twin = batch(SHORT, staggered=False), batch(dataclasses.replace(SHORT, episode_steps=99), staggered=False)
+    env, twin = batch(SHORT), batch(dataclasses.replace(SHORT, episode_steps=99))
     for action in random_actions(4, 12):
         step, longer = env.step(action), twin.step(action)
     assert (step.end_observations == longer.observations).all()
@@ -82,7 +64,7 @@ def test_an_end_has_its_observation_and_is_followed_by_a_fresh_start(batch: Make
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("broken", [np.nan, 1e15])
 def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, threads: int, broken: float) -> None:
-    env = batch(SHORT, environments=3, staggered=False, threads=threads)
+    env = batch(SHORT, environments=3, threads=threads)
     actions = random_actions(3, 24)
     steps = [env.step(action) for action in actions[:5]]
     env.states[1, 4] = broken
@@ -99,7 +81,7 @@ def test_a_diverged_robot_is_reset_counted_and_not_reported(batch: MakeBatch, th
 
 @pytest.mark.parametrize("break_at", [5, 9])
 def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatch, break_at: int) -> None:
-    env, count = batch(environments=2, staggered=False), iter(range(20))
+    env, count = batch(environments=2), iter(range(20))
 
     def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if next(count) == break_at:
@@ -108,18 +90,16 @@ def test_nothing_of_a_divergence_reaches_a_segment_or_the_policy(batch: MakeBatc
         return np.zeros((2, 3), np.float32), np.zeros(2, np.float32)
 
     *_, collected = collect(env, act, 20, SegmentBuilder(env, 5, np.zeros(2, np.int64)), 0)
-    assert collected is not None
     assert len(collected.segments) == 4 + 3  # one of environment 1 was dropped
     for one in collected.segments:
-        assert one.true_rewards is not None
         assert all(np.isfinite(a).all() for a in (one.observations, one.actions, one.states, one.true_rewards))
     for array in (collected.observations, collected.true_rewards, collected.end_observations):
         assert np.isfinite(array).all()
 
 
 def test_contact_heights_are_those_of_the_kinematics(batch: MakeBatch) -> None:
-    """As the last physics step began, so physics steps are as long as environment steps here."""
-    env = batch(dataclasses.replace(HOPPER, frame_skip=1), environments=2, staggered=False)
+    """Heights at the beginning of the last physics step, here as long as an environment step."""
+    env = batch(dataclasses.replace(HOPPER, frame_skip=1), environments=2)
     data, lowest = mujoco.MjData(env.model), []
     for action in np.repeat(random_actions(2, 60), HOPPER.frame_skip, axis=0):
         before = env.states.copy()

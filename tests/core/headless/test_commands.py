@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,8 +21,8 @@ from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
 from core.tasks import CATALOGUE, get_task
 from tests.core.builders import QUICK, tiny
+from tests.screens import run_python
 
-ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = [part for name, value in QUICK.items() for part in ("--set", f"{name}={value}")]
 STEPS = 8 * 32 * 12
 SHORT = ["--labels", "8", "--steps", str(STEPS), *SETTINGS]
@@ -144,13 +142,6 @@ def test_the_progress_shows_divergences_if_there_are_some(
     assert told in capsys.readouterr().err
 
 
-def test_a_setting_overrides_what_the_task_or_another_flag_says(call: Called) -> None:
-    extra = ["--seed", "3", "--set", "seed=9", "--teacher", "none", *SETTINGS]
-    result = call("teach", "hopper-backflip", "--session", "s", "--steps", "256", "--json", *extra)
-    assert (result["seed"], result["teacher"], result["labels"]) == (9, "none", 0)
-    assert result["env_steps"] == 256
-
-
 TEACH = ["teach", "hopper-backflip", "--session", "s"]
 
 
@@ -193,6 +184,10 @@ def test_an_algorithm_brings_its_presets_and_settings_override_them(
 ) -> None:
     config = configured(words.split(), monkeypatch)
     assert (config.policy.algorithm, config.rollout.steps, config.policy.discount) == expected
+
+
+def test_a_setting_overrides_what_another_flag_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert configured(["--seed", "3", "--set", "seed=9", "--teacher", "none"], monkeypatch).seed == 9
 
 
 def test_the_oracles_errors_are_flags_that_the_session_records(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,9 +250,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
 
 
 def test_as_a_process_it_says_no_more_than_that() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "core", *TEACH, "--labels", "abc"]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    done = run_python("-m", "core", *TEACH, "--labels", "abc")
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
 
@@ -273,4 +266,4 @@ def test_the_oracle_does_not_go_on_with_what_a_person_taught(
 
 def test_help_needs_no_torch() -> None:
     code = "import sys, core.__main__ as m; m.make_parser(); sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+    assert run_python("-c", code).returncode == 0

@@ -103,8 +103,5 @@ def test_robots_have_processes_if_a_session_is_long_enough(robot: str) -> None:
     assert headless.worth_processes(whole)
     assert not headless.worth_processes(replaced(whole, steps=100_000))
     assert not headless.worth_processes(replaced(whole, rollout__steps=5))
-
-
-def test_jobs_whose_batches_are_large_or_small_share_a_process() -> None:
     for task in ("pong", "gym:CartPole-v1"):
         assert not headless.worth_processes(replaced(Config(task=task), **{**get_task(task).presets, "steps": 10**7}))

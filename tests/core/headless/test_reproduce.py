@@ -28,7 +28,7 @@ STEPS = 8 * 32 * 10
 
 
 class Shown:
-    """What the runs show, until an event at which somebody presses Ctrl+C."""
+    """Titles and events of the runs, until an event at which somebody presses Ctrl+C."""
 
     def __init__(self, stop_after: int = -1) -> None:
         self.titles: list[str] = []
@@ -224,14 +224,9 @@ def test_without_matplotlib_there_is_a_table_and_a_sentence(
     assert "There will be no charts" in caplog.text and not list((tmp_path / "out").glob("*.png"))
 
 
-def test_what_was_reported_twice_counts_as_it_was_last(tmp_path: Path) -> None:
-    (tmp_path / "curve").write_text("[10, 1.0]\n[20, 2.0]\n[20, 5.0]\n[30, 6.0]\n")
-    assert read_curve(tmp_path / "curve") == [(10, 1.0), (20, 5.0), (30, 6.0)]
-
-
 @pytest.mark.parametrize("torn", [b"[20, 2.", b"", b"20", b'["a", 1]', b"[NaN, 1]", b"\x00\xff"])
-def test_a_line_that_is_not_whole_is_passed_over(tmp_path: Path, torn: bytes) -> None:
-    (tmp_path / "curve").write_bytes(b"[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
+def test_a_line_that_is_not_whole_is_passed_over_and_the_last_of_two_counts(tmp_path: Path, torn: bytes) -> None:
+    (tmp_path / "curve").write_bytes(b"[10, 0.5]\n[10, 1.0]\n" + torn + b"\n[30, 6.0]\n")
     assert read_curve(tmp_path / "curve") == [(10, 1.0), (30, 6.0)]
 
 
@@ -241,7 +236,7 @@ def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
     assert true["seed"] == 3 and true["steps"] == 500
 
 
-def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
 
     def carried_out(*given: Any) -> str:

@@ -1,4 +1,4 @@
-"""What is on disk after a power cut, and where nothing is written: in the place of a session's folder that is gone."""
+"""Files on disk after a power cut, and none in the place of a session's folder that is gone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATES = {"policy": JobState({"x": np.ones(4, np.float32)}, {"n": 1})}
 
 
 class Tape:
-    """What was synced, by number of its file, and what was synced before each renaming."""
+    """Synced files by inode, in order, and those synced before each renaming."""
 
     def __init__(self) -> None:
         self.synced: list[int] = []

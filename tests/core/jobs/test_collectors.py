@@ -21,7 +21,7 @@ from core.rollout.actor import build_policy
 from core.rollout.collector import RolloutBatch, collect, join_batches, shares
 from core.system.child_process import ChildDiedError
 from core.tasks import get_task
-from tests.core.builders import tiny
+from tests.core.builders import same, tiny
 
 STEPS = 40
 LENGTH = 30
@@ -68,7 +68,6 @@ def both(started: tuple[Pair, JobState]) -> Pair:
 
 def batch(made: Collectors, env_steps: int = 0) -> RolloutBatch:
     *_, collected = made.collect(env_steps)
-    assert collected is not None
     return collected
 
 
@@ -83,8 +82,7 @@ def require_same(one: RolloutBatch, other: RolloutBatch) -> None:
 
 
 def require_same_state(one: JobState, other: JobState) -> None:
-    assert one.values == other.values and one.arrays.keys() == other.arrays.keys()
-    assert all(np.array_equal(one.arrays[name], other.arrays[name]) for name in one.arrays)
+    assert one.values == other.values and same(one.arrays, other.arrays)
 
 
 def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:
@@ -125,7 +123,6 @@ def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     assert next(collecting) is None
     amid = apart.get_state()
     *_, collected = collecting
-    assert collected is not None
     require_same(expected, collected)
     apart.set_state(amid)
     batch(apart)  # a state from which a batch can be collected

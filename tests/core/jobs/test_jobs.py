@@ -16,7 +16,6 @@ from core.events import (
     RolloutBatchReady,
     RolloutReported,
 )
-from core.jobs.rollout import RolloutJob
 from core.reward.ensemble import normalize_reward
 from tests.core.builders import preference
 from tests.core.played import Played, of, published, rewarded
@@ -56,14 +55,6 @@ def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm:
     assert policy.job.get_state().values["version"] == 1
 
 
-def test_a_restarted_rollout_waits_for_the_policy_it_acted_by() -> None:
-    rollout = Played("rollout")
-    rollout.turn(published(rollout, 7), rewarded(rollout))
-    restarted = Played("rollout", rollout.job.get_state())
-    assert of(RolloutBatchReady, restarted.turn()) == []
-    assert [b.policy_version for b in of(RolloutBatchReady, restarted.turn(published(restarted, 7)))] == [7]
-
-
 def turn_after(answers: int, bonus: float) -> list[Event]:
     """The rollout's first batch, once so many of four labels are given."""
     rollout = Played("rollout", labels=4, reward__bonus=bonus, reward__members=3)
@@ -96,7 +87,6 @@ def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) -> None:
     rollout = Played("rollout", teacher="none", labels=0)
-    assert isinstance(rollout.job, RolloutJob)
     env = rollout.job.collectors.local[0].env
     step = env.step
 
@@ -126,13 +116,3 @@ def test_a_state_that_does_not_fit_is_told_in_one_sentence(name: str, damage: st
     }[damage]
     with pytest.raises(UserError, match="does not fit the .* stage"):
         Played(name, state).turn(AnswersReplayed())
-
-
-def test_the_policy_says_up_to_which_step_it_has_learned() -> None:
-    rollout, policy = Played("rollout"), Played("policy")
-    (first,) = of(PolicyPublished, policy.turn())
-    (batch,) = of(RolloutBatchReady, rollout.turn(first, rewarded(rollout)))
-    (second,) = of(PolicyPublished, policy.turn(batch))
-    resumed = Played("policy", policy.job.get_state())
-    assert (first.env_steps, second.env_steps) == (0, batch.env_steps) and batch.env_steps > 0
-    assert of(PolicyPublished, resumed.turn())[0].env_steps == batch.env_steps

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from core.config import Config
-from core.errors import UserError
-from core.events import ControlsHeld, GameShown
+from core.events import ControlsHeld
 from core.jobs.play import PlayJob, action
 from core.tasks.atari import GAMES, AtariTask
 
@@ -50,7 +49,7 @@ def test_the_keys_that_are_named_change_what_the_game_does_and_the_others_do_not
 
 
 def changes(job: PlayJob, key: str) -> bool:
-    """Whether the game looks otherwise within 20 frames of this key than of none. It then stands where it stood."""
+    """True if the game looks otherwise within 20 frames of this key than of none. Leaves the game where it stood."""
     before = job.game.cloneState()
     seen = []
     for held in ({}, {key: True}):
@@ -68,7 +67,6 @@ def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> 
     job = PlayJob(Config(task="breakout"))
     pictures = job.run()
     first = next(pictures)
-    assert isinstance(first, GameShown)
     assert first.pixels.shape == (210, 160, 3) and first.lives == 5
     assert first.pixels[5:15, 36:80].any(), "the score is not hidden"
     job.receive(ControlsHeld(fire=True))
@@ -79,8 +77,3 @@ def test_the_game_is_shown_with_its_score_and_starts_again_when_it_is_over() -> 
         lives.append(game.lives)
     fresh = np.flatnonzero(np.diff(lives) > 0)
     assert fresh.size > 0 and lives[fresh[0] + 1] == 5 and scores[fresh[0] + 1] == 0
-
-
-def test_a_robot_is_no_game() -> None:
-    with pytest.raises(UserError, match="not a game"):
-        PlayJob(Config(task="hopper"))

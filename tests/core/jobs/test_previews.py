@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +10,11 @@ from core import jobs
 from core.config import Config
 from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested, Waited
 from core.jobs.previews import FPS, SECONDS, SIZE, PreviewsJob, preview
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.screens import run_python
 
 
 def answers(job: PreviewsJob) -> Iterator[Event]:
-    """What it yields until it has nothing more to do."""
+    """Yields its events until it has nothing more to do."""
     for event in job.run():
         if isinstance(event, Waited):
             return
@@ -51,5 +47,4 @@ def test_it_is_built_by_its_name_and_without_torch() -> None:
         "import sys; from core import jobs; from core.events import JobSpec; jobs.build(JobSpec('previews', {}));"
         " from core.jobs.previews import preview; preview('reacher'); print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert run_python("-c", script).stdout.strip() == "False"

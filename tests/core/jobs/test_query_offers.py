@@ -18,7 +18,6 @@ from core.events import (
     PreferenceAdded,
     PreferenceWithdrawn,
     QueryOffered,
-    RewardFitted,
     RewardPublished,
     RolloutBatchReady,
 )
@@ -124,7 +123,7 @@ def test_nothing_is_offered_before_all_answers_are_known(store: PreferenceStore)
 
 
 def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: PreferenceStore) -> None:
-    """What was cut after the checkpoint is lost with its numbers, which others then get."""
+    """Segments cut after the checkpoint are lost; others then get their numbers."""
     rollout = Lent(store)
     state = rollout.played.job.get_state()  # nothing has been cut
     rollout.turn(published(rollout.played, 0))
@@ -171,16 +170,8 @@ def test_a_person_who_answers_all_that_is_ready_while_a_batch_runs_is_offered_mo
     assert of(QueryOffered, said) == []
 
 
-def test_a_person_always_has_some_pairs_ready() -> None:
-    rollout = Played("rollout", teacher="human", query__ready=4, labels=100)
-    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
-    assert len(offered) == 4
-    answers = [PreferenceAdded(preference(i, Choice.LEFT, offered[i].query)) for i in range(2)]
-    assert len(of(QueryOffered, rollout.turn(*answers))) == 2
-
-
 def test_cant_tell_is_asked_again_with_another_pair() -> None:
-    """It teaches nothing, so the schedule still owes the label."""
+    """No label is counted for it, so the schedule still owes one."""
     rollout = Played("rollout")
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
     first = [PreferenceAdded(preference(i, Choice.CANT_TELL, o.query)) for i, o in enumerate(offered)]
@@ -188,15 +179,6 @@ def test_cant_tell_is_asked_again_with_another_pair() -> None:
     assert len(again) >= len(offered) > 0
     told = [PreferenceAdded(preference(50 + i, Choice.TIE, o.query)) for i, o in enumerate(again)]
     assert of(QueryOffered, rollout.turn(*told)) == []
-
-
-def test_a_number_of_labels_is_asked_of_the_untrained_policy() -> None:
-    rollout, reward = (Played(name, steps=10**9, query__first_labels=7) for name in ("rollout", "reward"))
-    offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
-    assert len(offered) == 7
-    answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
-    assert of(RewardFitted, reward.turn(AnswersReplayed(), *answers[:6])) == []
-    assert len(of(RewardFitted, reward.turn(answers[6]))) == 1
 
 
 def test_the_oracle_is_told_of_the_pool_where_its_limits_need_it() -> None:

@@ -29,7 +29,7 @@ from core.events import (
 from core.headless.lockstep import LocalPort
 from core.jobs.reward import published_weights
 from core.types import Choice
-from tests.core.builders import preference, tiny
+from tests.core.builders import preference, same, tiny
 from tests.core.played import Played, of, trained_reward
 
 
@@ -138,8 +138,7 @@ def test_a_restored_reward_keeps_its_state_and_waits_until_all_answers_are_repla
     restored = Played("reward", saved, labels=4)
     assert of(RewardFitted, restored.turn(PreferenceAdded(preference(0)), PolicyPublished(3, {}))) == []
     again = restored.job.get_state()
-    assert again.values == saved.values and again.arrays.keys() == saved.arrays.keys()
-    assert all(np.array_equal(again.arrays[name], saved.arrays[name]) for name in saved.arrays)
+    assert again.values == saved.values and same(again.arrays, saved.arrays)
 
 
 @pytest.mark.parametrize("max_labels", [0, 4])
@@ -151,8 +150,7 @@ def test_a_reward_restored_after_withdrawals_continues_bit_for_bit(max_labels: i
     restored.turn(*standing, AnswersReplayed())
     for news in (PolicyPublished(3, {}), PreferenceAdded(preference(8)), PreferenceWithdrawn(1)):
         expected, got = (of(RewardPublished, job.turn(news))[0] for job in (reward, restored))
-        assert all(np.array_equal(got.weights[name], expected.weights[name]) for name in expected.weights)
-        assert got.generation == expected.generation
+        assert same(got.weights, expected.weights) and got.generation == expected.generation
 
 
 ANSWERS = [PreferenceAdded(preference(number)) for number in range(4)]
@@ -204,7 +202,7 @@ def test_one_saved_between_two_turns_of_a_round_goes_on_bit_for_bit(turns: int) 
     expected = [told for _ in range(4 - turns) for told in turn(port)]
     got = turn(restored, *ANSWERS, AnswersReplayed()) + [told for _ in range(3 - turns) for told in turn(restored)]
     assert len(expected) == len(got) == 1
-    assert all(np.array_equal(got[0].weights[name], array) for name, array in expected[0].weights.items())
+    assert same(got[0].weights, expected[0].weights)
     assert turn(port) == turn(restored) == []
     one, other = port.state().values, restored.state().values
     assert one == other
@@ -222,7 +220,6 @@ def test_a_state_amid_a_round_tells_what_was_published_last() -> None:
     port = reward(**PACED)
     (published,) = turn(port, due()) + turn(port) + turn(port)
     between = published_weights(port.state())
-    assert between is not None
     assert all(np.array_equal(between[name], array) for name, array in published.weights.items())
     turn(port, PolicyPublished(2 * 6 * 4 * BATCH, {}))
     amid = port.state()

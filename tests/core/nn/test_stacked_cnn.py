@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -14,15 +12,9 @@ from core.nn.image_input import TrainingPass
 from core.nn.stacked_cnn import LAYERS, StackedCNN
 from core.nn.threads import set_num_threads
 from core.types import Choice
-from tests.core.builders import preference
+from tests.core.builders import preference, same, saved_state
 from tests.core.picture_toys import PLACES, SHAPE, block_preference, block_segment, block_trainer
-from tests.core.reward_toys import same, saved_state, shuffled, train
-
-
-@pytest.fixture(autouse=True)
-def one_thread_afterwards() -> Iterator[None]:
-    yield
-    set_num_threads(1)
+from tests.core.reward_toys import shuffled, train
 
 
 def network(members: int = 3) -> StackedCNN:

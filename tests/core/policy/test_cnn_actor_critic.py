@@ -15,8 +15,9 @@ from core.jobs.policy import OPTIMIZERS
 from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.on_policy import OnPolicyOptimizer
 from core.rollout.actor import build_policy
+from tests.core.builders import same, saved_state
 from tests.core.picture_toys import SHAPE, block_config, drawn
-from tests.core.policy_toys import ALGORITHMS, improve, same, saved_state
+from tests.core.policy_toys import ALGORITHMS, improve
 
 COUNT = 96
 
@@ -65,7 +66,6 @@ def right(of: CNNActorCritic) -> float:
 
 
 def of(made: OnPolicyOptimizer) -> CNNActorCritic:
-    assert isinstance(made.network, CNNActorCritic)
     return made.network
 
 

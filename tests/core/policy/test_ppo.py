@@ -10,7 +10,7 @@ import torch
 
 from core.nn.threads import two_threads
 from core.policy.gae import advantages, following_values
-from core.policy.ppo import PPO, clipped_objective
+from core.policy.ppo import clipped_objective
 from tests.core.policy_toys import improve, one_step, optimizer
 
 
@@ -39,15 +39,6 @@ def test_the_following_value_is_the_next_row_or_the_one_before_the_reset() -> No
     assert result.tolist() == [[3, 20], [10, 6], [7, 60]]
 
 
-def test_n_step_returns_by_hand() -> None:
-    """With lambda 1 they are A2C's targets (A.2: five steps an update)."""
-    values, following = column(1, 2, 3, 4, 5), column(2, 3, 4, 5, 64)
-    ends = np.array([[False], [True], [False], [False], [False]])
-    following[1] = 8  # seen before the reset
-    returns = advantages(column(1, 2, 3, 4, 5), values, following, ends, 0.5, 1.0) + values
-    assert returns[:, 0].tolist() == [1 + (2 + 4) / 2, 2 + 8 / 2, 3 + (4 + (5 + 32) / 2) / 2, 4 + (5 + 32) / 2, 5 + 32]
-
-
 @pytest.mark.parametrize(
     ("ratio", "advantage", "pushes"),
     [(1.3, 1.0, False), (1.1, 1.0, True), (0.7, 1.0, True), (0.7, -1.0, False), (0.9, -1.0, True), (1.3, -1.0, True)],
@@ -55,7 +46,6 @@ def test_n_step_returns_by_hand() -> None:
 def test_no_action_is_pushed_beyond_the_clip(ratio: float, advantage: float, pushes: bool) -> None:
     """Beyond 1 +- .2 only gradients that bring the action back count (Schulman et al. 2017, equation 7)."""
     made = optimizer("ppo", clip=0.2, max_gradient=1e6)
-    assert isinstance(made, PPO)
     with torch.no_grad():
         batch = made.prepare(one_step(made.network, 0, count=64))
     moved = replace(
@@ -63,7 +53,6 @@ def test_no_action_is_pushed_beyond_the_clip(ratio: float, advantage: float, pus
     )
     with two_threads() as both:
         made.gradient_step(moved, both)
-    assert made.network.weights.grad is not None
     assert bool(made.network.weights.grad[: made.network.policy_size].any()) == pushes
 
 
@@ -88,7 +77,7 @@ def pushing(observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
 
 
 def mean_action(excess_penalty: float) -> float:
-    made = optimizer("ppo", excess_penalty=excess_penalty, epochs=10)
+    made = optimizer("ppo", seed=1, excess_penalty=excess_penalty, epochs=10)
     for seed in range(20):
         improve(made, one_step(made.network, seed, pushing))
     with torch.no_grad():
@@ -114,7 +103,6 @@ def test_there_is_a_report_for_each_pass_until_the_policy_has_moved_far() -> Non
 
 def test_steps_of_an_earlier_policy_are_weighted_by_the_ratio_of_probabilities() -> None:
     ppo = optimizer("ppo", lag=1)
-    assert isinstance(ppo, PPO)
     old = one_step(ppo.network, 1)
     improve(ppo, one_step(ppo.network, 0))
     with torch.no_grad():

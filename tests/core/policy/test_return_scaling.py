@@ -58,7 +58,6 @@ def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.nda
 def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> None:
     rewards, values, following = implied(0)
     found = ValueCalibration(DISCOUNT).judge(factor * rewards + offset, values, following)
-    assert found is not None
     assert found.factor == pytest.approx(factor, rel=0.15)
     assert found.offset == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
 

@@ -11,7 +11,6 @@ from tests.core.policy_toys import improve, one_step, optimizer
 
 def trpo(**numbers: float) -> TRPO:
     made = optimizer("trpo", **numbers)
-    assert isinstance(made, TRPO)
     return made
 
 

@@ -30,7 +30,7 @@ def erring(seed: int = 0, **options: Any) -> Config:
 
 
 def share(choice: Choice, left: list[float], right: list[float], **options: Any) -> float:
-    """How often it says so, of a thousand queries."""
+    """Share of this choice among its answers to a thousand queries."""
     config = erring(**options)
     return sum(oracle.answer(asked(left, right, id=i), config).choice is choice for i in range(1000)) / 1000
 

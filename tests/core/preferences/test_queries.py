@@ -1,4 +1,4 @@
-"""Which pairs are asked, and how many by when (paper 2.2.4, A)."""
+"""Selection of pairs, and the schedule of labels (paper 2.2.4, A)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.config import Config, QueryConfig, replaced
 from core.preferences.queries import QuerySelector, disagreement, information, predictions, recency
 from core.preferences.schedule import first_labels, labels_due, scheduled
 from core.types import Float32, Query, Segment
-from tests.core.builders import segment
+from tests.core.builders import raising, segment
 
 TOTAL = 10_000_000
 
@@ -147,10 +147,8 @@ def test_each_query_is_the_best_of_its_candidates_and_the_best_comes_first(count
 
 
 def test_a_random_selection_never_asks_the_ensemble() -> None:
-    def predict(segments: list[Segment]) -> Float32:
-        raise AssertionError("random queries need no predictions")
-
-    asked = selector(selection="random").select([segment(i) for i in range(10)], 5, predict)
+    unasked = raising(AssertionError("random queries need no predictions"))
+    asked = selector(selection="random").select([segment(i) for i in range(10)], 5, unasked)
     assert len(asked) == 5
     assert all(np.isnan(each.disagreement) for each in asked)
 

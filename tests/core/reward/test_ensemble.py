@@ -34,15 +34,11 @@ def test_members_are_scaled_before_they_are_averaged() -> None:
     assert np.ptp(weights) < 0.1  # no member drowns the others
 
 
-def test_a_constant_member_has_no_effect() -> None:
+def test_a_constant_member_has_no_effect_and_where_all_cancel_out_the_reward_is_zero() -> None:
     varied = np.array([0.0, 1.0, 2.0, 5.0], np.float32)
     reward = normalize_reward(np.stack([varied, np.full(4, 7.0, np.float32)]), 1.0)
     assert reward == pytest.approx(normalize_reward(varied[None], 1.0), abs=1e-6)
-
-
-def test_when_all_are_constant_or_cancel_out_the_reward_is_zero() -> None:
     assert (normalize_reward(np.full((3, 6), 4.2, np.float32), 1.0) == 0).all()
-    varied = np.array([1.0, -2.0, 1.0], np.float32)
     assert (normalize_reward(np.stack([varied, -varied]), 1.0) == 0).all()
 
 

@@ -78,12 +78,6 @@ def test_weight_decay_goes_up_when_overfitting_and_down_when_underfitting(ratio:
     assert adapted(ratio) == pytest.approx(1e-3 * factor)
 
 
-def test_each_member_has_its_own_weight_decay_and_none_stays_none() -> None:
-    start = torch.tensor([1e-3, 1e-3, 1e-3, 0.0])
-    moved = next_l2(start, torch.tensor([2.0, 1.3, 0.5, 9.0]), torch.ones(4), 1.1, 1.5, 2.0)
-    assert moved.tolist() == pytest.approx([2e-3, 1e-3, 5e-4, 0.0])
-
-
 def test_the_target_loss_is_the_mean_squared_error_of_both_returns() -> None:
     left, right = torch.tensor([1.0, 2.0]), torch.tensor([0.0, -1.0])
     returns = torch.tensor([[1.0, 3.0], [0.0, -1.0]])

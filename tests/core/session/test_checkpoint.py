@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,7 @@ from core.errors import UserError
 from core.events import JobState
 from core.seeding import generator, get_rng_state
 from core.session.checkpoint import load_newest, save_checkpoint
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.screens import run_python
 
 
 def states(number: int = 1) -> dict[str, JobState]:
@@ -36,7 +34,6 @@ def states(number: int = 1) -> dict[str, JobState]:
 
 
 def number_of(loaded: tuple[int, dict[str, JobState]] | None) -> int:
-    assert loaded is not None
     number, jobs = loaded
     assert jobs["policy"].values["number"] == number
     return number
@@ -95,7 +92,7 @@ def oversized_header(path: Path) -> None:
 
 
 def long_header(path: Path) -> None:
-    """As long as it says, so long that parsing it would take gigabytes."""
+    """A header of the size that it claims, so long that parsing it would take gigabytes."""
     with open(path, "wb") as file:
         file.write((90 << 20).to_bytes(8, "little"))
         file.truncate(8 + (90 << 20))
@@ -150,8 +147,7 @@ def test_what_is_read_takes_its_size_in_memory_but_once(tmp_path: Path) -> None:
         "def most(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) >> 10\n"
         "before = most(); _, arrays, _ = read(Path(sys.argv[1]), 1 << 30); print(len(arrays), most() - before)"
     )
-    words = [sys.executable, "-c", code, str(tmp_path / "x")]
-    count, megabytes = subprocess.run(words, cwd=ROOT, capture_output=True, check=True).stdout.split()
+    count, megabytes = run_python("-c", code, tmp_path / "x").stdout.split()
     assert int(count) == 1 and 190 < int(megabytes) < 250
 
 
@@ -178,4 +174,4 @@ def test_another_versions_is_refused(tmp_path: Path) -> None:
 
 def test_the_window_loads_checkpoints_without_torch() -> None:
     code = "import sys, core.session.session; sys.exit('torch' in sys.modules or 'mujoco' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+    assert run_python("-c", code).returncode == 0

@@ -47,12 +47,6 @@ def names(root: Path) -> list[str]:
     return [entry.folder.name for entry in library.sessions(root)]
 
 
-def test_the_last_opened_comes_first(make: Make, tmp_path: Path) -> None:
-    for name, opened_at in (("old", 100.0), ("new", 300.0), ("middle", 200.0)):
-        make(name, opened_at=opened_at)
-    assert names(tmp_path / "sessions") == ["new", "middle", "old"]
-
-
 def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> None:
     folder = make("plain", answers=3)
     with closing(PreferenceStore(folder / "preferences")) as store:

@@ -1,4 +1,4 @@
-"""What a robot's numbers bear, a game's pictures may not: told in a sentence before memory is taken."""
+"""Sizes that robots' numbers bear and games' pictures do not: refused in a sentence before memory is taken."""
 
 from __future__ import annotations
 

@@ -112,7 +112,6 @@ def test_a_job_and_its_collectors_end_with_their_parent(tmp_path: Path, whose: s
     script.write_text(PARENT)
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environ) as parent:
-        assert parent.stdout is not None
         job, *collectors = map(int, parent.stdout.readline().split())
         assert len(collectors) == 1 and all(map(psutil.pid_exists, collectors))
         os.kill(parent.pid if whose == "the parent's" else job, signal.SIGKILL)

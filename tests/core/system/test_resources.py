@@ -1,12 +1,10 @@
-"""What a machine must have before anything is begun on it."""
+"""Memory, disk and display that a machine must have before anything begins."""
 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,8 +16,7 @@ from core.errors import UserError
 from core.session.session import Session
 from core.system import resources
 from tests.core.builders import tiny
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.screens import run_python
 
 
 def meminfo(tmp_path: Path, available: int, swap: int = 0) -> Path:
@@ -50,8 +47,7 @@ def test_what_was_freed_between_blocks_that_live_is_given_back() -> None:
         "blocks = [bytes(60_000) for _ in range(4000)]; blocks[:-1] = [bytes(10)] * 3999; held = me.memory_info().rss;"
         "release_memory(); print(held - me.memory_info().rss)"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    assert int(done.stdout) > 100_000_000
+    assert int(run_python("-c", script).stdout) > 100_000_000
 
 
 @pytest.mark.parametrize(
@@ -84,9 +80,7 @@ def test_a_command_asks_for_the_memory_of_its_largest_task(
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is nothing to choose")
 @pytest.mark.parametrize("module", ["core", "app"])
 def test_a_way_of_drawing_that_nobody_knows_is_refused(module: str) -> None:
-    command = [sys.executable, "-m", module, *(["tasks"] if module == "core" else [])]
-    environ = {**os.environ, "MUJOCO_GL": "foo", "QT_QPA_PLATFORM": "offscreen"}
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = run_python("-m", module, *(["tasks"] if module == "core" else []), MUJOCO_GL="foo")
     assert (done.returncode, done.stdout) == (2, "")
     told = "MUJOCO_GL is foo: unset it, or choose egl, osmesa or disable.\n"
     assert done.stderr.removeprefix("somersault: ") == told

@@ -13,6 +13,7 @@ import pytest
 
 from core.system.child_link import Link, LinkEndedError
 from core.system.shared_memory import decode, encode
+from tests.core.builders import raising
 from tests.core.children import left_open
 
 LARGE = np.arange(60_000, dtype=np.float64).reshape(200, 300)
@@ -104,11 +105,8 @@ def test_nothing_is_left_of_a_message_that_is_not_received(act: Callable[[Link, 
 
 
 def test_a_message_for_which_there_is_no_room_raises_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     before = left_open()
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(os, "pwrite", raising(OSError(errno.ENOSPC, "No space left on device")))
     with pytest.raises(OSError, match="No space left"):
         encode(LARGE)
     assert left_open() == before

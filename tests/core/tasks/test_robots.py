@@ -35,12 +35,6 @@ whether the latter are normal."""
 STEPS, RESTART = 300, 25
 
 
-def robot(name: str) -> RobotTask:
-    task = get_task(name)
-    assert isinstance(task, RobotTask)
-    return task
-
-
 ROBOTS = [name for name, task in CATALOGUE.items() if isinstance(task, RobotTask)]
 
 
@@ -57,7 +51,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Any]:
     ("name", "peer"), [(name, env_id) for name, (env_id, *_) in PEERS.items()], indirect=["peer"], ids=PEERS
 )
 def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
-    task = robot(name)
+    task = get_task(name)
     same = {"episode_steps": 10 * STEPS, "observe": task.standard_observe}
     task = dataclasses.replace(task, **{**same, **PEERS[name][1]})
     env = MujocoVectorEnv(task, 1, np.random.default_rng(0), threads=1, staggered=False)
@@ -73,22 +67,6 @@ def test_observations_are_gymnasiums(name: str, peer: Any) -> None:
     env.close()
 
 
-@pytest.fixture
-def batch() -> Iterator[Callable[..., MujocoVectorEnv]]:
-    made: list[MujocoVectorEnv] = []
-
-    def make(
-        task: RobotTask, environments: int = 4, rng: np.random.Generator | None = None, **given: Any
-    ) -> MujocoVectorEnv:
-        options = {"threads": 1, "staggered": False, **given}
-        made.append(MujocoVectorEnv(task, environments, rng or np.random.default_rng(0), **options))
-        return made[-1]
-
-    yield make
-    for env in made:
-        env.close()
-
-
 MakeBatch = Callable[..., MujocoVectorEnv]
 
 
@@ -100,7 +78,7 @@ def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:
 @pytest.mark.parametrize("name", PEERS)
 def test_episodes_start_as_gymnasiums(name: str, batch: MakeBatch) -> None:
     place, speed, normal = PEERS[name][2:]
-    env = batch(robot(name), 2000)
+    env = batch(get_task(name), 2000)
     nq, moved = env.model.nq, 2 if name == "reacher" else env.model.nv  # the Reacher's target is elsewhere
     offsets = env.states[:, 1 : 1 + nq] - env.model.qpos0
     offsets = offsets[:, :2] if name == "reacher" else offsets
@@ -111,7 +89,7 @@ def test_episodes_start_as_gymnasiums(name: str, batch: MakeBatch) -> None:
 
 
 def test_the_reachers_target_lies_still_within_its_reach(batch: MakeBatch) -> None:
-    env = batch(robot("reacher"), 2000)
+    env = batch(get_task("reacher"), 2000)
     targets = env.states[:, 3:5]
     radii = np.linalg.norm(targets, axis=1)
     assert 0.199 < radii.max() < 0.2 and (radii < 0.1).mean() == pytest.approx(0.25, abs=0.03)
@@ -123,7 +101,7 @@ def test_the_reachers_target_lies_still_within_its_reach(batch: MakeBatch) -> No
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_episodes_have_one_length_whatever_happens(name: str, batch: MakeBatch) -> None:
-    task = robot(name)
+    task = get_task(name)
     env = batch(task, 2)
     steps = random_steps(env, task.episode_steps + 1)
     ends = np.stack([step.ended for step in steps])
@@ -135,7 +113,7 @@ def test_episodes_have_one_length_whatever_happens(name: str, batch: MakeBatch) 
 
 @pytest.mark.parametrize("name", ["reacher", "double-pendulum", "ant"])
 def test_forces_and_places_survive_threads_and_restoring(name: str, batch: MakeBatch) -> None:
-    task = dataclasses.replace(robot(name), episode_steps=20)
+    task = dataclasses.replace(get_task(name), episode_steps=20)
     rng = np.random.default_rng(0)
     first, second = batch(task, 5, rng=rng), batch(task, 5, threads=2)
     random_steps(first, 13)
@@ -175,14 +153,12 @@ def physics(
     ],
 )
 def test_the_true_reward_of_a_tenth_of_a_second(name: str, start: list[float], end: list[float], paid: float) -> None:
-    reward = robot(name).true_reward
-    assert reward is not None
+    reward = get_task(name).true_reward
     assert reward(physics(end, before=start))[0] == pytest.approx(paid, abs=1e-9)
 
 
 def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
-    reward = robot("double-pendulum").true_reward
-    assert reward is not None
+    reward = get_task("double-pendulum").true_reward
     # the lower pole 30 degrees to the right, the upper one 60 degrees further: its tip is at x .5 + .3 + .6, z .52
     z = 0.6 * np.cos(np.pi / 6)
     expected = 10 - 0.01 * 1.4**2 - (z - 2) ** 2 - 1e-3 * 4 - 5e-3 * 9 + 10 * (z - 1)
@@ -192,7 +168,7 @@ def test_a_double_pendulum_is_paid_for_the_height_of_its_tip() -> None:
 
 @pytest.mark.parametrize("name", ["reacher", "double-pendulum"])
 def test_the_reward_knows_where_the_tip_is(name: str, batch: MakeBatch) -> None:
-    env = batch(robot(name))
+    env = batch(get_task(name))
     random_steps(env, 10)
     data = mujoco.MjData(env.model)
     for state in env.states:
@@ -228,7 +204,7 @@ def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
 ) -> None:
     step = physics([0.1 * speed], before=[0.0], heights=heights)
     assert one_leg_reward(step)[0] == pytest.approx(paid)
-    measure = robot("half-cheetah-one-leg").measure(1, 0.1)
+    measure = get_task("half-cheetah-one-leg").measure(1, 0.1)
     measure.step(step)
     measure.step(physics([0.0], heights=[0.0] * 12))
     shares = {"share_on_one_leg": counted / 2, "share_running_on_one_leg": running / 2}
@@ -239,8 +215,8 @@ def test_one_leg_is_the_hind_one_alone_and_touches_the_floor(
 
 def test_a_cheetah_on_one_leg_observes_its_contact_heights(batch: MakeBatch) -> None:
     """By kinematics of its own, like those of the sensors at the start of the last physics step."""
-    task = dataclasses.replace(robot("half-cheetah-one-leg"), frame_skip=1)
-    env, plain = batch(task, 4), batch(robot("half-cheetah"), 4)
+    task = dataclasses.replace(get_task("half-cheetah-one-leg"), frame_skip=1)
+    env, plain = batch(task, 4), batch(get_task("half-cheetah"), 4)
     lifted = []
     for t in range(150):
         positions = env.states[:, 1 : 1 + env.model.nq].copy()
@@ -270,6 +246,6 @@ def test_a_cheetah_on_one_leg_observes_its_contact_heights(batch: MakeBatch) -> 
     ],
 )
 def test_upright_is_told_from_fallen(name: str, positions: list[float], upright: int) -> None:
-    measure = robot(name).measure(1, 0.1)
+    measure = get_task(name).measure(1, 0.1)
     measure.step(physics(positions, [0.0, 0.0, 0.0]))
     assert measure.finish(0)["share_upright"] == upright
