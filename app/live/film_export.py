@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
 from core.events import Event, Failed, FilmMade, FilmProgressed, FilmRequested, JobSpec
@@ -27,7 +27,7 @@ class FilmExport(QObject):
     def __init__(self, folder: Path, config: Config, make_process: MakeProcess, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder, self._config, self._make_process = folder, config, make_process
-        self._job: RunningJob | None = None
+        self._job: JobWorker | None = None
         self._target = Path()
         self._outcome = ""
 
@@ -68,7 +68,7 @@ class FilmExport(QObject):
             case Failed():
                 self._outcome = f"The film could not be made: {event.summary.rstrip('.')}."
 
-    def _on_end(self, reason: str) -> None:
+    def _on_end(self, _: str, reason: str) -> None:
         self._job = None
         self._remove_part()
         self.film_ended.emit(self._outcome or "The film could not be made: its process ended unexpectedly; try again.")

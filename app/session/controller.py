@@ -239,7 +239,6 @@ class Controller(QObject):
                 self.checkpointer.add_state(event)
             case Failed():
                 self._failures[event.job] = event
-                log.error("The %s job failed: %s\n%s", event.job, event.summary, event.text)
             case _:
                 if isinstance(event, RolloutReported):
                     self.progress.reported(event.env_steps, event.divergences)

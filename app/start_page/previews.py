@@ -12,10 +12,10 @@ from PySide6.QtGui import QImage
 
 from app.style.images import encoded, of_pixels
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
-from core.errors import UserError, summary
-from core.events import Event, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
+from core.errors import UserError
+from core.events import Event, Failed, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.io import files
 from core.types import Frames
 from core.version import VERSION
@@ -75,7 +75,9 @@ class Previews(QObject):
         self._make_process, self._folder = make_process, folder or cache_folder()
         self._wanted: deque[str] = deque()
         self._drawing: str | None = None
-        self._job: RunningJob | None = None
+        self._failure = ""
+        """Why the child that runs now has failed."""
+        self._job: JobWorker | None = None
         self._on = True
         self._rest = QTimer(self, singleShot=True, interval=_LINGER_MS)
         self._rest.timeout.connect(self._cancel)
@@ -109,8 +111,8 @@ class Previews(QObject):
     def _cached(self, task: str) -> Preview | None:
         """Read the cache, in the disk's thread. Returns None if there is no undamaged file."""
         try:
-            content = files.read_small(self._path(task), _LONGEST)
-        except (OSError, ValueError):
+            content = files.read_regular(self._path(task), _LONGEST)
+        except OSError:
             return None
         image = QImage.fromData(content).convertToFormat(QImage.Format.Format_RGB32)
         whole = not image.isNull() and image.height() >= image.width() and image.height() % image.width() == 0
@@ -153,9 +155,8 @@ class Previews(QObject):
         try:
             self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
             self._job.send(PreviewRequested(task))
-        except Exception as error:  # usually too many open files
-            reason = str(error) if isinstance(error, UserError) else summary(error).rstrip(".")
-            self._refuse(task, f"{task} can't be rendered: {reason}.")
+        except UserError as error:  # usually too many open files
+            self._refuse(task, f"{task} can't be rendered: {error}.")
             self._draw_next()
 
     def _cancel(self) -> None:
@@ -169,6 +170,9 @@ class Previews(QObject):
                 self._disk.do(lambda: self._keep(task, frames), task)
             case PreviewRefused(task, sentence):
                 self._refuse(task, sentence)
+            case Failed():
+                self._failure = event.summary.rstrip(".")
+                return
             case _:
                 return
         self._draw_next()
@@ -178,12 +182,14 @@ class Previews(QObject):
         log.warning("%s", sentence)
         self.preview_refused.emit(task, sentence)
 
-    def _on_end(self, reason: str) -> None:
+    def _on_end(self, _: str, reason: str) -> None:
         """Refuse the task that a child was rendering when it died; a new child renders the others."""
         self._job = None
         if self._drawing and reason == "stopped":
             self._wanted.appendleft(self._drawing)
             self._drawing = None
         elif self._drawing:
-            self._refuse(self._drawing, f"{self._drawing} can't be rendered: its process ended unexpectedly.")
+            why = self._failure or "its process ended unexpectedly"
+            self._refuse(self._drawing, f"{self._drawing} can't be rendered: {why}.")
+        self._failure = ""
         self._draw_next()

@@ -8,7 +8,7 @@ from app.clips.game_screen import GameScreen
 from app.style import assets
 from app.style.labels import label
 from app.style.layouts import column, row
-from app.workers.job_worker import MakeProcess, RunningJob, run_job
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
 from core.events import ControlsHeld, Event, Failed, GameShown, JobSpec
@@ -115,7 +115,7 @@ class Playing(QObject):
         super().__init__(parent)
         self._config, self._make_process = config, make_process
         self.window: PlayWindow | None = None
-        self._job: RunningJob | None = None
+        self._job: JobWorker | None = None
 
     def open(self) -> None:
         """Open the window, or bring an open one to the front; `refused` follows if the task is not a game."""
@@ -168,7 +168,7 @@ class Playing(QObject):
         if self._job is not None:
             self._job.cancel()
 
-    def _on_end(self, reason: str) -> None:
+    def _on_end(self, _: str, reason: str) -> None:
         self._job = None
         if self.window is not None and reason == "died":
             self.window.show_message("The game ended unexpectedly: press Esc to leave, then open it again to play on.")

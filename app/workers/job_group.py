@@ -1,15 +1,16 @@
 """The session's child processes and their supervisors: started, paused, stopped and restarted together. No widgets."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from app.workers.background_thread import BackgroundThread
-from app.workers.job_worker import JobWorker, MakeProcess, Message, Process
+from app.workers.job_worker import JobWorker, MakeProcess
 from core.events import Event, JobSpec, JobState, Paused
 from core.session.routing import DRIVER, JOBS, ROUTES, Port
-from core.system.child_process import ChildDiedError
+from core.system.child_process import JobProcess
+from core.system.shared_memory import Envelope
 
 JOB_NAMES = (*JOBS, "clips")
 TOGETHER = {
@@ -19,31 +20,6 @@ TOGETHER = {
     "clips": ("clips",),
 }
 """The jobs that return to a checkpoint together with a job: rollout and policy count each other's batches."""
-
-
-class JobPort:
-    """Sends a child its events, from any thread. Events for a child that is gone are dropped; its worker reports that.
-
-    `fail` ends a child that can't be sent what it needs, with the reason: otherwise it would wait forever.
-    """
-
-    def __init__(self, process: Process, fail: Callable[[Exception], None]) -> None:
-        self._process, self._fail = process, fail
-
-    def send(self, event: Event) -> None:
-        self._try(partial(self._process.send, event))
-
-    def forward(self, message: Message) -> None:
-        """Forward another child's event without decoding it."""
-        self._try(partial(self._process.forward, message))
-
-    def _try(self, send: Callable[[], None]) -> None:
-        try:
-            send()
-        except ChildDiedError:
-            return
-        except Exception as error:  # usually no memory for the arrays
-            self._fail(error)
 
 
 class JobGroup(QObject):
@@ -82,7 +58,7 @@ class JobGroup(QObject):
 
         If one of them can't be made, none is started, and the exception is raised.
         """
-        processes: dict[str, Process] = {}
+        processes: dict[str, JobProcess] = {}
         try:
             for name in names:
                 processes[name] = self.make_process(JobSpec(name, dict(self._config), states.get(name)))
@@ -91,20 +67,19 @@ class JobGroup(QObject):
                 process.stop()
             raise
         for name, process in processes.items():
-            worker = self._workers[name] = JobWorker(name, process, self._relay, self)
+            worker = self._workers[name] = self.ports[name] = JobWorker(name, process, self._relay, self)
             worker.event_arrived.connect(self.event_arrived)
             worker.finished_with.connect(self._on_finished)
-            self.ports[name] = JobPort(process, worker.fail)
         for name in processes:
             self._workers[name].start()
 
-    def _relay(self, message: Message) -> bool:
+    def _relay(self, message: Envelope) -> bool:
         """Forward a child's event to its receivers, and return whether the window is one. Called in workers' threads."""
         receivers = ROUTES.get(message.kind, ())
         for name in receivers:
             port = self.ports.get(name)
-            if isinstance(port, JobPort):
-                port.forward(message)
+            if isinstance(port, JobWorker):
+                port.send(message)  # not decoded
             elif port is not None:
                 port.send(message.decode())
         return DRIVER in receivers
@@ -136,9 +111,7 @@ class JobGroup(QObject):
             sender.close()
 
     def _on_finished(self, name: str, reason: str) -> None:
-        worker = self._workers.pop(name)
-        worker.wait()  # its run() has nothing left to do
-        worker.deleteLater()
+        del self._workers[name]
         self.job_ended.emit(name, reason)
         if not self._workers:
             self.dismissed.emit()

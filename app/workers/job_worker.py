@@ -5,13 +5,14 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal
 
 from core.errors import UserError, lack, summary
 from core.events import Event, Failed, JobSpec, Logged
-from core.system.child_process import ChildDiedError, log_from_child
+from core.system.child_process import ChildDiedError, JobProcess, log_from_child
+from core.system.shared_memory import Envelope
 
 log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.05
@@ -20,31 +21,11 @@ _PATIENCE_SECONDS = 0.5
 """A cancelled worker that has not ended by then is blocked, by half a message or by another child that reads nothing."""
 
 
-class Message(Protocol):
-    """An event from a child, not decoded yet: core.system.shared_memory.Envelope, or a test's stand-in."""
-
-    @property
-    def kind(self) -> type[Any]: ...
-    def decode(self) -> Any: ...
-    def close(self) -> None: ...
-
-
-class Process(Protocol):
-    """A job in a child process: core.system.child_process.JobProcess, or a test's stand-in."""
-
-    def start(self) -> None: ...
-    def send(self, message: Event) -> None: ...
-    def forward(self, envelope: Any) -> None: ...
-    def receive(self, timeout: float) -> Message | None: ...
-    def stop(self, grace: float = ...) -> None: ...
-    def kill(self) -> None: ...
-
-
-MakeProcess = Callable[[JobSpec], Process]
+MakeProcess = Callable[[JobSpec], JobProcess]
 
 
 class JobWorker(QThread):
-    """Starts a child process, receives its events, and stops it.
+    """Starts a child process, passes events in both directions, and stops it. Deletes itself in the end.
 
     Signals:
         event_arrived(object): an event of the child that the window wants.
@@ -57,8 +38,8 @@ class JobWorker(QThread):
     def __init__(
         self,
         name: str,
-        process: Process,
-        relay: Callable[[Message], bool],
+        process: JobProcess,
+        relay: Callable[[Envelope], bool] = lambda message: True,
         parent: QObject | None = None,
         first: Event | None = None,
     ) -> None:
@@ -66,23 +47,36 @@ class JobWorker(QThread):
         first: sent to the child once it has started
         """
         super().__init__(parent)
-        self._first = first
         self.name = name
-        self._process, self._relay = process, relay
+        self._process, self._relay, self._first = process, relay, first
         self._cancelled = threading.Event()
         self._last_resort = threading.Timer(_PATIENCE_SECONDS, process.kill)
         self._last_resort.daemon = True
         self._error: Exception | None = None
+        self.finished_with.connect(self._on_finished)
 
-    def fail(self, error: Exception) -> None:
-        """End the child as if it had failed with this error, because it can't be sent something. From any thread."""
-        self._error = error
+    def send(self, message: Event | Envelope) -> None:
+        """Send the child an event, from any thread. It is dropped if the child is gone: `finished_with` follows then.
+
+        A child that can't be sent what it needs is ended as if it had failed: otherwise it would wait forever.
+        """
+        try:
+            self._process.send(message)
+        except ChildDiedError:
+            return
+        except Exception as error:  # usually no memory for the arrays
+            self._error = error
 
     def cancel(self) -> None:
         """Ask for the end; finished_with follows, whatever the child does."""
         if not self._cancelled.is_set():
             self._cancelled.set()
             self._last_resort.start()
+
+    def close(self) -> None:
+        """Ask for the end and block until the child has ended; finished_with follows."""
+        self.cancel()
+        self.wait()
 
     def run(self) -> None:
         reason = "failed"
@@ -116,50 +110,13 @@ class JobWorker(QThread):
                 elif self._relay(message):
                     self.event_arrived.emit(message.decode())
                 if issubclass(message.kind, Failed):
+                    failed: Failed = message.decode()
+                    log.error("The %s stage failed: %s\n%s", self.name, failed.summary, failed.text)
                     return "failed"
         return "stopped"
 
-
-class RunningJob(QObject):
-    """A job that a part of the window runs by itself, in addition to the session's four. Made by `run_job`.
-
-    Signals:
-        event_arrived(object): an event of the child; a Failed has been logged by then.
-        ended(str): the child has ended: 'stopped', 'failed' or 'died'. Exactly once, last.
-    """
-
-    event_arrived = Signal(object)
-    ended = Signal(str)
-
-    def __init__(self, process: Process, worker: JobWorker, parent: QObject) -> None:
-        super().__init__(parent)
-        self._process, self._worker = process, worker
-        worker.event_arrived.connect(self._on_event_arrived)
-        worker.finished_with.connect(self._on_finished)
-
-    def send(self, event: Event) -> None:
-        """Send the child an event. It is dropped if the child has ended; `ended` follows then."""
-        with contextlib.suppress(ChildDiedError):
-            self._process.send(event)
-
-    def cancel(self) -> None:
-        """Ask for the end; `ended` follows."""
-        self._worker.cancel()
-
-    def close(self) -> None:
-        """Ask for the end and block until the child has ended; `ended` follows."""
-        self._worker.cancel()
-        self._worker.wait()
-
-    def _on_event_arrived(self, event: Event) -> None:
-        if isinstance(event, Failed):
-            log.error("The %s stage failed: %s\n%s", event.job, event.summary, event.text)
-        self.event_arrived.emit(event)
-
-    def _on_finished(self, name: str, reason: str) -> None:
-        self._worker.wait()  # its run() has nothing left to do
-        self._worker.deleteLater()
-        self.ended.emit(reason)
+    def _on_finished(self) -> None:
+        self.wait()  # its run() has nothing left to do
         self.deleteLater()
 
 
@@ -167,13 +124,13 @@ def run_job(
     make_process: MakeProcess,
     spec: JobSpec,
     on_event: Callable[[Any], None],
-    on_end: Callable[[str], None],
+    on_end: Callable[[str, str], None],
     parent: QObject,
     first: Event | None = None,
-) -> RunningJob:
-    """Start a job in a child process.
+) -> JobWorker:
+    """Start a job in a child process, which a part of the window runs in addition to the session's four.
 
-    on_event, on_end: methods of a QObject, connected to the job's signals
+    on_event, on_end: methods of a QObject, connected to the worker's signals
     first: sent to the child once it has started
 
     Raises UserError, with the system's reason as its text, if the child can't be made.
@@ -183,9 +140,8 @@ def run_job(
     except Exception as error:  # usually too many open files
         log.exception("The %s process can't be started.", spec.name)
         raise UserError(summary(error).rstrip(".")) from error
-    worker = JobWorker(spec.name, process, lambda message: True, parent, first)
-    job = RunningJob(process, worker, parent)
-    job.event_arrived.connect(on_event)
-    job.ended.connect(on_end)
+    worker = JobWorker(spec.name, process, parent=parent, first=first)
+    worker.event_arrived.connect(on_event)
+    worker.finished_with.connect(on_end)
     worker.start()
-    return job
+    return worker

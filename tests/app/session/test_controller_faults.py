@@ -22,7 +22,7 @@ from core.events import (
 from core.preferences.store import PreferenceStore
 from core.session.routing import DRIVER, ROUTES, SNAPSHOTS
 from core.types import Teacher
-from tests.app.fakes import ERRORS, FULL, Error, Face, FakeProcess, make_query
+from tests.app.fakes import ERRORS, FULL, Error, Face, FakeMessage, FakeProcess, make_query
 from tests.app.yielded import events
 
 OPENED = [(name, event) for name, event in events() if {DRIVER, SNAPSHOTS} & set(ROUTES[type(event)])]
@@ -88,10 +88,10 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
     qtbot.waitUntil(lambda: face.query is queries[1])
     send = FakeProcess.send
 
-    def failing(process: FakeProcess, event: Event) -> None:
-        if isinstance(event, kind):
+    def failing(process: FakeProcess, message: Event | FakeMessage) -> None:
+        if isinstance(getattr(message, "event", message), kind):
             raise error[0](*error[1])
-        send(process, event)
+        send(process, message)
 
     broken = face.engine[target]
     monkeypatch.setattr(broken, "send", failing.__get__(broken))

@@ -116,11 +116,10 @@ def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> Non
     child = spawn()
     assert ask(child, "echo", 1) == 1
     os.kill(pid_of("light"), signal.SIGKILL)
-    with pytest.raises(ChildDiedError, match="^the light process ended with exit code -9$") as died:
+    with pytest.raises(ChildDiedError, match="^the light process ended with exit code -9$"):
         child.answer("echo")
-    assert died.value.exit_code == -signal.SIGKILL
     envelope = encode(LARGE)
-    for send in (lambda: child.send(LARGE), lambda: child.forward(envelope)):
+    for send in (lambda: child.send(LARGE), lambda: child.send(envelope)):
         with pytest.raises(ChildDiedError):
             send()
     envelope.close()
@@ -162,7 +161,7 @@ def test_a_parent_that_waits_for_the_rest_of_a_message_is_freed_by_killing_the_c
     assert receiver.is_alive()
     child.kill()
     receiver.join(10)
-    assert died[0].exit_code == -signal.SIGKILL
+    assert "exit code -9" in str(died[0])
 
 
 PARENT = """
