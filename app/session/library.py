@@ -15,7 +15,7 @@ from core.config import Config
 from core.errors import UserError
 from core.session import library, summary
 from core.session.archive import import_session
-from core.session.session import Session
+from core.session.session import Session, acquire_lock
 
 log = logging.getLogger(__name__)
 _LIST, _OPEN, _CHANGE, _PICTURE = "list", "open", "change", "picture "
@@ -106,7 +106,7 @@ class SessionLibrary(QObject):
         return f"Copied {folder.name} to {target.name}.", target
 
     def _throw_away(self, folder: Path) -> tuple[str, None]:
-        library.require_free(folder)
+        acquire_lock(folder).release()  # no program may have it open
         if not self._to_trash(str(folder)):
             raise UserError(f"{folder.name} was not deleted: this system has no trash. Delete {folder} yourself.")
         return f"Moved {folder.name} to the trash. You can restore it from there.", None
