@@ -12,15 +12,13 @@ class UserError(Exception):
 
 
 class NotFiniteError(Exception):
-    """NaN or infinity in a stage's results. The stage stops, so that it spoils nothing after it."""
+    """NaN or infinity in a stage's results. The stage stops, so that it spoils nothing after it.
 
-    def __init__(self, stage: str, what: str) -> None:
-        super().__init__(f"{stage}: {what} is no longer finite; the last checkpoint is kept.")
-        self.stage, self.what = stage, what
+    args: the stage, and what is not finite
+    """
 
-    def __reduce__(self) -> tuple[type[NotFiniteError], tuple[str, str]]:
-        """Support pickling between processes."""
-        return NotFiniteError, (self.stage, self.what)
+    def __str__(self) -> str:
+        return "{}: {} is no longer finite; the last checkpoint is kept.".format(*self.args)
 
 
 class StageFailedError(Exception):

@@ -52,7 +52,10 @@ class JobSpec:
 
 
 class Job(Protocol):
-    """One stage of training, or a service such as drawing clips. A job without a state inherits get_state and set_state."""
+    """One stage of training, or a service such as drawing clips."""
+
+    turn_over: bool = False
+    """Whether other jobs should have their turn within a longer piece of work (core.headless.lockstep)."""
 
     def run(self) -> Iterator[Event | None]:
         """Yield events; None marks a point at which the job may be paused or given events."""
@@ -67,6 +70,10 @@ class Job(Protocol):
 
     def set_state(self, state: JobState) -> None:
         """Continue from what `get_state` returned."""
+        return
+
+    def close(self) -> None:
+        """Release the processes and simulators that the job holds."""
         return
 
 

@@ -25,22 +25,20 @@ class Series:
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        if capacity < 2:
-            raise ValueError("a series needs room for two points")
         self._points = np.zeros((capacity, 2))
         self._count = 0
         self._stride, self._skipped = 1, 0
         self._lock = threading.Lock()
 
     @staticmethod
-    def from_points(points: Float64, stride: int, capacity: int = CAPACITY) -> Series:
+    def from_points(points: Float64, stride: int) -> Series:
         """Restore a series from its `points()`, (n, 2), and `stride`. Raises ValueError if they can't be of one."""
-        pairs = points.ndim == 2 and points.shape[1] == 2 and len(points) <= capacity and stride >= 1
+        pairs = points.ndim == 2 and points.shape[1] == 2 and len(points) <= CAPACITY and stride >= 1
         if not pairs or np.isnan(points[:, 0]).any() or (np.diff(points[:, 0]) <= 0).any():
             raise ValueError("its points are not those of a series")
         if (np.abs(points) > _LARGEST).any():
             raise ValueError("its points are too large to be drawn")
-        series = Series(capacity)
+        series = Series()
         series._points[: len(points)] = points
         series._count, series._stride = len(points), stride
         return series
@@ -94,14 +92,13 @@ class Series:
 class Metrics:
     """Series by name, created when first written to."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
-        self._capacity = capacity
+    def __init__(self) -> None:
         self._series: dict[str, Series] = {}
 
     def append(self, name: str, x: float, y: float) -> None:
         """Add a point to the series `name`. For the writer only."""
         if name not in self._series:
-            self._series = {**self._series, name: Series(self._capacity)}  # a new dict: readers may be iterating
+            self._series = {**self._series, name: Series()}  # a new dict: readers may be iterating
         self._series[name].append(x, y)
 
     def rewind(self, x: float) -> None:

@@ -14,7 +14,7 @@ from core.config import Config
 from core.errors import UserError
 from core.session import library, summary
 from core.session.archive import import_session
-from core.session.session import Session
+from core.session.session import Session, acquire_lock
 
 _PROGRESS_STEPS = 20
 _ELSEWHERE, _MAX_ELSEWHERE = "start page/elsewhere", 50
@@ -101,7 +101,7 @@ class SessionLibrary(QObject):
         return f"Copied {folder.name} to {target.name}.", target
 
     def _throw_away(self, folder: Path) -> tuple[str, None]:
-        library.require_free(folder)
+        acquire_lock(folder).release()  # no program may have it open
         if not self._to_trash(str(folder)):
             raise UserError(f"{folder.name} was not deleted: this system has no trash. Delete {folder} yourself.")
         return f"Moved {folder.name} to the trash. You can restore it from there.", None

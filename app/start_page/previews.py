@@ -108,8 +108,8 @@ class Previews(QObject):
     def _cached(self, task: str) -> Preview | None:
         """Read the cache, in the disk's thread. Returns None if there is no undamaged file."""
         try:
-            content = files.read_small(self._path(task), _LONGEST)
-        except (OSError, ValueError):
+            content = files.read_regular(self._path(task), _LONGEST)
+        except OSError:
             return None
         image = QImage.fromData(content).convertToFormat(QImage.Format.Format_RGB32)
         whole = not image.isNull() and image.height() >= image.width() and image.height() % image.width() == 0

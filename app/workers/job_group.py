@@ -77,7 +77,7 @@ class JobGroup(QObject):
         for name in receivers:
             port = self.ports.get(name)
             if isinstance(port, JobWorker):
-                port.forward(message)
+                port.send(message)  # not decoded
             elif port is not None:
                 port.send(message.decode())
         return DRIVER in receivers

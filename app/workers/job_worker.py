@@ -5,7 +5,6 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, QThread, Signal
@@ -52,17 +51,10 @@ class JobWorker(QThread):
         self._error: Exception | None = None
         self.finished_with.connect(self._on_finished)
 
-    def send(self, event: Event) -> None:
-        """Send the child an event, from any thread."""
-        self._try(partial(self._process.send, event))
-
-    def forward(self, message: Envelope) -> None:
-        """Forward another child's event without decoding it, from any thread."""
-        self._try(partial(self._process.forward, message))
-
-    def _try(self, send: Callable[[], None]) -> None:
+    def send(self, message: Event | Envelope) -> None:
+        """Send the child an event, from any thread; one of another child is passed on without being decoded."""
         try:
-            send()
+            self._process.send(message)
         except ChildDiedError:
             return
         except Exception as error:  # usually no memory for the arrays

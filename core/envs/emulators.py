@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import ale_py
 import cv2
@@ -54,26 +54,6 @@ class EmulatorStep:
     memory: npt.NDArray[np.uint8]
 
 
-class Emulators(Protocol):
-    """Either call raises RuntimeError where an emulator fails and it can't be told which: none is of use any more."""
-
-    count: int
-    actions: int
-    """How many the game has: its smallest set."""
-
-    def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
-        """New games in these; the views are of all.
-
-        A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
-        between. It takes long: the emulator loads its game anew.
-        """
-        ...
-
-    def step(self, actions: Rows) -> EmulatorStep:
-        """(N,) numbers of actions, each for four frames. A game that is over must be started before its next step."""
-        ...
-
-
 def emulators(task: AtariTask, count: int, threads: int, in_colour: int = 0) -> Emulators:
     """Emulators of the task's game, in this process.
 
@@ -106,7 +86,10 @@ def rom(task: AtariTask) -> Path:
 class VectorEmulators:
     """ale-py's own, in C++ threads. They give gray or colour: those that are seen in colour are played twice, alike.
 
-    ale-py does not tell which of them has failed, so one that fails takes all others along.
+    ale-py does not tell which of them has failed, so one that fails takes all others along: the call raises
+    RuntimeError, and none is of use any more.
+
+    actions: how many the game has, its smallest set
     """
 
     def __init__(self, game: str, count: int, threads: int, in_colour: int = 0) -> None:
@@ -119,6 +102,11 @@ class VectorEmulators:
         self._memory = np.zeros((count, 0), np.uint8)
 
     def start(self, rows: Rows, seeds: Rows | None = None) -> Screens:
+        """Start new games in these; the views are of all.
+
+        A seed decides how this game of an emulator begins, and without one how the next ones do, whatever was played in
+        between. It takes long: the emulator loads its game anew.
+        """
         if self._colour is not None and (rows < self._in_colour).any():
             seen = rows < self._in_colour
             pictures, _ = _restart(self._colour, rows[seen], None if seeds is None else seeds[seen])
@@ -127,6 +115,7 @@ class VectorEmulators:
         return Screens(gray[:, 0], self._pictures, told["lives"].astype(np.int64))
 
     def step(self, actions: Rows) -> EmulatorStep:
+        """(N,) numbers of actions, each for four frames. A game that is over must be started before its next step."""
         if self._colour is not None:
             self._colour.send(actions[: self._in_colour])
         self._games.send(actions)
@@ -237,6 +226,9 @@ class InterfaceEmulators:
     def _views(self) -> Screens:
         failures, self._failures = self._failures, {}
         return Screens(self._gray.copy(), self._pictures.copy(), self._lives.copy(), failures)
+
+
+Emulators = VectorEmulators | InterfaceEmulators
 
 
 def interface(path: Path) -> ale_py.ALEInterface:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.base import Step
-from core.envs.physics import FULL, ContactPhysics, DataPhysics, PhysicsBackend, RolloutPhysics
+from core.envs.physics import FULL, ContactPhysics, DataPhysics, RolloutPhysics
 from core.envs.robot_models import has_contact_sensors, load_model
 from core.tasks.base import Physics, RobotTask
 from core.types import Float32, Float64
@@ -23,11 +23,6 @@ from core.types import Float32, Float64
 Mask = npt.NDArray[np.bool_]
 _ENVIRONMENTS_PER_THREAD = 16
 """Below this, waking a thread takes longer than its work."""
-
-
-def threads_for(environments: int) -> int:
-    """Return the number of physics threads: one per core, fewer for few environments."""
-    return max(1, min(os.cpu_count() or 1, environments // _ENVIRONMENTS_PER_THREAD))
 
 
 class MujocoVectorEnv:
@@ -50,7 +45,7 @@ class MujocoVectorEnv:
         self.clip_available = np.ones(environments, np.bool_)
         self.divergences = 0
         self._rng = rng
-        self.physics = self._make_physics(min(threads or threads_for(environments), environments))
+        self.physics = self._make_physics(threads)
         low, high = self.model.actuator_ctrlrange.T
         self._control_middle, self._control_reach = (low + high) / 2, (high - low) / 2
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
@@ -64,7 +59,10 @@ class MujocoVectorEnv:
         self._first = self._ages > 0
         self._observe()
 
-    def _make_physics(self, threads: int) -> PhysicsBackend:
+    def _make_physics(self, threads: int) -> RolloutPhysics | DataPhysics:
+        """threads: 0 for one per core, fewer for few environments"""
+        usual = max(1, min(os.cpu_count() or 1, self.count // _ENVIRONMENTS_PER_THREAD))
+        threads = min(threads or usual, self.count)
         skip, fields = self.task.frame_skip, self.task.extra_fields
         if has_contact_sensors(self.task):
             return ContactPhysics(self.model, skip, self.count, threads)
@@ -83,8 +81,9 @@ class MujocoVectorEnv:
     def step(self, actions: Float32) -> Step:
         """Step all robots with actions (N, a) float32, clipped to [-1, 1] and scaled to the motors' range."""
         actions = np.clip(actions, -1, 1)
-        before = self._positions
-        diverged = self._advance(actions)
+        before, clocks = self._positions, self.states[:, 0] + self.task.step_seconds
+        self.states = self.physics.step(self.states, self.controls(actions))
+        diverged = self._reset_diverged(clocks)
         if diverged.any():  # restarted robots have not moved
             before = np.where(diverged[:, None], self._positions, before)
         physics = Physics(
@@ -107,12 +106,6 @@ class MujocoVectorEnv:
         rows = np.flatnonzero(ended & ~self._first)
         finished = self._start_episodes(np.flatnonzero(ended)) if ended.any() else []
         return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows, diverged)
-
-    def _advance(self, actions: Float32) -> Mask:
-        """Simulate the step; (N,) which robots diverged."""
-        clocks = self.states[:, 0] + self.task.step_seconds
-        self.states = self.physics.step(self.states, self.controls(actions))
-        return self._reset_diverged(clocks)
 
     def controls(self, actions: Float32) -> Float64:
         """Scale actions (..., a) in [-1, 1] to the motors' control range."""
@@ -181,9 +174,8 @@ class MujocoVectorEnv:
     def _observations_of(self, rows: slice | np.ndarray) -> tuple[Float64, Float32]:
         """Compute Gymnasium's observations (n, g) of these environments and the networks' (n, o), in new arrays."""
         inputs = (self._positions[rows], self._velocities[rows], self.physics.extra_fields[rows])
-        standard = self.task.standard_observe(*inputs)
-        same = self.task.observe is self.task.standard_observe
-        return standard, (standard if same else self.task.observe(*inputs)).astype(np.float32)
+        own, standard = self.task.observe(*inputs), self.task.standard_observe
+        return standard(*inputs) if standard else own, own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:
         """Return arrays from which `set_state` resumes exactly."""

@@ -7,7 +7,6 @@ fields of MuJoCo's data (RobotTask.extra_fields), flattened.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
 import mujoco
 import numpy as np
@@ -20,30 +19,11 @@ _CHUNKS_PER_THREAD = 2
 """With mujoco's default of ten a step takes a tenth longer; with one it waits for a busy core."""
 
 
-class PhysicsBackend(Protocol):
-    """Steps N simulations."""
-
-    sensors: Float64
-    """(N, d) sensor values at the start of the last physics step of `step`."""
-
-    def step(self, states: Float64, controls: Float64) -> Float64:
-        """Simulate one environment step: states (N, S), controls (N, u) held throughout -> new states (N, S)."""
-        ...
-
-    def initial_fields(self, states: Float64) -> Float64:
-        """Compute the extra fields (n, e) of fresh states (n, S), before any step."""
-        ...
-
-    @property
-    def extra_fields(self) -> Float64:
-        """(N, e) after `step`."""
-        ...
-
-    def close(self) -> None: ...
-
-
 class RolloutPhysics:
-    """Backend by mujoco.rollout: one C++ call for all environments, which gives states and sensors only."""
+    """Steps N simulations by mujoco.rollout: one C++ call for all, which gives states and sensors only.
+
+    sensors: (N, d) values at the start of the last physics step of `step`; extra_fields: (N, e) after `step`
+    """
 
     def __init__(self, model: mujoco.MjModel, frame_skip: int, environments: int, threads: int) -> None:
         self._frame_skip = frame_skip
@@ -57,6 +37,7 @@ class RolloutPhysics:
         self.extra_fields = np.zeros((environments, 0))
 
     def step(self, states: Float64, controls: Float64) -> Float64:
+        """Simulate one environment step: states (N, S), controls (N, u) held throughout -> new states (N, S)."""
         self._pool.rollout(
             self._models,
             self._data,
@@ -71,7 +52,7 @@ class RolloutPhysics:
         return self._trail[:, -1].copy()
 
     def initial_fields(self, states: Float64) -> Float64:
-        """Return zeros: no contact forces have acted yet."""
+        """Compute the extra fields (n, e) of fresh states (n, S), before any step: no contact forces have acted yet."""
         return np.zeros((len(states), self.extra_fields.shape[1]))
 
     def close(self) -> None:
@@ -79,7 +60,7 @@ class RolloutPhysics:
 
 
 class ContactPhysics(RolloutPhysics):
-    """Backend by mujoco.rollout with `cfrc_ext` as extra field, computed from sensors (core.envs.robot_models).
+    """RolloutPhysics with `cfrc_ext` as extra field, computed from sensors (core.envs.robot_models).
 
     For each body these are the torque about the robot's centre of mass and the force of its contacts, as MuJoCo has
     them after the last physics step. Those of the world body stay zero; no task uses them.
@@ -107,7 +88,7 @@ class ContactPhysics(RolloutPhysics):
 
 
 class DataPhysics:
-    """Backend by mj_step, one environment after the other in each thread, for fields that mujoco.rollout lacks.
+    """The same by mj_step, one environment after the other in each thread, for fields that mujoco.rollout lacks.
 
     As in Gymnasium, contact forces are computed once more after the last step, and body positions are those of the
     integrator's last stage. Only the state is carried from step to step, so that a restored one continues exactly.

@@ -128,8 +128,12 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
         )
     for name, colour in task.colours.items():
         spec.geom(name).rgba = [*colour, 1.0]
-    planes = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
-    floor = planes[0] if planes else _add_floor(spec, task.floor_height)
+    plane, height = mujoco.mjtGeom.mjGEOM_PLANE, task.floor_height
+    floor = next((geom for geom in spec.geoms if geom.type == plane), None)
+    if floor is None:  # it is drawn but touches nothing
+        floor = spec.worldbody.add_geom(
+            name="floor", type=plane, pos=[0, 0, height], size=[1, 1, 1], contype=0, conaffinity=0
+        )
     floor.size = [_FLOOR_METRES, _FLOOR_METRES, floor.size[2]]  # as drawn; as an obstacle a plane is infinite
     if not floor.material:
         _add_floor_material(spec)
@@ -140,14 +144,6 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
             texture.rgb1, texture.rgb2 = _FLOOR
         if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX:
             texture.rgb1, texture.rgb2 = _SKY
-
-
-def _add_floor(spec: mujoco.MjSpec, height: float) -> mujoco.MjsGeom:
-    """Add a floor at this height in m that is drawn but touches nothing."""
-    plane = mujoco.mjtGeom.mjGEOM_PLANE
-    return spec.worldbody.add_geom(
-        name="floor", type=plane, pos=[0, 0, height], size=[1, 1, 1], contype=0, conaffinity=0
-    )
 
 
 def _add_floor_material(spec: mujoco.MjSpec) -> None:

@@ -83,8 +83,8 @@ def _teach(args: argparse.Namespace) -> None:
         untrained = random_return(session.config)
         with (
             session_log(session.folder),
-            Progress(session.config, labels=session.labels()) as progress,
-            closing(HeadlessRun(session, progress.show)) as run,
+            progress_bar("", session.config, session.labels()) as show,
+            closing(HeadlessRun(session, show)) as run,
         ):
             outcome = run.run()
         config = session.config
@@ -106,7 +106,7 @@ def _teach(args: argparse.Namespace) -> None:
         if args.video:
             from core.rollout.episodes import evaluate
 
-            _write_video(session, evaluate(session, 1, filmed=True)["states"], args.video)
+            _write_pictures(session, evaluate(session, 1, filmed=True)["states"], args.video)
         _print_result(result, args.json)
 
 
@@ -181,30 +181,22 @@ def _parse_value(text: str) -> Any:
     return text
 
 
-class Progress:
-    """A progress bar on stderr."""
+@contextmanager
+def progress_bar(title: str, config: Config, labels: int) -> Iterator[Callable[[Event], None]]:
+    """Draws a progress bar on stderr, and yields its listener. labels: given in the session before."""
+    name = get_task(config.task).measure_name
+    with tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5) as bar:
 
-    def __init__(self, config: Config, title: str = "", labels: int = 0) -> None:
-        """labels: given in the session before."""
-        self._bar = tqdm(desc=title, total=config.steps, unit="step", unit_scale=True, file=sys.stderr, mininterval=0.5)
-        self._labels = labels
-        self._measure = get_task(config.task).measure_name
+        def show(event: Event) -> None:
+            nonlocal labels
+            labels += isinstance(event, PreferenceAdded)
+            if isinstance(event, RolloutReported):
+                text = f"labels {labels}, {name} {event.measure.get(name, math.nan):.2f}, r {event.correlation:.2f}"
+                text += f", diverged {event.divergences}" if event.divergences else ""
+                bar.set_postfix_str(text, refresh=False)  # drawn by update(), which keeps to mininterval
+                bar.update(event.env_steps - bar.n)
 
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.close()
-
-    def show(self, event: Event) -> None:
-        if isinstance(event, PreferenceAdded):
-            self._labels += 1
-        if isinstance(event, RolloutReported):
-            value = event.measure.get(self._measure, float("nan"))
-            text = f"labels {self._labels}, {self._measure} {value:.2f}, r {event.correlation:.2f}"
-            text += f", diverged {event.divergences}" if event.divergences else ""
-            self._bar.set_postfix_str(text, refresh=False)  # drawn by update(), which keeps to mininterval
-            self._bar.update(event.env_steps - self._bar.n)
+        yield show
 
 
 def _evaluate(args: argparse.Namespace) -> None:
@@ -216,10 +208,8 @@ def _evaluate(args: argparse.Namespace) -> None:
     with closing(Session.open(Path(args.session))) as session:
         result = evaluate(session, args.episodes, filmed=bool(args.video or args.strip))
         states = result.pop("states")
-        if args.video:
-            _write_video(session, states, args.video)
-        if args.strip:
-            _write_strip(session, states, args.strip)
+        if args.video or args.strip:
+            _write_pictures(session, states, args.video, args.strip)
         _print_result({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
 
 
@@ -232,14 +222,9 @@ def _reproduce(args: argparse.Namespace) -> None:
     if min(args.labels or labels) < 1:
         raise UserError("--labels must be at least 1; the runs with the true reward, which need none, are always done.")
 
-    @contextmanager
-    def progress(title: str, config: Config, labels: int) -> Iterator[Callable[[Event], None]]:
-        with Progress(config, title, labels) as bar:
-            yield bar.show
-
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
     _require_memory(chosen[0])  # the runs are done one after another
-    print(reproduce(*chosen, args.steps, _parse_settings(args.set), Path(args.out), progress), end="")
+    print(reproduce(*chosen, args.steps, _parse_settings(args.set), Path(args.out), progress_bar), end="")
 
 
 def _bench(args: argparse.Namespace) -> None:
@@ -252,7 +237,7 @@ def _bench(args: argparse.Namespace) -> None:
 def _require_memory(tasks: list[str] | tuple[str, ...]) -> None:
     """Raises UserError if too little memory is free for one of these tasks."""
     pictures = any(get_task(name).pictures is not None for name in tasks)
-    resources.require_memory(resources.headless_memory(pictures))
+    resources.require_memory(resources.GAME_MEMORY if pictures else resources.ROBOT_MEMORY)
 
 
 def _check_video_path(path: str | None) -> None:
@@ -263,27 +248,21 @@ def _check_video_path(path: str | None) -> None:
         check_path(Path(path))
 
 
-def _write_video(session: Session, states: Any, path: str) -> None:
-    """Writes an episode, states (steps, S), as a video."""
+def _write_pictures(session: Session, states: Any, video: str | None, strip: str | None = None) -> None:
+    """Writes an episode, states (steps, S), as a video, and pictures from its middle side by side, as far as asked."""
     from core.envs.renderer import renderer_for
-    from core.io.video_writer import write_video
-
-    with renderer_for(get_task(session.config.task)) as renderer:
-        write_video(Path(path), renderer.render(states, size=480, fps=30.0))
-    print(f"wrote {path}", file=sys.stderr)
-
-
-def _write_strip(session: Session, states: Any, path: str) -> None:
-    """Writes pictures from the middle of an episode, states (steps, S), side by side."""
-    from core.envs.renderer import renderer_for
-    from core.io.video_writer import write_strip
+    from core.io.video_writer import write_strip, write_video
 
     task = get_task(session.config.task)
-    middle, length = len(states) // 2, round(_STRIP_SECONDS / task.step_seconds)
     with renderer_for(task) as renderer:
-        frames = renderer.render(states[middle : middle + length], size=160, fps=30.0)
-    write_strip(Path(path), frames, _STRIP_FRAMES)
-    print(f"wrote {path}", file=sys.stderr)
+        if video:
+            write_video(Path(video), renderer.render(states, size=480, fps=30.0))
+            print(f"wrote {video}", file=sys.stderr)
+        if strip:
+            middle, length = len(states) // 2, round(_STRIP_SECONDS / task.step_seconds)
+            frames = renderer.render(states[middle : middle + length], size=160, fps=30.0)
+            write_strip(Path(strip), frames, _STRIP_FRAMES)
+            print(f"wrote {strip}", file=sys.stderr)
 
 
 def _print_result(result: dict[str, Any], as_json: bool) -> None:

@@ -185,16 +185,6 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def read_small(path: Path, limit: int) -> bytes:
-    """Read a regular file. Raises ValueError if it has more than `limit` bytes, without reading or allocating more."""
-    with open(path, "rb", opener=open_regular) as file:
-        size = os.fstat(file.fileno()).st_size
-        content = file.read(min(size, limit) + 1)
-    if max(size, len(content)) > limit:
-        raise ValueError(f"it has more than {limit} bytes")
-    return content
-
-
 def unwritable(path: Path, error: OSError) -> UserError:
     return UserError(f"{path} can't be written ({reason(error)}): {remedy(error)}.")
 

@@ -20,7 +20,8 @@ _QUALITIES = (85, 60, 35, 15, 5)
 
 def encode_image(pixels: Pixels) -> Pixels:
     """Encode an image, (height, width, 3) uint8 RGB -> (ROW_BYTES,) uint8."""
-    image = cv2.cvtColor(_shrink(pixels), cv2.COLOR_RGB2BGR)
+    small = _fit(pixels, _LONGEST_SIDE) if max(pixels.shape) > _LONGEST_SIDE else np.ascontiguousarray(pixels)
+    image = cv2.cvtColor(small, cv2.COLOR_RGB2BGR)
     settings = [(".png", [cv2.IMWRITE_PNG_COMPRESSION, 5])]
     settings += [(".jpg", [cv2.IMWRITE_JPEG_QUALITY, quality]) for quality in _QUALITIES]
     row = np.zeros(ROW_BYTES, np.uint8)
@@ -42,20 +43,17 @@ def decode_image(row: Pixels) -> Pixels | None:
 
 def fit_to_square(pixels: Pixels, size: int) -> Pixels:
     """Scale an image, (height, width, 3) uint8, to fit into (size, size, 3), centred on black."""
-    height, width = pixels.shape[:2]
-    scale = size / max(height, width)
-    inner = max(1, round(width * scale)), max(1, round(height * scale))
-    square = np.zeros((size, size, 3), np.uint8)
-    top, left = (size - inner[1]) // 2, (size - inner[0]) // 2
-    square[top : top + inner[1], left : left + inner[0]] = _resize(pixels, inner)
+    inner, square = _fit(pixels, size), np.zeros((size, size, 3), np.uint8)
+    height, width = inner.shape[:2]
+    top, left = (size - height) // 2, (size - width) // 2
+    square[top : top + height, left : left + width] = inner
     return square
 
 
-def _shrink(pixels: Pixels) -> Pixels:
+def _fit(pixels: Pixels, side: int) -> Pixels:
+    """Scale an image so that its longer side has this length."""
     height, width = pixels.shape[:2]
-    scale = _LONGEST_SIDE / max(height, width)
-    if scale >= 1:
-        return np.ascontiguousarray(pixels)
+    scale = side / max(height, width)
     return _resize(pixels, (max(1, round(width * scale)), max(1, round(height * scale))))
 
 

@@ -37,9 +37,12 @@ def as_file(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> byte
     return save(contiguous, metadata={"somersault": text, "digest": _digest(text, contiguous)})
 
 
-def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarray], bool]:
-    """Values, arrays, and whether the digest matches them, of a file of up to `max_size` bytes; as `parse`."""
-    return parse(files.read_regular(path, max_size))
+def read(path: Path, max_size: int) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Values and arrays of a file of up to `max_size` bytes. Raises one of DAMAGE, also if the digest does not match."""
+    values, arrays, intact = parse(files.read_regular(path, max_size))
+    if not intact:
+        raise ValueError("its digest does not match")
+    return values, arrays
 
 
 def parse(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, np.ndarray], bool]:

@@ -23,7 +23,7 @@ from core.nn.stacked_mlp import CPU
 from core.nn.state import load_state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import Actor
-from core.rollout.episodes import DemonstrationEpisode, demonstrate, predicted_reward
+from core.rollout.episodes import demonstrate, predicted_reward
 from core.seeding import generator
 from core.session.restore_errors import weight_errors
 from core.tasks import get_task
@@ -76,10 +76,7 @@ class ClipsJob(Job):
         actor = Actor(self._config, None)
         with weight_errors():
             actor.load(request.weights)
-        episode: DemonstrationEpisode | None = None
-        for episode in demonstrate(self._task, actor, generator(self._config.seed, "replays")):
-            if episode is None:
-                yield None
+        episode = yield from demonstrate(self._task, actor, generator(self._config.seed, "replays"))
         if episode is None:
             raise UserError("The simulation diverged with this policy: choose another one.")
         ensemble = None

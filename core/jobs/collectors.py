@@ -135,7 +135,7 @@ class Collectors:
         for child in self._children:
             child.close()
         for collector in self.local:
-            collector.close()
+            collector.env.close()
 
 
 def _name(number: int, name: str) -> str:

@@ -108,20 +108,15 @@ def learning(clip: Picture, title: str, caption: Caption, curve: Sequence[float]
     picture[:, :height] = clip
     left, room = height * 1.06, picture.shape[1] - height * 1.12
     write(picture, title, left, 0.1 * height, fitting(title, 0.042 * height, room), MUTED)
-    size = 0.078 * height
-    for number, line in enumerate(_when_lines(caption.when)):
+    size, words = 0.078 * height, caption.when.removeprefix("after ")
+    lines = ([] if words == caption.when else ["after"]) + words.split(", ")
+    for number, line in enumerate(lines):
         write(picture, line, left, (0.22 + 0.105 * number) * height, fitting(line, size, room, True), TEXT, bold=True)
     write(picture, caption.figure, left, 0.61 * height, 0.14 * height, GREEN, bold=True)
     for number, line in enumerate(wrapped(caption.measure, 0.04 * height, room)[:2]):
         write(picture, line, left, (0.675 + 0.052 * number) * height, 0.04 * height, MUTED)
     draw_curve(picture, (left, 0.79 * height, picture.shape[1] - 0.06 * height, 0.94 * height), curve, at)
     return picture
-
-
-def _when_lines(when: str) -> list[str]:
-    """'after 12 answers, 3 minutes' as ['after', '12 answers', '3 minutes']."""
-    words = when.removeprefix("after ")
-    return ([] if words == when else ["after"]) + words.split(", ")
 
 
 def side_by_side(clips: Sequence[Picture], captions: Sequence[Caption]) -> Picture:

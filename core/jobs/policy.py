@@ -12,7 +12,7 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import Event, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
+from core.events import Event, Job, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
 from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
@@ -29,7 +29,7 @@ _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name 
 """Fields of a batch that hold arrays."""
 
 
-class PolicyJob:
+class PolicyJob(Job):
     """Publishes version 0 at once, and then one version for each batch."""
 
     def __init__(self, config: Config) -> None:

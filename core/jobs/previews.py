@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -60,47 +61,28 @@ def preview(name: str) -> Frames:
     lead_in = 0 if isinstance(task, RobotTask) else _GAME_LEAD_IN
     env = make_envs(task, 1, rng, threads=1, staggered=False, film=CaptureSchedule(1, steps, max(1, lead_in)))
     try:
-        make_policy = _held_actions if env.discrete else _oscillating_actions
-        act = make_policy(env, rng, task.step_seconds)
+        actions = (_held_actions if env.discrete else _oscillating_actions)(env, rng, task.step_seconds)
         states = []
         for _ in range((lead_in + 1) * steps):
             states.append(env.states[0])
-            env.step(act())
+            env.step(next(actions))
     finally:
         env.close()
     with renderer_for(task) as renderer:
         return renderer.render(np.stack(states[-steps:]), SIZE, FPS)
 
 
-Act = Callable[[], Float32]
-"""Returns the next action, (1, a) float32."""
-
-
-def _oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
-    """Continuous actions that oscillate, each at its own frequency. Independent noise would look like trembling."""
+def _oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
+    """Continuous actions (1, a) that oscillate, each at its own frequency. Independent noise would look like trembling."""
     acted = env.sizes[1]
     pace, start = rng.uniform(*_SWING_HZ, acted), rng.uniform(0, 2 * np.pi, acted)
-    taken = 0
-
-    def act() -> Float32:
-        nonlocal taken
-        taken += 1
+    for taken in itertools.count(1):
         actions = 0.9 * np.sin(2 * np.pi * pace * taken * step_seconds + start)
-        return actions[None].astype(np.float32)
-
-    return act
+        yield actions[None].astype(np.float32)
 
 
-def _held_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Act:
-    """Random discrete actions, one-hot, each held for _HELD_SECONDS."""
-    held = max(1, round(_HELD_SECONDS / step_seconds))
-    taken, action = 0, np.zeros((1, env.sizes[1]), np.float32)
-
-    def act() -> Float32:
-        nonlocal taken, action
-        if taken % held == 0:
-            action = np.eye(env.sizes[1], dtype=np.float32)[rng.integers(env.sizes[1])][None]
-        taken += 1
-        return action
-
-    return act
+def _held_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
+    """Random discrete actions (1, a), one-hot, each held for _HELD_SECONDS."""
+    choices = np.eye(env.sizes[1], dtype=np.float32)
+    while True:
+        yield from [choices[rng.integers(len(choices))][None]] * max(1, round(_HELD_SECONDS / step_seconds))

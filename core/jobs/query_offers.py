@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from core.preferences.queries import QuerySelector, predictions
 from core.preferences.schedule import scheduled
 from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
-from core.rollout.segments import SegmentPool
+from core.types import Segment
 
 
 class QueryOffers:
@@ -53,7 +52,7 @@ class QueryOffers:
                 self._outstanding |= {query.id for query in waiting if self.selector.exclude(query)}
 
     def offer(
-        self, pool: SegmentPool, env_steps: int, ensemble: RewardEnsemble | ImageEnsemble | None
+        self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble | None
     ) -> Iterator[QueryOffered]:
         """Offers the queries that are missing now, ranked by the ensemble if there is one."""
         if not self._replayed:  # stored pairs must not be offered again
@@ -64,7 +63,7 @@ class QueryOffers:
         if missing <= 0:
             return
         segment_sums = ensemble.predicted_returns if ensemble else None
-        segments = pool.all()
+        segments = list(pool)
         returns = pool_returns(segments, self._config.oracle)
         queries = self.selector.select(segments, missing, segment_sums)
         predicted: list[tuple[float, ...]] = [()] * len(queries)
@@ -73,9 +72,3 @@ class QueryOffers:
         for query, of_members in zip(queries, predicted, strict=True):
             self._outstanding.add(query.id)
             yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
-
-    def get_state(self) -> dict[str, Any]:
-        return self.selector.get_state()
-
-    def set_state(self, values: dict[str, Any]) -> None:
-        self.selector.set_state(values)

@@ -15,6 +15,7 @@ from core.events import (
     AnswersReplayed,
     Arrays,
     Event,
+    Job,
     JobState,
     JudgementRequested,
     PolicyPublished,
@@ -38,7 +39,7 @@ SNAPSHOT = "snapshot_"
 """Prefix of the weights published last, in a state saved during a round."""
 
 
-class RewardJob:
+class RewardJob(Job):
     """Trains for one round (a number of epochs) after each new policy and after new answers, and then publishes.
 
     So reward and policy keep pace on any machine. Two settings make rounds rarer: config.reward.interval (environment
@@ -48,8 +49,6 @@ class RewardJob:
 
     The first round is a long one and begins when the answers about the untrained policy are complete (A). Answers that
     come during a round join its next epoch; training never starts over.
-
-    turn_over: whether other jobs should have their turn, for jobs that run in turns (core.headless.lockstep)
     """
 
     def __init__(self, config: Config) -> None:

@@ -18,6 +18,7 @@ from core.errors import NotFiniteError
 from core.events import (
     DemonstrationRecorded,
     Event,
+    Job,
     JobState,
     PolicyPublished,
     RewardPublished,
@@ -35,9 +36,8 @@ from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
 from core.rollout.actor import Actor, acting_device
 from core.rollout.collector import RolloutBatch
-from core.rollout.episodes import DemonstrationEpisode, demonstrate, mean_measure, predicted_reward
+from core.rollout.episodes import demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
-from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
 from core.tasks import get_task
@@ -52,7 +52,7 @@ _POOL = "pool_"
 """Prefix of the pool's arrays in the job's state."""
 
 
-class RolloutJob:
+class RolloutJob(Job):
     """Collects a batch whenever the policy is at most config.policy.lag batches behind, and offers queries."""
 
     def __init__(self, config: Config, processes: bool = False) -> None:
@@ -63,7 +63,7 @@ class RolloutJob:
         length = config.query.length(self.task.segment_steps)
         stagger = self._query_rng.integers(0, length, config.rollout.environments)
         self.collectors = Collectors(config, stagger, processes)
-        self.pool = SegmentPool(config.query.pool)
+        self.pool: deque[Segment] = deque(maxlen=config.query.pool)
         self.offers = QueryOffers(config, self._query_rng)
         self.ensemble: RewardEnsemble | ImageEnsemble | None = None
         self._recent_predictions = RunningWindow(config.reward.members)
@@ -139,8 +139,7 @@ class RolloutJob:
                 yield None
         assert batch is not None
         exploring = self._exploring
-        for segment in batch.segments:
-            self.pool.add(segment)
+        self.pool += batch.segments
         self._env_steps += batch.log_probs.size
         self._episode_count += len(batch.finished)
         if batch.finished:  # few small batches end an episode
@@ -231,12 +230,9 @@ class RolloutJob:
 
     def _demonstrate(self) -> Iterator[Event | None]:
         """Records one episode without noise for the live view; none if its simulation diverges."""
-        episode: DemonstrationEpisode | None = None
         if self._policy_weights is not None:
             self._demonstrator.load(self._policy_weights)
-        for episode in demonstrate(self.task, self._demonstrator, self._demonstration_rng, self._env_steps):
-            if episode is None:
-                yield None
+        episode = yield from demonstrate(self.task, self._demonstrator, self._demonstration_rng, self._env_steps)
         if episode is None:
             log.info("The simulation diverged in the demonstration after %d steps.", self._env_steps)
             return
@@ -254,7 +250,7 @@ class RolloutJob:
         """Everything but the policy: a resumed rollout waits until the policy job publishes its own."""
         collectors = self.collectors.get_state()
         arrays = dict(collectors.arrays)
-        arrays |= {f"{_POOL}{name}": array for name, array in _segments_to_arrays(self.pool.all()).items()}
+        arrays |= {f"{_POOL}{name}": array for name, array in _segments_to_arrays(list(self.pool)).items()}
         if self.ensemble is not None:
             arrays |= {f"{REWARD}{name}": array for name, array in state_arrays(self.ensemble).items()}
             arrays["recent"] = self._recent_predictions.raw.copy()
@@ -266,7 +262,7 @@ class RolloutJob:
             "query_rng": get_rng_state(self._query_rng),
             "demonstration_rng": get_rng_state(self._demonstration_rng),
             "episodes": list(self._episodes),
-            "selector": self.offers.get_state(),
+            "selector": self.offers.selector.get_state(),
         }
         return JobState(arrays, values)
 
@@ -274,7 +270,7 @@ class RolloutJob:
         self.collectors.set_state(state)
         for segment in pool_segments(state):
             if state_size(segment) == self.collectors.state_size:
-                self.pool.add(segment)
+                self.pool.append(segment)
         if reward := state.under(REWARD):
             self._load_reward(reward)
             members = self.config.reward.members
@@ -286,7 +282,7 @@ class RolloutJob:
         set_rng_state(self._query_rng, values["query_rng"])
         set_rng_state(self._demonstration_rng, values["demonstration_rng"])
         self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
-        self.offers.set_state(values["selector"])
+        self.offers.selector.set_state(values["selector"])
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import leaky_relu, silu
 
+aten = torch.ops.aten
+
 LEAK = 0.01
 """Slope of the leaky ReLUs for negative inputs (A.1)."""
 
@@ -27,18 +29,12 @@ class Activation(NamedTuple):
     """(gradient with respect to the result, stored) -> gradient with respect to x."""
 
 
-def _leaky_relu_backward(gradient: Tensor, result: Tensor) -> Tensor:
-    input_gradient: Tensor = torch.ops.aten.leaky_relu_backward(gradient, result, LEAK, True)
-    return input_gradient
-
-
-def _silu_backward(gradient: Tensor, x: Tensor) -> Tensor:
-    input_gradient: Tensor = torch.ops.aten.silu_backward(gradient, x)
-    return input_gradient
-
-
 ACTIVATIONS = {
-    "leaky_relu": Activation(lambda x: leaky_relu(x, LEAK, inplace=True), lambda y: y, _leaky_relu_backward),
-    "silu": Activation(silu, silu, _silu_backward),
+    "leaky_relu": Activation(
+        lambda x: leaky_relu(x, LEAK, inplace=True),
+        lambda y: y,
+        lambda gradient, y: aten.leaky_relu_backward(gradient, y, LEAK, True),
+    ),
+    "silu": Activation(silu, silu, aten.silu_backward),
 }
 """Activations by the name in reward.activation. The paper has leaky ReLUs; silu, x * sigmoid(x), has no kink."""

@@ -21,9 +21,10 @@ def device_for(config: Config) -> torch.device:
 
     Raises UserError where 'cuda' is asked for and torch can't use a GPU.
     """
-    available, old = _cuda_is_available(), ""
-    if not available:
-        old = outdated_driver(torch.version.cuda, newest_cuda_of_driver())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch has a long warning about an old driver
+        available = torch.cuda.is_available()
+    old = "" if available else outdated_driver(torch.version.cuda, newest_cuda_of_driver())
     if config.device == "cuda" and not available:
         raise UserError(old or "This machine has no CUDA device that torch can use: choose --device cpu or auto.")
     if config.device == "auto" and old:
@@ -59,10 +60,3 @@ def newest_cuda_of_driver(library: str = _DRIVER) -> int:
     version = ctypes.c_int(0)
     failed = driver.cuDriverGetVersion(ctypes.byref(version))
     return 0 if failed else version.value
-
-
-def _cuda_is_available() -> bool:
-    """torch.cuda.is_available() without its long warning about an old driver."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return bool(torch.cuda.is_available())

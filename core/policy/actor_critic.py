@@ -233,21 +233,25 @@ def _views(vector: Tensor, like: list[Tensor]) -> list[Tensor]:
     return [part.view(tensor.shape).detach() for part, tensor in zip(parts, like, strict=True)]
 
 
+def linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -> list[Tensor]:
+    """Orthogonal weight (inputs, outputs) and bias (outputs,) of zeros."""
+    weight = torch.nn.init.orthogonal_(torch.empty(outputs, inputs), gain, generator=generator)
+    return [weight.t().contiguous(), torch.zeros(outputs)]
+
+
 def _tanh_networks(
     inputs: int, outputs: int, hidden: int, generator: torch.Generator
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Layers of the policy's network and of the value function's."""
-    policy = _tanh_layers(inputs, hidden, outputs, 0.01, generator)
-    return policy, _tanh_layers(inputs, hidden, 1, 1.0, generator)
-
-
-def _tanh_layers(inputs: int, hidden: int, outputs: int, last_gain: float, generator: torch.Generator) -> list[Tensor]:
-    """Weights (a, b) and biases (b,) of three layers in turn; orthogonal, as in PPO's reference implementation."""
-    tensors: list[Tensor] = []
-    for a, b, gain in ((inputs, hidden, math.sqrt(2)), (hidden, hidden, math.sqrt(2)), (hidden, outputs, last_gain)):
-        weight = torch.nn.init.orthogonal_(torch.empty(b, a), gain, generator=generator)
-        tensors += [weight.t().contiguous(), torch.zeros(b)]
-    return tensors
+    """Three layers each of the policy's network and of the value function's, as in PPO's reference implementation."""
+    policy, value = (
+        [
+            *linear(inputs, hidden, math.sqrt(2), generator),
+            *linear(hidden, hidden, math.sqrt(2), generator),
+            *linear(hidden, width, gain, generator),
+        ]
+        for width, gain in ((outputs, 0.01), (1, 1.0))
+    )
+    return policy, value
 
 
 def _tanh_network(x: Tensor, layers: list[Tensor]) -> Tensor:

@@ -15,7 +15,7 @@ from torch.nn.functional import conv2d, relu
 
 from core.nn.image_input import MAX_PIXEL, compute_dtype, to_channels_last
 from core.nn.stacked_mlp import CPU
-from core.policy.actor_critic import Categorical, Distribution
+from core.policy.actor_critic import Categorical, Distribution, linear
 
 Layer = tuple[int, int, int]
 """Filters, their side, and the stride."""
@@ -53,9 +53,9 @@ class CNNActorCritic(Categorical):
             weight = torch.empty(filters, channels, side, side)
             tensors += [torch.nn.init.orthogonal_(weight, math.sqrt(2), generator=generator), torch.zeros(filters)]
             channels, height, width = filters, (height - side) // stride + 1, (width - side) // stride + 1
-        tensors += _linear(channels * height * width, units, math.sqrt(2), generator)
-        policy = [*tensors, *_linear(units, action_size, 0.01, generator)]
-        super().__init__(0, policy, _linear(units, 1, 1.0, generator), device)
+        tensors += linear(channels * height * width, units, math.sqrt(2), generator)
+        policy = [*tensors, *linear(units, action_size, 0.01, generator)]
+        super().__init__(0, policy, linear(units, 1, 1.0, generator), device)
         self._image_shape, self._layers = image_shape, layers
         self._dtype = dtype or compute_dtype(device)
 
@@ -92,9 +92,3 @@ class CNNActorCritic(Categorical):
             x = relu(conv2d(x, filters.contiguous(memory_format=torch.channels_last), bias.to(dtype), stride))
         weight, bias = parameters[-4:-2]
         return relu(torch.addmm(bias.to(dtype), x.flatten(1), weight.to(dtype))).float()
-
-
-def _linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -> list[Tensor]:
-    """Orthogonal weight (inputs, outputs) and bias (outputs,) of zeros."""
-    weight = torch.nn.init.orthogonal_(torch.empty(outputs, inputs), gain, generator=generator)
-    return [weight.t().contiguous(), torch.zeros(outputs)]

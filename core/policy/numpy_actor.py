@@ -27,8 +27,15 @@ class NumpyActor:
     def __call__(self, observations: Float32, rng: np.random.Generator | None) -> tuple[Float32, Float32]:
         """(N, o) float32 -> actions (N, a) and their log densities (N,), as ActorCritic.sample; without rng the means."""
         *layers, log_std = self._parameters
-        means = self._means(observations, layers)
-        peak = -float(log_std.sum()) - self._log_normalizer
+        x: Float32 = observations - self._mean
+        x /= self._std
+        np.clip(x, -OBSERVATION_LIMIT, OBSERVATION_LIMIT, out=x)
+        for i in range(0, len(layers), 2):
+            if i:
+                np.tanh(x, out=x)
+            x = x @ layers[i]
+            x += layers[i + 1]
+        means, peak = x, -float(log_std.sum()) - self._log_normalizer
         if rng is None:
             return means, np.full(len(means), peak, np.float32)
         noise = rng.standard_normal(means.shape, np.float32)
@@ -38,15 +45,3 @@ class NumpyActor:
         noise *= np.exp(log_std)
         noise += means
         return noise, log_density
-
-    def _means(self, observations: Float32, layers: list[Float32]) -> Float32:
-        """(N, o) -> (N, a): the network's output for normalized observations."""
-        x: Float32 = observations - self._mean
-        x /= self._std
-        np.clip(x, -OBSERVATION_LIMIT, OBSERVATION_LIMIT, out=x)
-        for i in range(0, len(layers), 2):
-            if i:
-                np.tanh(x, out=x)
-            x = x @ layers[i]
-            x += layers[i + 1]
-        return x

@@ -125,7 +125,7 @@ class OnPolicyOptimizer(ABC):
         now, following = _values_in_time(values, batch)
         correction = self._calibration.judge(rewards, now, following)
         if correction is not None:
-            self.network.rescale_values(correction.factor, correction.offset)
+            self.network.rescale_values(*correction)
             distribution, values = self._evaluate(inputs)
             now, following = _values_in_time(values, batch)
         gains = advantages(rewards, now, following, batch.ends, self.config.discount, self.config.gae_lambda)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from core.types import Float32
@@ -13,14 +11,6 @@ _MIN_STEPS = 4096
 _TOLERANCE = 2.0
 """Factors between 1/2 and 2 are left to gradient steps: only a changed reward gives others."""
 _MIN_FACTOR, _MAX_FACTOR = 0.1, 10.0
-
-
-@dataclass(frozen=True)
-class Correction:
-    """An affine correction: a better value is factor * value + offset."""
-
-    factor: float
-    offset: float
 
 
 class ValueCalibration:
@@ -41,8 +31,11 @@ class ValueCalibration:
         self.sums = np.zeros(6)
         """Sums of 1, v, d, r, v * d, v * r over the accumulated steps."""
 
-    def judge(self, rewards: Float32, values: Float32, following: Float32) -> Correction | None:
-        """Adds a batch of rewards, values and following values, each (T, N); a correction if one is due."""
+    def judge(self, rewards: Float32, values: Float32, following: Float32) -> tuple[float, float] | None:
+        """Adds a batch of rewards, values and following values, each (T, N).
+
+        Returns (factor, offset) if a correction is due: factor * value + offset is a better value.
+        """
         implied = values - self._discount * following
         v, d, r = (x.ravel().astype(np.float64) for x in (values, implied, rewards))
         self.sums += len(v), v.sum(), d.sum(), r.sum(), (v * d).sum(), (v * r).sum()
@@ -57,4 +50,4 @@ class ValueCalibration:
         if 1 / _TOLERANCE <= factor <= _TOLERANCE:
             return None
         factor = float(np.copysign(np.clip(abs(factor), _MIN_FACTOR, _MAX_FACTOR), factor))
-        return Correction(factor, float((r_mean - factor * d_mean) / (1 - self._discount)))
+        return factor, float((r_mean - factor * d_mean) / (1 - self._discount))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.config import RewardConfig
-from core.io.segment_codec import CompressedArray, CompressedSegment, FrameSequence
+from core.io.segment_codec import CompressedArray, CompressedSegment
 from core.nn.image_input import TrainingPass
 from core.nn.stacked_mlp import Dropout
 from core.reward.ensemble import RewardEnsemble
@@ -41,17 +41,17 @@ class PreferenceDataset(ABC, Generic[P, E]):
     def remove(self, index: int) -> None:
         """Removes a preference's segments, which shifts the later ones."""
 
-    @abstractmethod
     def prepare(self) -> None:
-        """Applies insertions and removals; to be called before each epoch."""
+        """Applies insertions and removals, where they are not applied at once; to be called before each epoch."""
+        return
 
     @abstractmethod
     def training_pass(self, rng: np.random.Generator) -> P:
         """The settings of one forward pass in training, reproducible from the state of rng."""
 
-    @abstractmethod
     def update_moments(self, passes: list[P]) -> None:
-        """Updates the network's running moments by these training passes, in their order."""
+        """Updates the network's running moments, if it has any, by these training passes, in their order."""
+        return
 
     @abstractmethod
     def member_returns(self, indices: Tensor, training_pass: P | None) -> Tensor:
@@ -131,9 +131,6 @@ class VectorDataset(PreferenceDataset[Dropout | None, RewardEnsemble]):
 
         return drop
 
-    def update_moments(self, passes: list[Dropout | None]) -> None:
-        """Does nothing: the moments of the inputs are exact."""
-
     def member_returns(self, indices: Tensor, training_pass: Dropout | None) -> Tensor:
         assert self._normalized is not None
         members, batch = indices.shape
@@ -162,19 +159,11 @@ class ImageDataset(PreferenceDataset[TrainingPass, ImageEnsemble]):
 
     def insert(self, index: int, preference: Preference) -> None:
         """Raises ValueError if a segment's images are not compressed."""
-        query = preference.query
-        self._pairs.insert(index, (self._stored(query.left), self._stored(query.right)))
-
-    def _stored(self, segment: Segment) -> _StoredSegment:
-        if not isinstance(segment, CompressedSegment):
-            raise ValueError(f"the images of segment {segment.id} are not compressed")
-        return _StoredSegment(segment.reel, self._device)
+        left, right = (_StoredSegment(s, self._device) for s in (preference.query.left, preference.query.right))
+        self._pairs.insert(index, (left, right))
 
     def remove(self, index: int) -> None:
         self._pairs.pop(index)
-
-    def prepare(self) -> None:
-        """Does nothing: pixels need no normalization."""
 
     def training_pass(self, rng: np.random.Generator) -> TrainingPass:
         return TrainingPass(self._dropout, int(rng.integers(2**63)))
@@ -206,7 +195,10 @@ class ImageDataset(PreferenceDataset[TrainingPass, ImageEnsemble]):
 class _StoredSegment:
     """One segment's images, (count, h, w) uint8, compressed or on a GPU, and their indices in each stack, (k, n)."""
 
-    def __init__(self, frames: FrameSequence, device: torch.device) -> None:
+    def __init__(self, segment: Segment, device: torch.device) -> None:
+        if not isinstance(segment, CompressedSegment):
+            raise ValueError(f"the images of segment {segment.id} are not compressed")
+        frames = segment.reel
         self._stacks = torch.as_tensor(frames.stacks, dtype=torch.int64, device=device)
         # `payload` compresses images that are not compressed yet.
         self._images: CompressedArray | Tensor = CompressedArray(frames.pictures.payload, frames.pictures.shape)

@@ -189,16 +189,13 @@ class RewardTrainer:
         losses (M,).
         """
         total_weight = weights.sum(1, keepdim=True).clamp(min=1)
-        half = -(-indices.shape[1] // 2)
-        columns = slice(None, half), slice(half, None)
-        passes = [self.dataset.training_pass(self._rng) for _ in columns]  # before the threads start, for a fixed order
+        shares, half = weights / total_weight, -(-indices.shape[1] // 2)
+        passes = [
+            self.dataset.training_pass(self._rng) for _ in range(2)
+        ]  # before the threads start, for a fixed order
         first, second = both(
-            lambda: self._loss_and_gradients(
-                indices[:, columns[0]], weights[:, columns[0]] / total_weight, targets, passes[0]
-            ),
-            lambda: self._loss_and_gradients(
-                indices[:, columns[1]], weights[:, columns[1]] / total_weight, targets, passes[1]
-            ),
+            lambda: self._loss_and_gradients(indices[:, :half], shares[:, :half], targets, passes[0]),
+            lambda: self._loss_and_gradients(indices[:, half:], shares[:, half:], targets, passes[1]),
         )
         self.dataset.update_moments(passes)
         losses = first[0] + second[0]

@@ -235,6 +235,3 @@ class Collector:
         set_rng_state(self._env_rng, state.values["env_rng"])
         set_rng_state(self._act_rng, state.values["act_rng"])
         return self.env.divergences
-
-    def close(self) -> None:
-        self.env.close()

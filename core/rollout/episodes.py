@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,8 +39,8 @@ class DemonstrationEpisode:
 
 def demonstrate(
     task: Task, act: Act, rng: np.random.Generator, env_steps: int = 0
-) -> Iterator[DemonstrationEpisode | None]:
-    """Act for one episode. Yields None now and then, and the episode last, unless its simulation failed.
+) -> Generator[None, None, DemonstrationEpisode | None]:
+    """Act for one episode. Yields None now and then; returns the episode, or None if its simulation failed.
 
     rng: source of the episode's start; env_steps: stored with the segment
     """
@@ -54,8 +54,9 @@ def demonstrate(
         assert collected is not None
     finally:
         env.close()
-    if collected.segments:
-        yield DemonstrationEpisode(collected.segments[0], collected.finished[0][1] if collected.finished else {})
+    if not collected.segments:
+        return None
+    return DemonstrationEpisode(collected.segments[0], collected.finished[0][1] if collected.finished else {})
 
 
 def predicted_reward(ensemble: RewardEnsemble | ImageEnsemble | None, segment: Segment) -> Float32:

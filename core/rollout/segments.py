@@ -1,30 +1,18 @@
-"""Segments: cut from rollouts without gaps in time, and kept in a bounded pool."""
+"""Segments, cut from rollouts without gaps in time."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from core.envs.base import VectorEnv
 from core.io.segment_codec import compress_segment, frame_sequence
 from core.types import Float32, Observations, Segment
 
 _KEPT = ("filled", "observations", "actions", "states", "rewards")
-
-
-class SegmentSource(Protocol):
-    """The part of core.envs.base.VectorEnv that a SegmentBuilder needs."""
-
-    count: int
-
-    @property
-    def states(self) -> npt.NDArray[Any]: ...
-
-    @property
-    def sizes(self) -> tuple[int, int, int]: ...
 
 
 class SegmentBuilder:
@@ -35,7 +23,7 @@ class SegmentBuilder:
 
     def __init__(
         self,
-        env: SegmentSource,
+        env: VectorEnv,
         length: int,
         stagger: np.ndarray,
         pictures: tuple[int, int, int] | None = None,
@@ -135,22 +123,3 @@ class SegmentBuilder:
         if arrays["states"].shape == self._states.shape:
             for name in _KEPT:
                 getattr(self, f"_{name}")[:] = arrays[name]
-
-
-class SegmentPool:
-    """The latest segments, at most `capacity`. Written by the rollout job only."""
-
-    def __init__(self, capacity: int) -> None:
-        self._segments: deque[Segment] = deque(maxlen=capacity)
-
-    def add(self, segment: Segment) -> None:
-        self._segments.append(segment)
-
-    def __len__(self) -> int:
-        return len(self._segments)
-
-    def __getitem__(self, index: int) -> Segment:
-        return self._segments[index]
-
-    def all(self) -> list[Segment]:
-        return list(self._segments)

@@ -14,7 +14,7 @@ from core.io import files as disk
 from core.preferences.store import PreferenceStore
 from core.session import summary
 from core.session.preference_export import write_store
-from core.session.session import CONFIG, Session, acquire_lock, read_config, require_answers, training_files
+from core.session.session import CONFIG, Session, read_config, require_answers, training_files
 from core.session.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -110,8 +110,3 @@ def duplicate(source: Path, target: Path, tell: Callable[[float], None] = lambda
                 shutil.copystat(path, there)
     finally:
         session.close()
-
-
-def require_free(folder: Path) -> None:
-    """Raise UserError if a program has this session open."""
-    acquire_lock(folder).release()

@@ -139,11 +139,9 @@ class PolicySnapshots:
             raise UserError(text) from error
 
     def _read(self, steps: int) -> tuple[SnapshotInfo, Arrays]:
-        values, weights, intact = tensor_file.read(self._path(steps), _MAX_BYTES)
+        values, weights = tensor_file.read(self._path(steps), _MAX_BYTES)
         if values["version"] != _VERSION:
             raise ValueError("it was written by another version of Somersault")
-        if not intact:
-            raise ValueError("its digest does not match")
         if values["env_steps"] != steps:
             raise ValueError("its number does not match its name")
         measure = math.nan if values["measure"] is None else float(values["measure"])

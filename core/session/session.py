@@ -55,7 +55,7 @@ class Session:
         files.require_empty(folder)
         task = get_task(config.task)
         require_bearable(config, task)
-        resources.require_room(folder, resources.session_room(task.pictures is not None))
+        resources.require_room(folder, resources.GAME_ROOM if task.pictures else resources.ROBOT_ROOM)
         missing = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def read_config(folder: Path) -> Config:
     """The config of the session in `folder`. Raises UserError if it is missing or damaged."""
     path = folder / CONFIG
     try:
-        return Config.from_dict(json.loads(files.read_small(path, _MAX_CONFIG_BYTES)))
+        return Config.from_dict(json.loads(files.read_regular(path, _MAX_CONFIG_BYTES)))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{folder} is not a session: it has no {CONFIG}.") from error
     except (OSError, ValueError, RecursionError) as error:

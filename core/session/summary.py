@@ -44,7 +44,7 @@ def read(folder: Path) -> Summary | None:
     """The summary, or None if there is no file. Raises UserError if it can't be read or is damaged."""
     path = folder / NAME
     try:
-        values = json.loads(files.read_small(path, _MAX_BYTES))
+        values = json.loads(files.read_regular(path, _MAX_BYTES))
         return Summary(
             **{field.name: _checked(field.name, field.type, values[field.name]) for field in fields(Summary)}
         )

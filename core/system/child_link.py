@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-from core.system.shared_memory import Envelope, decode, encode
+from core.system.shared_memory import Envelope, encode
 
 
 class LinkEndedError(Exception):
@@ -32,15 +32,17 @@ class Link:
         return Link(ours), theirs
 
     def send(self, message: object) -> None:
-        """Raises LinkEndedError if the other process is gone, and MemoryError or OSError if there is no room."""
-        envelope = encode(message)
-        try:
-            self.forward(envelope)
-        finally:
-            envelope.close()
+        """Send a message, or forward the one in an Envelope, which stays open.
 
-    def forward(self, envelope: Envelope) -> None:
-        """Send an encoded message without decoding it. The envelope stays open. Raises LinkEndedError."""
+        Raises LinkEndedError if the other process is gone, and MemoryError or OSError if there is no room.
+        """
+        if isinstance(message, Envelope):
+            self._send(message)
+        else:
+            with contextlib.closing(encode(message)) as envelope:
+                self._send(envelope)
+
+    def _send(self, envelope: Envelope) -> None:
         file = envelope.content if isinstance(envelope.content, io.FileIO) else None
         with _peer_errors():
             self._pipe.send((envelope.kind, envelope.sizes, None if file else envelope.content))
@@ -61,7 +63,8 @@ class Link:
 
     def receive(self) -> Any:
         """Wait for the next message and decode it. Raises LinkEndedError, and what decoding raises."""
-        return decode(self.receive_envelope())
+        with contextlib.closing(self.receive_envelope()) as envelope:
+            return envelope.decode()
 
     def _receive_file(self) -> io.FileIO:
         with socket.fromfd(self._pipe.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as pipe:

@@ -20,14 +20,14 @@ import signal
 import threading
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from logging.handlers import QueueHandler
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from core.errors import NotFiniteError, UserError, lack, summary
-from core.events import Event, Failed, Job, JobSpec, JobState, Logged, Paused, StateRequested, StateSaved, Waited
+from core.events import Event, Failed, Job, JobSpec, Logged, Paused, StateRequested, StateSaved, Waited
 from core.system.child_link import Link, LinkEndedError
 from core.system.resources import release_memory
 from core.system.shared_memory import Envelope
@@ -38,8 +38,6 @@ _TRIM_SECONDS = 20.0
 """Time between two returns of freed memory to the system."""
 _EXIT_SECONDS = 1.0
 """A killed child needs less to exit; if it does not, the system itself hangs."""
-_LOG_MESSAGES = 100
-"""Log messages of a child that may wait to be sent; older ones are dropped."""
 _TWO_THREADS, _MANY_CORES = ("policy", "reward"), 6
 """The jobs that compute most, and the number of cores from which each of them may use two."""
 _NICE, _NICE_INTERACTIVE = 10, 3
@@ -51,7 +49,6 @@ class ChildDiedError(Exception):
 
     def __init__(self, name: str, exit_code: int | None) -> None:
         super().__init__(f"the {name} process ended with exit code {exit_code}")
-        self.exit_code = exit_code
 
 
 @dataclass(frozen=True)
@@ -89,17 +86,10 @@ class ChildProcess:
         self._child_end.close()  # the pipe now ends with the child
 
     def send(self, message: object) -> None:
-        """Raises ChildDiedError if the child is gone."""
-        self._send(self._link.send, message)
-
-    def forward(self, envelope: Envelope) -> None:
-        """Send an encoded message, which stays open. Raises ChildDiedError if the child is gone."""
-        self._send(self._link.forward, envelope)
-
-    def _send(self, send: Callable[[Any], None], message: object) -> None:
+        """Send a message, or forward the one in an Envelope. Raises ChildDiedError if the child is gone."""
         try:
             with self._sending:
-                send(message)
+                self._link.send(message)
         except LinkEndedError as error:
             raise self._death() from error
 
@@ -189,28 +179,20 @@ class ChildLink(Link):
 
     def __init__(self, pipe: Connection, name: str) -> None:
         super().__init__(pipe)
-        self._log = _LogQueue(name)
-        logging.getLogger().addHandler(self._log)
+        self._name = name
+        self._log: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
+        handler = QueueHandler(self._log)
+        handler.setLevel(logging.WARNING)
+        logging.getLogger().addHandler(handler)
 
     def send(self, message: object) -> None:
         self.send_log()
         super().send(message)
 
     def send_log(self) -> None:
-        while self._log.messages:
-            super().send(self._log.messages.popleft())
-
-
-class _LogQueue(logging.Handler):
-    """Log messages that wait to be sent: the parent alone writes the session's log."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(logging.WARNING)
-        self._name = name
-        self.messages: deque[Logged] = deque(maxlen=_LOG_MESSAGES)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.messages.append(Logged(self._name, record.levelno, self.format(record)))
+        while not self._log.empty():
+            record = self._log.get()
+            super().send(Logged(self._name, record.levelno, record.getMessage()))
 
 
 def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
@@ -246,8 +228,10 @@ def _portable(error: Exception) -> Exception:
     return RuntimeError(f"{type(error).__name__}: {error}")
 
 
-def serve(link: Link, server: object) -> None:
-    """Answer requests with the methods of `server` until the link ends or a method raises.
+def serve(link: Link, server: Any) -> None:
+    """Answer requests with the methods of `server`, and give it all other messages by its `send`.
+
+    This goes on until the link ends or a method raises.
 
     A method that is a generator answers with what it yields last. Between two yields other requests are served, so
     that a child that works for seconds can say what its state is.
@@ -256,8 +240,11 @@ def serve(link: Link, server: object) -> None:
         _serve_one(link, server)
 
 
-def _serve_one(link: Link, server: object) -> None:
+def _serve_one(link: Link, server: Any) -> None:
     request = link.receive()
+    if not isinstance(request, Request):
+        server.send(request)
+        return
     result = getattr(server, request.method)(*request.arguments)
     if isinstance(result, Iterator):
         steps, result = result, None
@@ -273,14 +260,14 @@ class JobProcess(ChildProcess):
 
     def __init__(self, spec: JobSpec) -> None:
         nice = _NICE_INTERACTIVE if spec.name in ("clips", "play") else _NICE
-        super().__init__(spec.name, _run_job, replace(spec, state=None), nice=nice)
-        self._state = spec.state
+        super().__init__(spec.name, _run_job, spec.name, nice=nice)
+        self._spec: JobSpec | None = spec
 
     def start(self) -> None:
         """Raises ChildDiedError if the child is gone at once."""
         super().start()
-        self.send(_Begin(self._state))
-        self._state = None
+        self.send(self._spec)  # other events may have been sent before it
+        self._spec = None
 
     def stop(self, grace: float = 0.5) -> None:
         """Ask the child to end at its next boundary, and kill it after `grace` seconds. Safe to call twice."""
@@ -297,13 +284,6 @@ class JobProcess(ChildProcess):
 
 
 @dataclass(frozen=True)
-class _Begin(Event):
-    """Build the job with this state. Events for the job may arrive earlier."""
-
-    state: JobState | None
-
-
-@dataclass(frozen=True)
 class _Stop(Event):
     """End at the next boundary."""
 
@@ -316,14 +296,13 @@ def job_threads(job: str) -> int:
     return 2 if job in _TWO_THREADS and (os.cpu_count() or 1) >= _MANY_CORES else 1
 
 
-def _run_job(link: ChildLink, spec: JobSpec) -> None:
+def _run_job(link: ChildLink, name: str) -> None:
     """Build the job, which imports the heavy libraries, and run it until it is asked to stop."""
     inbox: queue.SimpleQueue[Event | Exception] = queue.SimpleQueue()
-    while not isinstance(event := link.receive(), _Begin):
+    while not isinstance(event := link.receive(), JobSpec):
         inbox.put(event)
     threading.Thread(target=_listen, args=(link, inbox), daemon=True).start()
-    jobs = importlib.import_module(spec.builder)
-    job: Job = jobs.build(replace(spec, state=event.state), job_threads(spec.name), processes=True)
+    job: Job = importlib.import_module(event.builder).build(event, job_threads(name), processes=True)
     trim_at = time.monotonic() + _TRIM_SECONDS
     for event in job.run():
         if time.monotonic() > trim_at:
@@ -332,7 +311,7 @@ def _run_job(link: ChildLink, spec: JobSpec) -> None:
         link.send_log()
         if event is not None:
             link.send(event)
-        if not _deliver_inbox(job, spec.name, link, inbox, idle=isinstance(event, Waited)):
+        if not _deliver_inbox(job, name, link, inbox, idle=isinstance(event, Waited)):
             return
 
 

@@ -12,32 +12,21 @@ from pathlib import Path
 
 from core.errors import UserError
 
-_ROBOT_MEMORY, _GAME_MEMORY = 600_000_000, 1_100_000_000
+ROBOT_MEMORY, GAME_MEMORY = 600_000_000, 1_100_000_000
+"""Bytes that a headless run takes in one process. A game takes 650 MB at the start, and its 3,300 answers 100 to 360."""
 WINDOW_MEMORY = 1_500_000_000
 """Bytes that the window and its four child processes take after some minutes of teaching a robot."""
-GAME_WINDOW_MEMORY = WINDOW_MEMORY + _GAME_MEMORY - _ROBOT_MEMORY
+GAME_WINDOW_MEMORY = WINDOW_MEMORY + GAME_MEMORY - ROBOT_MEMORY
 """The same for a game. 3,000 answers, of two clips of 49 kB each, take 0.3 GB of it."""
-_ROBOT_ROOM, _GAME_ROOM = 100_000_000, 900_000_000
+ROBOT_ROOM, GAME_ROOM = 100_000_000, 900_000_000
+"""Bytes on disk for a few thousand answers, three checkpoints, the policy snapshots and the log.
+
+Of a game, 5,500 answers take 650 MB, three checkpoints 120 and the snapshots 100.
+"""
 _MEMINFO = Path("/proc/meminfo")
 _GL_BACKENDS = {"egl", "osmesa", "glfw", "glx", "enable", "enabled", "on", "true", "1", ""}
-_GL_DISABLED = {"disable", "disabled", "off", "false", "0"}
+_GL_BACKENDS |= {"disable", "disabled", "off", "false", "0"}
 """Values of MUJOCO_GL that MuJoCo accepts on Linux; with any other it can't be imported."""
-
-
-def headless_memory(pictures: bool) -> int:
-    """Bytes that a headless run takes in one process. pictures: whether the task's observations are pictures.
-
-    A game takes 650 MB at the start, and its 3,300 answers another 100 to 360 MB.
-    """
-    return _GAME_MEMORY if pictures else _ROBOT_MEMORY
-
-
-def session_room(pictures: bool) -> int:
-    """Bytes on disk for a few thousand answers, three checkpoints, the policy snapshots and the log.
-
-    Of a game, 5,500 answers take 650 MB, three checkpoints 120 and the snapshots 100.
-    """
-    return _GAME_ROOM if pictures else _ROBOT_ROOM
 
 
 def require_memory(least: int, meminfo: Path = _MEMINFO) -> None:
@@ -64,7 +53,7 @@ def require_mujoco_gl(environ: Mapping[str, str] = os.environ) -> None:
     chosen = environ.get("MUJOCO_GL", "").lower().strip()
     if not sys.platform.startswith("linux"):
         return
-    if chosen not in _GL_BACKENDS | _GL_DISABLED:
+    if chosen not in _GL_BACKENDS:
         raise UserError(f"MUJOCO_GL is {chosen}: unset it, or choose egl, osmesa or disable.")
     if chosen == "osmesa" and ctypes.util.find_library("OSMesa") is None:
         raise UserError("MUJOCO_GL is osmesa, which is not installed: sudo apt-get install libosmesa6, or unset it.")

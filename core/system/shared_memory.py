@@ -65,7 +65,8 @@ def encode(message: object) -> Envelope:
     if total < _INLINE_BYTES or not CAN_SHARE:
         whole = pickle.dumps(message, protocol=5) if buffers else body
         return Envelope(type(message), (len(whole),), whole)
-    _require_free(total)
+    if total > _CHECKED_BYTES and (free := free_memory()) is not None and total > free:
+        raise MemoryError(f"a message of {total >> 20} MiB does not fit into the {free >> 20} MiB that are free")
     file = _memory_file()
     try:
         _write(file.fileno(), parts)
@@ -75,25 +76,10 @@ def encode(message: object) -> Envelope:
     return Envelope(type(message), tuple(part.nbytes for part in parts), file)
 
 
-def decode(envelope: Envelope) -> Any:
-    """Return the message and close the envelope."""
-    try:
-        return envelope.decode()
-    finally:
-        envelope.close()
-
-
-def _require_free(size: int) -> None:
-    if size > _CHECKED_BYTES and (free := free_memory()) is not None and size > free:
-        raise MemoryError(f"a message of {size >> 20} MiB does not fit into the {free >> 20} MiB that are free")
-
-
 def _memory_file() -> io.FileIO:
     if hasattr(os, "memfd_create"):
         return io.FileIO(os.memfd_create("somersault", os.MFD_CLOEXEC), "r+")
-    handle, path = tempfile.mkstemp(prefix="somersault")  # on macOS
-    os.unlink(path)
-    return io.FileIO(handle, "r+")
+    return tempfile.TemporaryFile(buffering=0)  # on macOS
 
 
 def _write(handle: int, parts: Sequence[memoryview]) -> None:

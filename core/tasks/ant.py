@@ -53,7 +53,6 @@ ANT = RobotTask(
     segment_steps=30,
     episode_steps=200,
     observe=observation,
-    standard_observe=observation,
     extra_fields=("cfrc_ext",),
     true_reward=ant_reward,
     measure=averages(forward_speed=forward, share_upright=upright),

@@ -168,6 +168,11 @@ Observe = Callable[[Float64, Float64, Float64], Float64]
 """(positions (N, nq), velocities (N, nv), extra_fields (N, e)) -> observations (N, o)"""
 
 
+def observe_from(first: int) -> Observe:
+    """Gymnasium's observation of several robots: the positions from index `first` on, and the velocities."""
+    return lambda positions, velocities, _: np.concatenate([positions[:, first:], velocities], axis=1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RobotTask(Task):
     """A MuJoCo robot, altered as in Appendix A.1."""
@@ -182,8 +187,8 @@ class RobotTask(Task):
     """Physics steps in one environment step."""
     observe: Observe
     """Input of the networks."""
-    standard_observe: Observe
-    """Gymnasium's observation, which a true reward may refer to."""
+    standard_observe: Observe | None = None
+    """Gymnasium's observation, if that is another: a true reward may refer to it."""
     true_reward: Callable[[Physics], Float64] | None
     """Reward (N,) of one step; None if the task has none."""
     measure: Callable[[int, float], Measure]

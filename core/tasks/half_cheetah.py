@@ -5,16 +5,7 @@ Gymnasium controls it at 20 Hz, at which the authors played its clips: 30 steps 
 
 from __future__ import annotations
 
-import numpy as np
-
-from core.tasks.base import Camera, RobotTask, averages, forward, preset_for_steps
-from core.types import Float64
-
-
-def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """Gymnasium's observation: height, pitch, joints, and all velocities; (N, 9), (N, 9), (N, 0) -> (N, 17)."""
-    return np.concatenate([positions[:, 1:], velocities], axis=1)
-
+from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, preset_for_steps
 
 HALF_CHEETAH = RobotTask(
     name="half-cheetah",
@@ -27,8 +18,7 @@ HALF_CHEETAH = RobotTask(
     frame_skip=5,
     segment_steps=30,
     episode_steps=200,
-    observe=observation,
-    standard_observe=observation,
+    observe=observe_from(1),  # height, pitch and joints
     true_reward=forward,
     measure=averages(forward_speed=forward),
     measure_name="forward_speed",

@@ -13,7 +13,6 @@ import numpy as np
 
 from core.tasks.base import Physics, averages, forward
 from core.tasks.half_cheetah import HALF_CHEETAH
-from core.tasks.half_cheetah import observation as standard_observation
 from core.types import Float64
 
 _OFF_THE_FLOOR = 0.01
@@ -101,7 +100,7 @@ def observation(positions: Float64, velocities: Float64, extra_fields: Float64) 
     """
     points = heights(positions)
     lifted = np.clip(np.stack([_foot(points), _clearance(points)], axis=1) / _WELL_OFF, 0, 1)
-    return np.concatenate([standard_observation(positions, velocities, extra_fields), lifted], axis=1)
+    return np.concatenate([HALF_CHEETAH.observe(positions, velocities, extra_fields), lifted], axis=1)
 
 
 def _foot(points: Float64) -> Float64:
@@ -152,6 +151,7 @@ HALF_CHEETAH_ONE_LEG = replace(
         "body) should stay off the ground. Standing on one leg is better than running on two."
     ),
     observe=observation,
+    standard_observe=HALF_CHEETAH.observe,
     true_reward=one_leg_reward,
     measure=averages(
         share_on_one_leg=on_one_leg,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, preset_for_steps
+from core.tasks.base import Camera, Physics, RobotTask, averages, observe_from, preset_for_steps
 from core.types import Float64
 
 _POLE = 0.6
@@ -20,11 +20,6 @@ _UPRIGHT = 0.2
 """Angle from the vertical in rad beyond which Gymnasium calls the pendulum fallen."""
 _TIP_UP = 1.0
 """Height in m above which Gymnasium calls the double pendulum balanced."""
-
-
-def pendulum_observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """Gymnasium's observation: cart position, pole angle, and their velocities; (N, 2), (N, 2), (N, 0) -> (N, 4)."""
-    return np.concatenate([positions, velocities], axis=1)
 
 
 def pendulum_reward(physics: Physics) -> Float64:
@@ -81,8 +76,7 @@ PENDULUM = RobotTask(
     frame_skip=5,
     segment_steps=30,
     episode_steps=60,
-    observe=pendulum_observation,
-    standard_observe=pendulum_observation,
+    observe=observe_from(0),
     true_reward=pendulum_reward,
     measure=averages(share_upright=pendulum_upright),
     measure_name="share_upright",
@@ -109,7 +103,6 @@ DOUBLE_PENDULUM = RobotTask(
     segment_steps=30,
     episode_steps=60,
     observe=double_observation,
-    standard_observe=double_observation,
     extra_fields=("qfrc_constraint",),
     true_reward=double_reward,
     measure=averages(share_upright=double_upright, tip_height=lambda physics: tip(physics.positions)[1]),

@@ -79,7 +79,6 @@ REACHER = RobotTask(
     segment_steps=15,
     episode_steps=50,
     observe=observation,
-    standard_observe=observation,
     extra_fields=("xpos",),
     true_reward=reacher_reward,
     measure=averages(mean_distance=distance),

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from core.tasks.base import Camera, RobotTask, averages, forward, preset_for_steps
-from core.types import Float64
-
-
-def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """Gymnasium's observation: front link, joints, and all velocities; (N, 5), (N, 5), (N, 0) -> (N, 8)."""
-    return np.concatenate([positions[:, 2:], velocities], axis=1)
-
+from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, preset_for_steps
 
 SWIMMER = RobotTask(
     name="swimmer",
@@ -24,8 +15,7 @@ SWIMMER = RobotTask(
     frame_skip=2,
     segment_steps=60,
     episode_steps=400,
-    observe=observation,
-    standard_observe=observation,
+    observe=observe_from(2),  # front link and joints
     true_reward=forward,
     measure=averages(forward_speed=forward),
     measure_name="forward_speed",

@@ -73,7 +73,7 @@ def make_frames(size: int = 24, count: int = 8) -> Frames:
 
 @dataclass
 class FakeMessage:
-    """An event on its way from a fake process."""
+    """An event on its way from a fake process, in place of core.system.shared_memory.Envelope."""
 
     event: Event
     error: Exception | None = None
@@ -111,7 +111,8 @@ class FakeProcess:
     def die(self, exit_code: int = -9) -> None:
         self._tape.put(exit_code)
 
-    def send(self, event: Event) -> None:
+    def send(self, message: Event | FakeMessage) -> None:
+        event = message.event if isinstance(message, FakeMessage) else message  # not decoded
         if self.stopped:
             raise ChildDiedError(self.spec.name, 0)
         self.sent.append(event)
@@ -120,9 +121,6 @@ class FakeProcess:
         if isinstance(event, ClipsRequested):
             clips = tuple(make_frames() for _ in event.segments)
             self.play(ClipsRendered(event.token, clips))
-
-    def forward(self, envelope: FakeMessage) -> None:
-        self.send(envelope.event)  # not decoded
 
     def receive(self, timeout: float) -> FakeMessage | None:
         try:

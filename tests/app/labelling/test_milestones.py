@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from PySide6.QtGui import QIcon
 
 from app.labelling.milestones import Milestone, MilestoneTracker, milestones

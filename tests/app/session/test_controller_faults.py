@@ -19,7 +19,7 @@ from core.events import (
 from core.preferences.store import PreferenceStore
 from core.session.routing import DRIVER, ROUTES, SNAPSHOTS
 from core.types import Teacher
-from tests.app.fakes import ERRORS, FULL, Face, FakeProcess, make_query
+from tests.app.fakes import ERRORS, FULL, Face, FakeMessage, FakeProcess, make_query
 from tests.app.yielded import events
 from tests.core.builders import raising
 
@@ -86,10 +86,10 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
     face.wait_until(lambda: face.query is queries[1])
     send = FakeProcess.send
 
-    def failing(process: FakeProcess, event: Event) -> None:
-        if isinstance(event, kind):
+    def failing(process: FakeProcess, message: Event | FakeMessage) -> None:
+        if isinstance(getattr(message, "event", message), kind):
             raise error
-        send(process, event)
+        send(process, message)
 
     broken = face.engine[target]
     monkeypatch.setattr(broken, "send", failing.__get__(broken))

@@ -77,7 +77,7 @@ def test_a_worker_whose_child_hangs_from_the_start_ends_when_it_is_cancelled(
 
     monkeypatch.setattr(util, "spawnv_passfds", spawn_and_hold)
     process = JobProcess(JobSpec("policy", tiny().to_dict(), JobState({"x": np.zeros(1 << 17)}, {})))
-    worker = JobWorker("policy", process, lambda event: True)
+    worker = JobWorker("policy", process)
     ends: list[tuple[str, str]] = []
     worker.finished_with.connect(lambda name, reason: ends.append((name, reason)))
     worker.start()

@@ -15,7 +15,7 @@ from core.__main__ import main, make_parser
 from core.config import Config, OracleConfig, replaced
 from core.events import RolloutReported
 from core.headless import bench
-from core.headless.commands import Progress, new_session
+from core.headless.commands import new_session, progress_bar
 from core.session.archive import export_session
 from core.session.preference_export import export_preferences
 from core.session.session import Session, read_config
@@ -137,8 +137,8 @@ def test_bench_gives_positive_ratios(call: Called, monkeypatch: pytest.MonkeyPat
 def test_the_progress_shows_divergences_if_there_are_some(
     divergences: int, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Progress(tiny(task="pendulum")) as progress:
-        progress.show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
+    with progress_bar("", tiny(task="pendulum"), 0) as show:
+        show(RolloutReported(64, 0.5, 64, 3, 10.0, 4.0, {"return_per_episode": 2.5}, 0.8, divergences))
     assert told in capsys.readouterr().err
 
 

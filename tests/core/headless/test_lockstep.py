@@ -70,7 +70,7 @@ def test_what_a_job_raises_is_raised_here(apart: Apart) -> None:
     spoiled = {name: np.full_like(array, np.nan) for name, array in weights.items()}
     with pytest.raises(NotFiniteError, match="rollout: the predicted reward") as failed:
         turn(apart("rollout"), AnswersReplayed(), RewardPublished(1, spoiled), published)
-    assert failed.value.stage == "rollout"
+    assert failed.value.args[0] == "rollout"
     policy = apart("policy")
     turn(policy)
     with pytest.raises(RuntimeError, match=r"^ValueError: ") as crashed:

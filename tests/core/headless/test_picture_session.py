@@ -16,7 +16,7 @@ from core.io.segment_codec import CompressedSegment
 from core.rollout.episodes import evaluate
 from core.session.checkpoint import load_newest
 from core.session.session import Session
-from core.system.shared_memory import decode, encode
+from core.system.shared_memory import encode
 from core.types import Segment
 from tests.core.builders import same
 from tests.core.picture_toys import SHAPE, block_config
@@ -52,7 +52,8 @@ def segments_of(events: list[Event]) -> list[Segment]:
 def test_observations_are_bytes_at_every_stage(tmp_path: Path) -> None:
     events = run(tmp_path / "s", block_config())
     (first, *_) = batches(events)
-    crossed = decode(encode(first))
+    with closing(encode(first)) as envelope:
+        crossed = envelope.decode()
     for batch in (first, crossed):
         of = (batch.observations, batch.end_observations, batch.last_observations)
         assert {array.dtype for array in of} == {np.dtype(np.uint8)}

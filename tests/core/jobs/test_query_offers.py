@@ -127,7 +127,7 @@ def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: P
     rollout = Lent(store)
     state = rollout.played.job.get_state()  # nothing has been cut
     rollout.turn(published(rollout.played, 0))
-    pool = rollout.played.job.pool.all()  # type: ignore[attr-defined]
+    pool = list(rollout.played.job.pool)  # type: ignore[attr-defined]
     lost = Query(77, replace(segment(5000), id=pool[0].id), replace(segment(5001), id=pool[1].id), 0.5)
     store.add(lost, Choice.LEFT, "human")
     again, offered = rollout.started_again(state)
@@ -184,7 +184,7 @@ def test_cant_tell_is_asked_again_with_another_pair() -> None:
 def test_the_oracle_is_told_of_the_pool_where_its_limits_need_it() -> None:
     rollout = Played("rollout", oracle__skip=0.2)
     offered = of(QueryOffered, rollout.turn(published(rollout, 0)))
-    returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool.all()]  # type: ignore[attr-defined]
+    returns = [float(s.true_rewards.sum(dtype="float64")) for s in rollout.job.pool]  # type: ignore[attr-defined]
     so_far = [(min(returns[:n]), np.mean(returns[:n])) for n in range(1, len(returns) + 1)]
     for told in (o.query.pool_returns for o in offered):
         assert any((told.worst, told.mean) == pytest.approx(expected) for expected in so_far)

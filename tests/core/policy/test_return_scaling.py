@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.policy.return_scaling import ReturnScaling
-from core.policy.value_calibration import Correction, ValueCalibration
+from core.policy.value_calibration import ValueCalibration
 
 DISCOUNT = 0.9
 
@@ -58,8 +58,8 @@ def implied(seed: int, steps: int = 100) -> tuple[np.ndarray, np.ndarray, np.nda
 def test_a_reward_that_changed_is_made_good(factor: float, offset: float) -> None:
     rewards, values, following = implied(0)
     found = ValueCalibration(DISCOUNT).judge(factor * rewards + offset, values, following)
-    assert found.factor == pytest.approx(factor, rel=0.15)
-    assert found.offset == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
+    assert found[0] == pytest.approx(factor, rel=0.15)
+    assert found[1] == pytest.approx(offset / (1 - DISCOUNT), abs=0.1 * abs(factor))
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.0, 1.6])
@@ -74,4 +74,4 @@ def test_small_batches_are_gathered_to_one_judgement() -> None:
     for t in range(0, 100, 5):
         part = slice(t, t + 5)
         found.append(calibration.judge(-rewards[part], values[part], following[part]))
-    assert [isinstance(correction, Correction) for correction in found] == [n == 12 for n in range(20)]
+    assert [correction is not None for correction in found] == [n == 12 for n in range(20)]

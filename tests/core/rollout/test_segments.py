@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from core.io.segment_codec import CompressedSegment
-from core.rollout.segments import SegmentBuilder, SegmentPool
+from core.rollout.segments import SegmentBuilder
 from core.types import Segment
-from tests.core.builders import segment
 
 SIZES = (2, 1, 3)
 
@@ -124,12 +123,3 @@ def test_a_builder_with_pictures_starts_anew_from_the_state_of_one_without() -> 
     feed(plain, range(5))
     pictured.set_state(plain.get_state(), plain.next_id)
     assert pictured.next_id == 2 and not pictured.get_state()["filled"].any()
-
-
-@pytest.mark.parametrize(("added", "kept"), [(2, [0, 1]), (3, [0, 1, 2]), (7, [4, 5, 6])])
-def test_the_pool_keeps_the_latest(added: int, kept: list[int]) -> None:
-    pool = SegmentPool(3)
-    for number in range(added):
-        pool.add(segment(number))
-    assert [one.id for one in pool.all()] == kept
-    assert len(pool) == len(kept)

@@ -143,9 +143,10 @@ def test_a_damaged_one_gives_way_to_the_one_before(
 def test_what_is_read_takes_its_size_in_memory_but_once(tmp_path: Path) -> None:
     claiming(tmp_path / "x", 200 << 20)
     code = (
-        "import sys; from pathlib import Path; from core.io.tensor_file import read\n"
+        "import sys; from pathlib import Path; from core.io import files, tensor_file\n"
         "def most(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) >> 10\n"
-        "before = most(); _, arrays, _ = read(Path(sys.argv[1]), 1 << 30); print(len(arrays), most() - before)"
+        "before = most(); content = files.read_regular(Path(sys.argv[1]), 1 << 30)\n"
+        "_, arrays, _ = tensor_file.parse(content); print(len(arrays), most() - before)"
     )
     count, megabytes = run_python("-c", code, tmp_path / "x").stdout.split()
     assert int(count) == 1 and 190 < int(megabytes) < 250

@@ -106,7 +106,7 @@ def rewritten(session: Session, spoil: Callable[[dict[str, Any], dict[str, np.nd
     """Answer 1 with another content, and all checksums right."""
     folder = session.folder / "preferences"
     lines = (folder / "log.jsonl").read_bytes().splitlines()
-    record, arrays, _ = tensor_file.read(folder / "00000001.safetensors", 1 << 20)
+    record, arrays = tensor_file.read(folder / "00000001.safetensors", 1 << 20)
     spoil(record, arrays)
     (folder / "00000001.safetensors").write_bytes(tensor_file.as_file(record, arrays))
     head = encode(1, {"do": "add", "answer": record})

@@ -17,7 +17,7 @@ from core.events import JobState
 from core.preferences.store import PreferenceStore
 from core.session import library, summary
 from core.session.routing import JOBS
-from core.session.session import Session
+from core.session.session import Session, acquire_lock
 from core.session.summary import Summary
 from core.types import Choice
 from tests.core.builders import query
@@ -126,6 +126,6 @@ def test_a_session_opened_in_one_thread_can_be_closed_in_another(make: Make) -> 
     thread.start()
     thread.join()
     with pytest.raises(UserError, match="open in another Somersault"):
-        library.require_free(folder)
+        acquire_lock(folder).release()
     opened[0].close()
-    library.require_free(folder)
+    acquire_lock(folder).release()

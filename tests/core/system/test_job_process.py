@@ -81,7 +81,7 @@ def test_a_paused_job_holds_still_but_answers_for_its_state(taught: tuple[JobPro
 @pytest.mark.parametrize("content", [b"no pickle", b""])
 def test_an_event_that_cannot_be_read_fails_the_job_instead_of_being_waited_for(start: Start, content: bytes) -> None:
     child = start("previews")
-    child.forward(Envelope(Waited, (len(content),), content))
+    child.send(Envelope(Waited, (len(content),), content))
     failed = next_of(child, Failed)
     assert failed.job == "previews" and "Traceback" in failed.text
 

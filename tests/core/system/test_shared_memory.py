@@ -6,13 +6,14 @@ import errno
 import io
 import os
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 import pytest
 
 from core.system.child_link import Link, LinkEndedError
-from core.system.shared_memory import decode, encode
+from core.system.shared_memory import encode
 from tests.core.builders import raising
 from tests.core.children import left_open
 
@@ -43,10 +44,11 @@ def test_arrays_cross_unchanged_and_are_the_receivers_own(array: np.ndarray, bes
 
 
 def test_a_large_message_stays_out_of_the_pipe_and_a_small_one_needs_no_file() -> None:
-    large, small = encode([LARGE, np.arange(5)]), encode([np.arange(5)])
-    assert isinstance(large.content, io.FileIO) and sum(large.sizes) > LARGE.nbytes
-    assert isinstance(small.content, bytes)
-    assert np.array_equal(decode(large)[0], LARGE) and decode(small)[0].tolist() == [0, 1, 2, 3, 4]
+    small = encode([np.arange(5)])
+    with closing(encode([LARGE, np.arange(5)])) as large:
+        assert isinstance(large.content, io.FileIO) and sum(large.sizes) > LARGE.nbytes
+        assert np.array_equal(large.decode()[0], LARGE)
+    assert isinstance(small.content, bytes) and small.decode()[0].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_message_is_forwarded_to_several_receivers_unopened() -> None:
@@ -55,7 +57,7 @@ def test_a_message_is_forwarded_to_several_receivers_unopened() -> None:
     envelope = links[0][1].receive_envelope()
     assert envelope.kind is dict
     for sender, _ in links[1:]:
-        sender.forward(envelope)
+        sender.send(envelope)
     envelope.close()
     for _, receiver in links[1:]:
         assert np.array_equal(receiver.receive()["weights"], LARGE)
@@ -78,7 +80,7 @@ def forwarded_to_nobody(one: Link, other: Link) -> None:
     envelope = encode(LARGE)
     other.close()
     with pytest.raises(LinkEndedError):
-        one.forward(envelope)
+        one.send(envelope)
     envelope.close()
 
 
