@@ -39,7 +39,11 @@ class JobWorker(QThread):
     finished_with = Signal(str, str)
 
     def __init__(
-        self, name: str, process: JobProcess, relay: Callable[[Envelope], bool], parent: QObject | None = None
+        self,
+        name: str,
+        process: JobProcess,
+        relay: Callable[[Envelope], bool] = lambda message: True,
+        parent: QObject | None = None,
     ) -> None:
         """relay: called in this thread with each event; forwards it and returns whether the window wants it"""
         super().__init__(parent)
@@ -130,7 +134,7 @@ def run_job(
     except Exception as error:  # usually too many open files
         log.exception("The %s process can't be started.", spec.name)
         raise UserError(summary(error).rstrip(".")) from error
-    worker = JobWorker(spec.name, process, lambda message: True, parent)
+    worker = JobWorker(spec.name, process, parent=parent)
     worker.event_arrived.connect(on_event)
     worker.finished_with.connect(on_end)
     worker.start()
