@@ -47,7 +47,7 @@ def get_task(name: str, true_reward: str = "task") -> Task:
     true_reward: 'task' for the task's own, or the name of another one; UserError if the task does not have it
     """
     if name.startswith(PREFIX):
-        task = gym_task(name)
+        task: Task = gym_task(name)
     elif name in CATALOGUE:
         task = CATALOGUE[name]
     else:
