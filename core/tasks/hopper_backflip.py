@@ -28,8 +28,6 @@ _FAST_ENOUGH = 10.0
 """Backward turning in rad/s from which the reward grows no further: a person can follow it."""
 _WELL_OFF = 0.2
 """Height in m of the lowest point from which the reward grows no further."""
-_OFF_THE_FLOOR = 0.1
-"""Height in m of all but the foot from which there is no fine."""
 _FOOT = (("foot_geom", 1.0), ("foot_geom", -1.0))
 _REST = (("torso_geom", 1.0), ("torso_geom", -1.0), ("thigh_geom", -1.0))
 """Head, hip and knee: the ends of torso, thigh and leg, except the ankle, which is inside the foot's capsule."""
@@ -66,17 +64,16 @@ def _rest(heights: Float64) -> Float64:
 def backflip_reward(physics: Physics) -> Float64:
     """(N,) pay for turning backward, most of it in the air or landing upright on the foot, less a fine for other parts.
 
-    Turning at 10 rad/s or faster pays 0.25 on the floor, 1 from 20 cm above it, and 1.75 on the foot with the torso
-    upright (less the more it leans); turning forward costs as much. Standing upright pays 0.1. The fine for anything
-    but the foot rises from 0 at 10 cm above the floor to 1 on it, where nothing counts as landing.
+    Turning at 10 rad/s or faster pays 0.25 on the floor, 1 from 20 cm above it, and 1.25 on the foot with the torso
+    upright (less the more it leans); turning forward costs as much. Standing upright pays 0.1. Whenever anything but
+    the foot touches the floor, 0.5 is taken off and nothing counts as landing.
     """
     foot, rest = _foot(physics.contact_heights), _rest(physics.contact_heights)
     turning = np.minimum(-physics.velocities[:, _ANGLE] / _FAST_ENOUGH, 1)
     lift = np.clip(np.minimum(foot, rest) / _WELL_OFF, 0, 1)
-    fine = 1 - np.clip(rest / _OFF_THE_FLOOR, 0, 1)
-    lands = (foot < _CONTACT_HEIGHT) & (rest >= _CONTACT_HEIGHT)
-    upright = np.maximum(np.cos(physics.positions[:, _ANGLE]), 0) * lands
-    return turning * (0.25 + 0.75 * lift + 1.5 * upright) + 0.1 * upright - fine
+    touches = rest < _CONTACT_HEIGHT
+    upright = np.maximum(np.cos(physics.positions[:, _ANGLE]), 0) * ((foot < _CONTACT_HEIGHT) & ~touches)
+    return turning * (0.25 + 0.75 * lift + upright) + 0.1 * upright - 0.5 * touches
 
 
 def openai_reward(physics: Physics) -> Float64:

@@ -189,18 +189,17 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
         ({"rate": -5, "height": 0.5}, 0.5),
         ({"rate": -10, "height": 0.1}, 0.25 + 0.75 / 2),  # half as high as pays in full
         ({"rate": -10, "height": 0.5, "rest": 0.1}, 0.25 + 0.75 / 2),
-        ({"rate": -10, "height": 0.0}, 1.75 + 0.1),  # lands upright
-        ({"rate": -10, "height": 0.0, "angle": np.pi / 3}, 0.25 + 0.75 + 0.05),  # leans by 60 degrees
+        ({"rate": -10, "height": 0.0}, 1.25 + 0.1),  # lands upright
+        ({"rate": -10, "height": 0.0, "angle": np.pi / 3}, 0.25 + 0.5 + 0.05),  # leans by 60 degrees
         ({"rate": -10, "height": 0.0, "angle": np.pi}, 0.25),
         ({"rate": 0, "height": 0.0}, 0.1),  # stands
         ({"rate": 0, "height": 0.0, "angle": -TURN}, 0.1),
         ({"rate": 0, "height": 0.5}, 0.0),
         ({"rate": 10, "height": 0.5}, -1.0),  # forward
         ({"rate": 20, "height": 0.5}, -2.0),
-        ({"rate": 0, "height": 0.5, "rest": 0.05}, -0.5),  # the head is near the floor
-        ({"rate": 0, "height": 0.0, "rest": 0.0}, -1.0),  # lies
-        ({"rate": -10, "height": 0.0, "rest": 0.0}, -0.75),  # rolls
-        ({"rate": -10, "height": 0.5, "rest": 0.0}, -0.75),
+        ({"rate": 0, "height": 0.0, "rest": 0.0}, -0.5),  # lies
+        ({"rate": -10, "height": 0.0, "rest": 0.0}, -0.25),  # rolls
+        ({"rate": -10, "height": 0.5, "rest": 0.0}, -0.25),
     ],
 )
 def test_turning_backward_off_the_floor_pays_and_landing_on_the_foot_pays_more(
@@ -217,7 +216,7 @@ def test_a_second_of_flipping_is_worth_far_more_than_standing_or_rolling() -> No
         sum(float(backflip_reward(step)[0]) for step in clip)
         for clip in (leap + ground, [physics(0.0, 0.0)] * 40, [physics(0.0, 0.0, 0.0, rate=-10)] * 40)
     ]
-    assert sums == [pytest.approx(30.34, abs=0.01), pytest.approx(4.0), pytest.approx(-30.0)]
+    assert sums == [pytest.approx(26.64, abs=0.01), pytest.approx(4.0), pytest.approx(-10.0)]
 
 
 def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
