@@ -195,8 +195,10 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
         ({"rate": 0, "height": 0.0}, 0.1),  # stands
         ({"rate": 0, "height": 0.0, "angle": -TURN}, 0.1),
         ({"rate": 0, "height": 0.5}, 0.0),
-        ({"rate": 10, "height": 0.5}, -1.0),  # forward
-        ({"rate": 20, "height": 0.5}, -2.0),
+        ({"rate": 10, "height": 0.5}, -1.25),  # forward
+        ({"rate": 20, "height": 0.5}, -2.5),
+        ({"rate": 10, "height": 0.02}, -1.25),
+        ({"rate": 10, "height": 0.0}, -1.25 + 0.1),
         ({"rate": 0, "height": 0.0, "rest": 0.0}, -0.5),  # lies
         ({"rate": -10, "height": 0.0, "rest": 0.0}, -0.25),  # rolls
         ({"rate": -10, "height": 0.5, "rest": 0.0}, -0.25),
@@ -217,6 +219,12 @@ def test_a_second_of_flipping_is_worth_far_more_than_standing_or_rolling() -> No
         for clip in (leap + ground, [physics(0.0, 0.0)] * 40, [physics(0.0, 0.0, 0.0, rate=-10)] * 40)
     ]
     assert sums == [pytest.approx(26.64, abs=0.01), pytest.approx(4.0), pytest.approx(-10.0)]
+
+
+def test_nodding_is_worth_no_more_than_standing() -> None:
+    """Backward on the foot, where it pays most, and forward while hopping low, where backward would pay least."""
+    nod = [physics(0.0, 0.0, rate=-8), physics(0.0, 0.02, rate=8)] * 20
+    assert sum(float(backflip_reward(step)[0]) for step in nod) == pytest.approx(20 * 0.1)
 
 
 def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
