@@ -69,7 +69,7 @@ class TaskEnvironment(gymnasium.Env[Observations, Any]):
     """
 
     def __init__(self, config: Config, seed: int = 0) -> None:
-        self._task = get_task(config.task)
+        self._task = get_task(config.task, config.true_reward)
         self._kinds = spaces(config)
         low, high = (0, 255) if self._kinds.pictures else (-np.inf, np.inf)
         shape, kind = (self._kinds.observations,), _dtype(self._kinds)

@@ -181,6 +181,7 @@ class Config(_Checked):
     steps: int = number(1_000_000, "environment steps in the whole session", "", 1, 10**12)
     seed: int = number(0, "same seed, same start", "", 0, 2**63 - 1)
     device: str = choice("auto", "where networks are trained", ("auto", "cpu", "cuda"))
+    true_reward: str = choice("task", "the task's own true reward, or OpenAI's (hopper-backflip)", ("task", "openai"))
     reward: RewardConfig = dataclasses.field(default_factory=RewardConfig)
     query: QueryConfig = dataclasses.field(default_factory=QueryConfig)
     policy: PolicyConfig = dataclasses.field(default_factory=PolicyConfig)

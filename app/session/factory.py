@@ -98,6 +98,7 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
     if config.reward.target == "returns":
         raise UserError("In a window no true returns are known: choose target=comparisons.")
     require_explorable(config, task)
+    get_task(name, config.true_reward)
     if config.query.segment_steps > task.episode_steps:
         raise UserError(f"segment_steps is {config.query.segment_steps}; an episode has {task.episode_steps}.")
     return config

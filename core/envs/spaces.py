@@ -26,7 +26,7 @@ class Spaces:
 
 def spaces(config: Config) -> Spaces:
     """Make the task's environment to read its spaces. Raises UserError if it can't be made or taught."""
-    task = get_task(config.task)
+    task = get_task(config.task, config.true_reward)
     env = make_envs(task, 1, generator(config.seed, "shapes"), threads=1)
     env.close()
     observations, actions, _ = env.sizes

@@ -37,7 +37,7 @@ class ClipsJob(Job):
     """
 
     def __init__(self, config: Config) -> None:
-        self._config, self._task = config, get_task(config.task)
+        self._config, self._task = config, get_task(config.task, config.true_reward)
         self._renderer = renderer_for(self._task)
         self._requests: deque[ClipsRequested] = deque()
         self._replay: ReplayRequested | None = None

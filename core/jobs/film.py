@@ -63,7 +63,7 @@ class FilmJob(Job):
         card_seconds: float = 4.0,
     ) -> None:
         """scenes: policies shown; last_seconds: duration of the last of them; card_seconds: of title and end."""
-        self._config, self._task = config, get_task(config.task)
+        self._config, self._task = config, get_task(config.task, config.true_reward)
         self._scenes, self._card_frames = scenes, round(card_seconds * _FPS)
         self._scene_steps, self._last_steps = (
             min(self._task.episode_steps, max(1, round(seconds / self._task.step_seconds)))

@@ -58,7 +58,7 @@ class RolloutJob(Job):
     def __init__(self, config: Config, processes: bool = False) -> None:
         """processes: collect in several processes, if the task has environments for several collectors."""
         self.config = config
-        self.task = get_task(config.task)
+        self.task = get_task(config.task, config.true_reward)
         self._query_rng = generator(config.seed, "queries")
         length = config.query.length(self.task.segment_steps)
         stagger = self._query_rng.integers(0, length, config.rollout.environments)

@@ -180,7 +180,7 @@ class Collector:
         """stagger (N,): steps that each of its environments skips before its first segment
         threads: for the simulation; 0 for one a core
         """
-        task = get_task(config.task)
+        task = get_task(config.task, config.true_reward)
         counts = shares(task, config.rollout.environments)
         captured = _divide(config.rollout.captured_envs, len(counts))
         length = config.query.length(task.segment_steps)

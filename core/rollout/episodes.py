@@ -97,7 +97,7 @@ def run_episodes(env: VectorEnv, act: Act, each: int, limit: int, keep: int = 0)
 def random_return(config: Config) -> float:
     """Mean true return of the untrained policy with its noise, over 32 episodes or 8 games."""
     set_num_threads(1)
-    task = get_task(config.task)
+    task = get_task(config.task, config.true_reward)
     actor = Actor(config, generator(config.seed, "random return actions"))
     rng = generator(config.seed, "random return")
     env = make_envs(task, 8 if task.pictures else 32, rng, config.rollout.threads, staggered=False)
@@ -117,7 +117,8 @@ def evaluate(
     filmed: record pictures as states if the task has no simulator state to draw
     """
     set_num_threads(1)
-    config, task = session.config, task or get_task(session.config.task)
+    config = session.config
+    task = task or get_task(config.task, config.true_reward)
     actor = Actor(config, None)
     loaded = session.load()
     with checkpoint_errors("policy"):

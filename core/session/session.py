@@ -53,7 +53,7 @@ class Session:
                 f"{folder} already holds a session: continue it with --resume {folder}, or name another folder."
             )
         files.require_empty(folder)
-        task = get_task(config.task)
+        task = get_task(config.task, config.true_reward)
         require_bearable(config, task)
         resources.require_room(folder, resources.GAME_ROOM if task.pictures else resources.ROBOT_ROOM)
         missing = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
@@ -80,7 +80,7 @@ class Session:
     def open(folder: Path) -> Session:
         """Opens an existing session. Raises UserError if there is none, it is too large, or another program has it."""
         config = read_config(folder)
-        require_bearable(config, get_task(config.task))
+        require_bearable(config, get_task(config.task, config.true_reward))
         return Session(folder, config, acquire_lock(folder))
 
     def store(self) -> PreferenceStore:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from core.errors import UserError
 from core.tasks.ant import ANT
 from core.tasks.atari import GAMES
-from core.tasks.base import Task
+from core.tasks.base import RobotTask, Task
 from core.tasks.gymnasium import PREFIX, gym_task
 from core.tasks.half_cheetah import HALF_CHEETAH
 from core.tasks.half_cheetah_one_leg import HALF_CHEETAH_ONE_LEG
@@ -39,11 +41,19 @@ PAPER_GAMES = ("beam-rider", "breakout", "enduro", "pong", "qbert", "seaquest", 
 """The seven tasks of figure 3."""
 
 
-def get_task(name: str) -> Task:
-    """Return the task of this name. Raises UserError, which lists all names, if there is none."""
+def get_task(name: str, true_reward: str = "task") -> Task:
+    """Return the task of this name. Raises UserError, which lists all names, if there is none.
+
+    true_reward: 'task' for the task's own, or the name of another one; UserError if the task does not have it
+    """
     if name.startswith(PREFIX):
-        return gym_task(name)
-    try:
-        return CATALOGUE[name]
-    except KeyError:
-        raise UserError(f"There is no task {name!r}; choose one of {', '.join(CATALOGUE)}, or gym:ENV_ID.") from None
+        task: Task = gym_task(name)
+    elif name in CATALOGUE:
+        task = CATALOGUE[name]
+    else:
+        raise UserError(f"There is no task {name!r}; choose one of {', '.join(CATALOGUE)}, or gym:ENV_ID.")
+    if true_reward == "task":
+        return task
+    if not isinstance(task, RobotTask) or true_reward not in task.other_rewards:
+        raise UserError(f"{name} has no true reward {true_reward!r}: leave true_reward at 'task'.")
+    return dataclasses.replace(task, true_reward=task.other_rewards[true_reward])

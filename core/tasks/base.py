@@ -191,6 +191,8 @@ class RobotTask(Task):
     """Gymnasium's observation, if that is another: a true reward may refer to it."""
     true_reward: Callable[[Physics], Float64] | None
     """Reward (N,) of one step; None if the task has none."""
+    other_rewards: Mapping[str, Callable[[Physics], Float64]] = field(default_factory=dict)
+    """Alternatives to the true reward, by their names in Config.true_reward."""
     measure: Callable[[int, float], Measure]
     """(environments, seconds of a step) -> new measure"""
     paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})

@@ -1,6 +1,8 @@
 """The Hopper doing backflips: the behaviour of section 3.2 that is hard to write a reward for.
 
-The oracle is the reward that OpenAI wrote by hand in two hours for the announcement of the paper, for comparison.
+The oracle pays for what the instruction asks of a person. The reward that OpenAI wrote by hand in two hours for the
+announcement of the paper is there for comparison, as true_reward=openai: it pays for any turning backward.
+
 Control runs at 40 Hz, so that a clip of 40 steps lasts one second (the paper: 1 to 2 s, 15 to 60 steps). Gymnasium's
 Hopper runs at 125 Hz with the fourth-order Runge-Kutta integrator; here it is implicitfast at 5 ms, eight times as
 fast. tests/benchmarks/physics.py tries what was learned in Gymnasium's own physics.
@@ -21,6 +23,14 @@ _ANGLE = 2
 _LANDING_SECONDS = 0.5
 _LANDING_ANGLE = 0.5
 _CONTACT_HEIGHT = 0.01
+"""Height in m below which a point touches the floor."""
+_FAST_ENOUGH = 10.0
+"""Backward turning in rad/s from which the reward grows no further: a person can follow it."""
+_WELL_OFF = 0.2
+"""Height in m of the lowest point from which the reward grows no further."""
+_FOOT = (("foot_geom", 1.0), ("foot_geom", -1.0))
+_REST = (("torso_geom", 1.0), ("torso_geom", -1.0), ("thigh_geom", -1.0))
+"""Head, hip and knee: the ends of torso, thigh and leg, except the ankle, which is inside the foot's capsule."""
 
 
 def standard_observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
@@ -41,7 +51,34 @@ def observation(positions: Float64, velocities: Float64, extra_fields: Float64) 
     return np.concatenate(parts, axis=1)
 
 
+def _foot(heights: Float64) -> Float64:
+    """Height of the foot's lowest point, (N, 5) -> (N,) in m."""
+    return np.minimum(heights[:, 0], heights[:, 1])
+
+
+def _rest(heights: Float64) -> Float64:
+    """Height of the lowest point of all but the foot, (N, 5) -> (N,) in m."""
+    return np.minimum(np.minimum(heights[:, 2], heights[:, 3]), heights[:, 4])
+
+
 def backflip_reward(physics: Physics) -> Float64:
+    """(N,) pay for turning backward, most of it in the air or landing upright on the foot, less a fine for other parts.
+
+    Turning at 10 rad/s or faster pays 0.25 on the floor, 1 from 20 cm above it, and 1.25 on the foot with the torso
+    upright (less the more it leans). Turning forward at that rate costs 1.25 anywhere, so that nodding gains nothing.
+    Standing upright pays 0.1. Whenever anything but the foot touches the floor, 0.5 is taken off and nothing counts as
+    landing.
+    """
+    foot, rest = _foot(physics.contact_heights), _rest(physics.contact_heights)
+    turning = np.minimum(-physics.velocities[:, _ANGLE] / _FAST_ENOUGH, 1)
+    lift = np.clip(np.minimum(foot, rest) / _WELL_OFF, 0, 1)
+    touches = rest < _CONTACT_HEIGHT
+    upright = np.maximum(np.cos(physics.positions[:, _ANGLE]), 0) * ((foot < _CONTACT_HEIGHT) & ~touches)
+    weight = np.where(turning < 0, 1.25, 0.25 + 0.75 * lift + upright)
+    return turning * weight + 0.1 * upright - 0.5 * touches
+
+
+def openai_reward(physics: Physics) -> Float64:
     """(N,) OpenAI's handwritten backflip reward, of the standard observation and the action."""
     o, a = physics.standard_observations, physics.actions
     push = a[:, 0] * o[:, 8] + a[:, 1] * o[:, 9] + a[:, 2] * o[:, 10]
@@ -49,52 +86,76 @@ def backflip_reward(physics: Physics) -> Float64:
 
 
 class BackflipCounter:
-    """Measure that counts full turns backward, and those landed upright.
+    """Measure that counts full turns backward, the clean ones, and those landed upright.
 
-    A backflip is a full turn of the torso backward since the last one (or the start). It is landed upright if, within
-    half a second, the foot touches the floor with the torso within 0.5 rad of upright.
+    A backflip is a full turn of the torso backward since the last one (or the start). It is clean if nothing but the
+    foot touched the floor during this turn. It is landed upright if, within half a second, the foot touches the floor
+    with the torso within 0.5 rad of upright. A clean landing is that of a clean flip before anything else touches.
     """
 
     def __init__(self, environments: int, step_seconds: float) -> None:
         self._next = np.full(environments, -2 * np.pi)
         """Angle at which each robot completes its next flip."""
-        self._flips = np.zeros(environments)
-        self._landed = np.zeros(environments)
+        self._flips, self._clean, self._landed, self._clean_landed = np.zeros((4, environments))
+        self._touched = np.zeros(environments, np.bool_)
+        """Anything but the foot has touched the floor since the last flip."""
+        self._window_clean = np.zeros(environments, np.bool_)
+        """The last flip was clean, and nothing but the foot has touched the floor since."""
         self._window = np.zeros(environments, np.int64)
         """Steps left in which the last flip may be landed."""
         self._window_steps = round(_LANDING_SECONDS / step_seconds)
 
     def step(self, physics: Physics) -> None:
         angle = physics.positions[:, _ANGLE]
+        touches = _rest(physics.contact_heights) < _CONTACT_HEIGHT
+        self._touched |= touches
+        self._window_clean &= ~touches
         turned = angle <= self._next
         if turned.any():
+            clean = turned & ~self._touched
             self._flips += turned
+            self._clean += clean
             self._next -= 2 * np.pi * turned
             self._window[turned] = self._window_steps
+            self._window_clean[turned] = clean[turned]
+            self._touched[turned] = False
         waiting = self._window > 0
         if waiting.any():
             tilt = np.abs((angle + np.pi) % (2 * np.pi) - np.pi)
-            down = physics.contact_heights.min(axis=1) < _CONTACT_HEIGHT
+            down = _foot(physics.contact_heights) < _CONTACT_HEIGHT
             landed = waiting & down & (tilt < _LANDING_ANGLE)
             self._landed += landed
+            self._clean_landed += landed & self._window_clean
             self._window[landed] = 0
             self._window[self._window > 0] -= 1
 
     def finish(self, index: int) -> dict[str, float]:
         figures = {
             "backflips_per_episode": float(self._flips[index]),
+            "clean_backflips_per_episode": float(self._clean[index]),
             "upright_landings_per_episode": float(self._landed[index]),
+            "clean_landings_per_episode": float(self._clean_landed[index]),
         }
+        for values in self.get_state().values():
+            values[index] = 0
         self._next[index] = -2 * np.pi
-        self._flips[index] = self._landed[index] = self._window[index] = 0
         return figures
 
     def get_state(self) -> dict[str, Any]:
-        return {"next": self._next, "flips": self._flips, "landed": self._landed, "window": self._window}
+        return {
+            "next": self._next,
+            "flips": self._flips,
+            "clean": self._clean,
+            "landed": self._landed,
+            "clean_landed": self._clean_landed,
+            "touched": self._touched,
+            "window": self._window,
+            "window_clean": self._window_clean,
+        }
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
-        self._next[:], self._flips[:] = arrays["next"], arrays["flips"]
-        self._landed[:], self._window[:] = arrays["landed"], arrays["window"]
+        for name, values in self.get_state().items():
+            values[:] = arrays[name]
 
 
 HOPPER_BACKFLIP = RobotTask(
@@ -114,10 +175,11 @@ HOPPER_BACKFLIP = RobotTask(
     observe=observation,
     standard_observe=standard_observation,
     true_reward=backflip_reward,
+    other_rewards={"openai": openai_reward},
     measure=BackflipCounter,
     measure_name="backflips_per_episode",
     measure_title="Backflips an episode (8 s)",
-    contact_points=(("foot_geom", 1.0), ("foot_geom", -1.0)),
+    contact_points=(*_FOOT, *_REST),
     camera=Camera((0.0, -3.0, -0.25), (0.0, 0.0, -0.25), follows="torso"),
     # Decided in docs/experiments/backflip.md.
     presets={

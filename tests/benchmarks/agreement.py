@@ -62,7 +62,7 @@ def _of(folder: Path) -> dict[str, object]:
 
 def _episodes(config: Config, weights: dict[str, np.ndarray]) -> RolloutBatch:
     """Collects one whole episode of each of the robots."""
-    task = get_task(config.task)
+    task = get_task(config.task, config.true_reward)
     env = make_envs(task, _ROBOTS, generator(config.seed, "agreement"), staggered=False)
     actor = Actor(config, generator(config.seed, "agreement's actions"))
     actor.load(weights)

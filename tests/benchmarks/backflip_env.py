@@ -80,7 +80,7 @@ class HopperBackflip(gymnasium.Env[np.ndarray, np.ndarray]):
         return np.concatenate([position[1:2], turn, position[3:], velocity]).astype(np.float32)
 
     def _reward(self, a: np.ndarray) -> float:
-        """OpenAI's backflip reward as in core, on Gymnasium's standard observation before the step."""
+        """OpenAI's backflip reward (true_reward=openai in core), on Gymnasium's standard observation before the step."""
         o = np.concatenate([self._data.qpos[1:], np.clip(self._data.qvel, -10, 10)])
         push = a[0] * o[8] + a[1] * o[9] + a[2] * o[10]
         return float(-o[7] * (1 + 0.3 * o[0] + 0.1 * push + 0.05 * -o[5]))

@@ -2,10 +2,10 @@
 
     python3 tests/benchmarks/imitation_pair.py --steps 100000 --labels 100 --rounds 3
 
-Uses the standard library only. The peer gets an environment of its own, `.venv-imitation`; making it takes some
-minutes. Prints one JSON object. `ratio` compares all steps per second; the peer's include cheap ones that
-only fill its queries. `trained_ratio` counts the steps that the policy learned from. Run it on an idle machine; it
-asserts nothing.
+On both sides the oracle answers by OpenAI's handwritten reward. Uses the standard library only. The peer gets an
+environment of its own, `.venv-imitation`; making it takes some minutes. Prints one JSON object. `ratio` compares all
+steps per second; the peer's include cheap ones that only fill its queries. `trained_ratio` counts the steps that the
+policy learned from. Run it on an idle machine; it asserts nothing.
 
 By default the peer runs as its users have it: Gymnasium's physics, torch's own number of threads, and the 60 turns
 between policy and reward that its tutorial recommends (the tutorial itself has 5, to be quick). With
@@ -51,7 +51,7 @@ def run_peer(options: argparse.Namespace, seed: int) -> Result:
 
 def run_ours(options: argparse.Namespace, seed: int) -> Result:
     given = ("--teacher", "oracle", "--labels", options.labels, "--steps", options.steps, "--seed", seed)
-    outcome = core("teach", _TASK, "--session", "session", *given)
+    outcome = core("teach", _TASK, "--session", "session", *given, "--set", "true_reward=openai")
     backflips = outcome["measure"].get("backflips_per_episode", math.nan)
     return {
         "steps": outcome["env_steps"],

@@ -30,9 +30,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("session", type=Path, help="session folder of hopper-backflip")
     session = Session.open(parser.parse_args().session)
-    print("| physics | true return | backflips an episode | landed upright |\n|---|---|---|---|")
+    print(
+        "| physics | true return | backflips an episode | clean | landed upright | clean landings |\n|---|---|---|---|---|---|"
+    )
     for name, changes in PHYSICS.items():
-        task = dataclasses.replace(get_task(session.config.task), **changes)
+        task = dataclasses.replace(get_task(session.config.task, session.config.true_reward), **changes)
         result = evaluate(session, 20, task=task)
         figures = " | ".join(f"{value:.2f}" for value in result["measure"].values())
         print(f"| {name} | {result['true_return']:.0f} | {figures} |")

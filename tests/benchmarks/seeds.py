@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.benchmarks.peers import Result, core
 
 MEASURE = "backflips_per_episode"
+OTHERS = ("clean_backflips_per_episode", "upright_landings_per_episode", "clean_landings_per_episode")
+"""Further figures of the evaluation."""
 
 
 def teach(labels: int, seed: int, extra: list[str]) -> Result:
@@ -30,7 +32,7 @@ def teach(labels: int, seed: int, extra: list[str]) -> Result:
 
 def row(result: Result) -> str:
     flips, evaluated = result["measure"][MEASURE], result["evaluated"]
-    figures = f"{flips:.2f} | {evaluated[MEASURE]:.2f} | {evaluated['upright_landings_per_episode']:.2f}"
+    figures = " | ".join(f"{value:.2f}" for value in (flips, *(evaluated[name] for name in (MEASURE, *OTHERS))))
     cost = f"{result['env_steps']} | {result['wall_seconds']:.0f} | {result['steps_per_second']:.0f}"
     return f"| {result['labels']} | {result['seed']} | {figures} | {result['true_return']:.0f} | {cost} |"
 
@@ -42,8 +44,11 @@ def main() -> None:
         "--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="seeds for each number of answers"
     )
     options, extra = parser.parse_known_args()
-    print("| labels | seed | flips | flips without noise | landed upright | true return | steps | seconds | steps/s |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| labels | seed | flips | flips without noise | clean | landed upright | clean landings | true return | steps"
+        " | seconds | steps/s |"
+    )
+    print("|" + "---|" * 11)
     for labels in options.labels:
         results = []
         for seed in options.seeds:

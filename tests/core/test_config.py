@@ -39,6 +39,7 @@ def test_what_an_older_config_lacks_has_its_default() -> None:
         ("policy__learning_rate", float("nan")),
         ("teacher", "cat"),
         ("task", 5),
+        ("true_reward", "openais"),
         ("reward__members", 0),
         ("reward__error_rate", 1.0),
         ("query__segment_steps", 10_000),
@@ -78,6 +79,7 @@ def test_contradictions_are_refused(changes: dict[str, Any]) -> None:
     [
         {"reward__members": 1, "query__selection": "disagreement", "teacher": "none"},
         {"reward__members": 4, "reward__hidden": 2048},
+        {"reward__target": "returns", "teacher": "oracle", "true_reward": "openai"},
         {"rollout__environments": 16384, "rollout__steps": 1024},
         {"rollout__environments": 1000, "query__segment_steps": 1000},
     ],

@@ -23,7 +23,9 @@ def test_every_label_and_every_step_is_used(finished: Finished) -> None:
     assert (outcome.labels, outcome.env_steps, outcome.steps_taken) == (12, 8 * 32 * 24, 8 * 32 * 24)
     assert len(taught.all(RolloutBatchReady)) == len(taught.all(PolicyUpdated))  # each batch was learned from
     assert taught.all(RewardFitted)[-1].preferences == 12
-    assert outcome.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+    assert outcome.measure.keys() == {
+        f"{name}_per_episode" for name in ("backflips", "clean_backflips", "upright_landings", "clean_landings")
+    }
 
 
 def test_labels_keep_to_the_schedule_and_a_quarter_comes_before_the_policy_moves(finished: Finished) -> None:

@@ -19,13 +19,15 @@ from core.tasks import get_task
 from tests.core.builders import segment
 from tests.core.played import Played, of, published, rewarded
 
+MEASURES = {f"{name}_per_episode" for name in ("backflips", "clean_backflips", "upright_landings", "clean_landings")}
+
 
 def test_a_demonstration_is_one_episode_without_noise_and_its_measure() -> None:
     rollout = Played("rollout", rollout__demonstrate_every=1)
     said = rollout.turn(published(rollout, 0), rewarded(rollout))
     (shown,) = of(DemonstrationRecorded, said)[-1:]
     assert shown.segment.length == get_task(rollout.config.task).episode_steps - 1
-    assert shown.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+    assert shown.measure.keys() == MEASURES
     actor = Actor(rollout.config, None)
     expected, _ = actor(shown.segment.observations)
     assert shown.segment.actions == pytest.approx(np.clip(expected, -1, 1), abs=1e-5)
@@ -42,7 +44,7 @@ def test_a_policy_of_the_past_acts_and_is_drawn() -> None:
     (before,) = replayed(clips)
     assert before.token == 7 and before.clip.pixels.shape == (80, 32, 32, 3) and before.clip.fps == 10.0
     assert before.predicted.shape == (0,)  # no reward has been fitted
-    assert before.measure.keys() == {"backflips_per_episode", "upright_landings_per_episode"}
+    assert before.measure.keys() == MEASURES
     clips.job.receive(rewarded(Played("rollout")))
     (after,) = replayed(clips)
     assert after.predicted.shape == (319,) and after.predicted.std() == pytest.approx(1, abs=1e-3)

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 
-from core.tasks.base import Physics
-from core.tasks.hopper_backflip import BackflipCounter, backflip_reward, observation
+from core.errors import UserError
+from core.tasks import CATALOGUE, get_task
+from core.tasks.base import Physics, RobotTask
+from core.tasks.hopper_backflip import (
+    BackflipCounter,
+    backflip_reward,
+    observation,
+    openai_reward,
+)
 
 TURN = 2 * np.pi
 SECONDS = 0.025
 NONE = np.zeros((1, 0))
 """No extras."""
 FLIPS, LANDINGS = "backflips_per_episode", "upright_landings_per_episode"
+CLEAN_FLIPS, CLEAN_LANDINGS = "clean_backflips_per_episode", "clean_landings_per_episode"
 
 
-def physics(angle: float = 0.0, height: float = 1.0, **given: Any) -> Physics:
+def physics(angle: float = 0.0, height: float = 1.0, rest: float = 1.0, rate: float = 0.0, **given: Any) -> Physics:
+    """One robot: angle of the torso in rad, heights of foot and knee in m, and rate in rad/s; backward is negative."""
     positions, velocities = np.zeros((1, 6)), np.zeros((1, 6))
-    positions[:, 2] = angle
-    plain = {"actions": np.zeros((1, 3), np.float32), "standard_observations": np.zeros((1, 11))}
-    heights = np.array([[height, height + 0.2]])
-    return Physics(
-        positions, velocities, contact_heights=heights, before=positions, seconds=SECONDS, **{**plain, **given}
-    )
+    positions[:, 2], velocities[:, 2] = angle, rate
+    plain = {
+        "actions": np.zeros((1, 3), np.float32),
+        "standard_observations": np.zeros((1, 11)),
+        "contact_heights": np.array([[height, height + 0.2, rest + 0.3, rest + 0.2, rest]]),
+    }
+    return Physics(positions, velocities, before=positions, seconds=SECONDS, **{**plain, **given})
 
 
 def counted(angles: list[float] | np.ndarray, heights: float | list[float] = 1.0) -> dict[str, float]:
@@ -77,14 +88,84 @@ def test_later_or_tilted_or_with_the_foot_in_the_air_is_none() -> None:
 
 def test_a_flip_lands_once_by_either_end_of_the_foot_and_standing_is_no_landing() -> None:
     assert counted([0.0, -TURN], [1.0, 0.0])[LANDINGS] == 1  # physics() keeps the other end 0.2 m higher
-    assert counted([0.0, *[-TURN] * 10], 0.0) == {FLIPS: 1, LANDINGS: 1}
-    assert counted([0.0] * 50, 0.0) == {FLIPS: 0, LANDINGS: 0}
+    assert counted([0.0, *[-TURN] * 10], 0.0) == {FLIPS: 1, CLEAN_FLIPS: 1, LANDINGS: 1, CLEAN_LANDINGS: 1}
+    assert not any(counted([0.0] * 50, 0.0).values())
+
+
+Tape = list[tuple[float, float, float]]
+"""Angle in turns, height of the foot and of the rest in m, step by step."""
+IN_THE_AIR, LANDED, FALLEN = (-0.5, 0.5, 0.5), (-1.0, 0.0, 0.5), (-1.1, 0.0, 0.0)
+
+
+def played(counter: BackflipCounter, tape: Tape) -> None:
+    for turns, foot, rest in tape:
+        counter.step(physics(turns * TURN, foot, rest))
+
+
+def figures(tape: Tape) -> tuple[float, ...]:
+    """Flips, clean flips, landings and clean landings."""
+    counter = BackflipCounter(1, SECONDS)
+    played(counter, tape)
+    ended = counter.finish(0)
+    return tuple(ended[name] for name in (FLIPS, CLEAN_FLIPS, LANDINGS, CLEAN_LANDINGS))
+
+
+@pytest.mark.parametrize(
+    ("tape", "expected"),
+    [
+        ([IN_THE_AIR, LANDED], (1, 1, 1, 1)),
+        ([(0.0, 0.0, 0.5), IN_THE_AIR, LANDED], (1, 1, 1, 1)),  # it jumps off its foot
+        ([(-0.2, 0.0, 0.0), IN_THE_AIR, LANDED], (1, 0, 1, 0)),  # it rolls
+        ([(-0.2, 0.5, 0.009), IN_THE_AIR, LANDED], (1, 0, 1, 0)),
+        ([(-0.2, 0.5, 0.011), IN_THE_AIR, LANDED], (1, 1, 1, 1)),
+        ([IN_THE_AIR, (-1.0, 0.0, 0.0)], (1, 0, 1, 0)),  # it touches as the turn ends
+        ([IN_THE_AIR, (-1.0, 0.5, 0.5), FALLEN, LANDED], (1, 1, 1, 0)),  # the turn is over, the landing is not
+        ([IN_THE_AIR, (-1.0, 0.5, 0.5), (-1.05, 0.0, 0.0)], (1, 1, 1, 0)),  # on foot and knee at once
+        ([IN_THE_AIR, LANDED, FALLEN], (1, 1, 1, 1)),  # it falls once it has landed
+        ([IN_THE_AIR, LANDED, FALLEN, (-1.5, 0.5, 0.5), (-2.0, 0.0, 0.5)], (2, 1, 2, 1)),
+        ([(-0.2, 0.0, 0.0), IN_THE_AIR, LANDED, (-1.5, 0.5, 0.5), (-2.0, 0.0, 0.5)], (2, 1, 2, 1)),
+        ([IN_THE_AIR, (-1.0, 0.5, 0.5), (-1.5, 0.5, 0.5), (-2.0, 0.0, 0.5)], (2, 2, 1, 1)),  # two turns in one leap
+        ([(0.5, 0.5, 0.5), (1.0, 0.0, 0.0), IN_THE_AIR, LANDED], (1, 0, 1, 0)),  # falling forward counts, too
+    ],
+)
+def test_a_clean_flip_touches_the_floor_with_the_foot_alone(tape: Tape, expected: tuple[float, ...]) -> None:
+    assert figures(tape) == expected
+
+
+@pytest.mark.parametrize("part", [2, 3, 4])
+def test_head_hip_and_knee_all_spoil_a_flip(part: int) -> None:
+    counter, heights = BackflipCounter(1, SECONDS), np.ones((1, 5))
+    heights[:, part] = 0.0
+    counter.step(physics(0.0, contact_heights=heights))
+    counter.step(physics(-TURN))
+    ended = counter.finish(0)
+    assert (ended[FLIPS], ended[CLEAN_FLIPS]) == (1, 0)
+
+
+@pytest.mark.parametrize("cut", range(9))
+def test_a_counter_resumes_where_another_one_was_saved(cut: int) -> None:
+    tape: Tape = [
+        IN_THE_AIR,
+        (-1.0, 0.5, 0.5),
+        (-1.05, 0.0, 0.5),
+        FALLEN,
+        (-1.5, 0.5, 0.5),
+        (-2.0, 0.0, 0.5),
+        (-2.5, 0.5, 0.5),
+        (-3.0, 0.5, 0.5),
+        (-3.05, 0.0, 0.5),
+    ]
+    saved, resumed = BackflipCounter(1, SECONDS), BackflipCounter(1, SECONDS)
+    played(saved, tape[:cut])
+    resumed.set_state({name: values.copy() for name, values in saved.get_state().items()})
+    played(resumed, tape[cut:])
+    assert resumed.finish(0) == {FLIPS: 3, CLEAN_FLIPS: 2, LANDINGS: 3, CLEAN_LANDINGS: 2}
 
 
 def test_the_next_episode_starts_from_nothing() -> None:
     counter = BackflipCounter(2, SECONDS)
     turned, still = np.full((2, 6), -TURN - 0.1), np.zeros((2, 6))
-    both = Physics(turned, still, np.zeros((2, 3)), np.zeros((2, 11)), np.ones((2, 2)), turned, SECONDS)
+    both = Physics(turned, still, np.zeros((2, 3)), np.zeros((2, 11)), np.ones((2, 5)), turned, SECONDS)
     counter.step(both)
     assert counter.finish(1)[FLIPS] == 1
     assert counter.finish(1)[FLIPS] == 0
@@ -96,7 +177,63 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
     a = np.array([[0.5, -1.0, 0.25]], np.float32)
     # 4 (1 + .3 * 1.2 + .1 (.5 * 2 + 1 + .25 * 3) - .05 * .5)
     expected = 4.0 * (1 + 0.36 + 0.275 - 0.025)
-    assert backflip_reward(physics(standard_observations=o, actions=a)) == pytest.approx(expected)
+    assert openai_reward(physics(standard_observations=o, actions=a)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("motion", "paid"),
+    [
+        ({"rate": -10, "height": 0.5}, 1.0),
+        ({"rate": -20, "height": 0.5}, 1.0),  # a wheel that spins faster is worth no more
+        ({"rate": -5, "height": 0.5}, 0.5),
+        ({"rate": -10, "height": 0.1}, 0.25 + 0.75 / 2),  # half as high as pays in full
+        ({"rate": -10, "height": 0.5, "rest": 0.1}, 0.25 + 0.75 / 2),
+        ({"rate": -10, "height": 0.0}, 1.25 + 0.1),  # lands upright
+        ({"rate": -10, "height": 0.0, "angle": np.pi / 3}, 0.25 + 0.5 + 0.05),  # leans by 60 degrees
+        ({"rate": -10, "height": 0.0, "angle": np.pi}, 0.25),
+        ({"rate": 0, "height": 0.0}, 0.1),  # stands
+        ({"rate": 0, "height": 0.0, "angle": -TURN}, 0.1),
+        ({"rate": 0, "height": 0.5}, 0.0),
+        ({"rate": 10, "height": 0.5}, -1.25),  # forward
+        ({"rate": 20, "height": 0.5}, -2.5),
+        ({"rate": 10, "height": 0.02}, -1.25),
+        ({"rate": 10, "height": 0.0}, -1.25 + 0.1),
+        ({"rate": 0, "height": 0.0, "rest": 0.0}, -0.5),  # lies
+        ({"rate": -10, "height": 0.0, "rest": 0.0}, -0.25),  # rolls
+        ({"rate": -10, "height": 0.5, "rest": 0.0}, -0.25),
+    ],
+)
+def test_turning_backward_off_the_floor_pays_and_landing_on_the_foot_pays_more(
+    motion: dict[str, float], paid: float
+) -> None:
+    assert backflip_reward(physics(**motion)).tolist() == [pytest.approx(paid)]
+
+
+def test_a_second_of_flipping_is_worth_far_more_than_standing_or_rolling() -> None:
+    """Clips of 40 steps: a turn of which 25 steps are a leap and the others on the foot; standing; rolling."""
+    leap = [physics(-TURN * t / 40, 0.3, rate=-TURN) for t in range(8, 33)]
+    ground = [physics(-TURN * t / 40, 0.0, rate=-TURN) for t in (*range(8), *range(33, 40))]
+    sums = [
+        sum(float(backflip_reward(step)[0]) for step in clip)
+        for clip in (leap + ground, [physics(0.0, 0.0)] * 40, [physics(0.0, 0.0, 0.0, rate=-10)] * 40)
+    ]
+    assert sums == [pytest.approx(26.64, abs=0.01), pytest.approx(4.0), pytest.approx(-10.0)]
+
+
+def test_nodding_is_worth_no_more_than_standing() -> None:
+    """Backward on the foot, where it pays most, and forward while hopping low, where backward would pay least."""
+    nod = [physics(0.0, 0.0, rate=-8), physics(0.0, 0.02, rate=8)] * 20
+    assert sum(float(backflip_reward(step)[0]) for step in nod) == pytest.approx(20 * 0.1)
+
+
+def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
+    task, chosen = (get_task("hopper-backflip", name) for name in ("task", "openai"))
+    assert isinstance(task, RobotTask) and isinstance(chosen, RobotTask)
+    assert task is CATALOGUE["hopper-backflip"] and task.true_reward is backflip_reward
+    assert chosen == dataclasses.replace(task, true_reward=openai_reward)
+    for name in ("hopper", "pong", "gym:CartPole-v1"):
+        with pytest.raises(UserError, match=rf"{name} has no true reward 'openai': leave true_reward at 'task'\."):
+            get_task(name, "openai")
 
 
 def test_after_a_full_turn_the_networks_see_the_same() -> None:

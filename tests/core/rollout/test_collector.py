@@ -1,0 +1,37 @@
+"""What one collector's environments pay."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from core.rollout.collector import Collector, RolloutBatch
+from tests.core.builders import tiny
+
+
+def collected(**changes: object) -> RolloutBatch:
+    config = tiny(**changes)
+    collector = Collector(config, 0, np.zeros(config.rollout.environments, np.int64), threads=1)
+    with closing(collector.env):
+        *_, batch = collector.collect(0)
+    assert batch is not None
+    return batch
+
+
+def test_the_chosen_true_reward_is_paid_at_every_step() -> None:
+    own, openai = collected(), collected(true_reward="openai")
+    assert (own.observations == openai.observations).all()
+    o, a = openai.observations, openai.carried_out
+    push = (a * o[..., 9:]).sum(axis=-1)
+    expected = -o[..., 8] * (1 + 0.3 * o[..., 0] + 0.1 * push - 0.05 * o[..., 6])
+    assert openai.true_rewards == pytest.approx(expected, abs=1e-4)
+    assert np.abs(own.true_rewards - expected).max() > 0.5
+
+
+def test_a_segment_has_the_chosen_true_reward() -> None:
+    batch = collected(true_reward="openai", query__segment_steps=8)
+    sums = sorted(float(one.true_rewards.sum()) for one in batch.segments if one.true_rewards is not None)
+    whole = batch.true_rewards.reshape(-1, 8, batch.true_rewards.shape[1]).sum(axis=1)
+    assert sums == pytest.approx(sorted(whole.ravel().tolist()), abs=1e-4)

@@ -1,0 +1,23 @@
+"""Returns of whole episodes."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from core.rollout.episodes import evaluate, random_return
+from core.session.session import Session
+from core.tasks import get_task
+from tests.core.builders import tiny
+
+
+def test_returns_are_those_of_the_chosen_true_reward(tmp_path: Path) -> None:
+    chosen = get_task("hopper-backflip", "openai")
+    returns = []
+    for name in ("task", "openai"):
+        config = tiny(true_reward=name)
+        with closing(Session.create(tmp_path / name, config)) as session:
+            evaluated = [evaluate(session, 1, task=task)["true_return"] for task in (None, chosen)]
+        assert (evaluated[0] == evaluated[1]) == (name == "openai")
+        returns.append((random_return(config), evaluated[0]))
+    assert all(own != openai for own, openai in zip(*returns, strict=True))
