@@ -1,7 +1,6 @@
 """Sheets of stills of each robot, to see whether its height can be told from a picture.
 
     .venv/bin/python -m tests.benchmarks.stills --out build/pictures
-    .venv/bin/python -m tests.benchmarks.stills --out build/pictures --tasks ant walker
 
 Writes stills-TASK.png for each robot: standing, tilted and lying, and at three heights of a backflip, each with the true height
 of the root. Robots that can't rise are shown in six random poses. Every still ends a clip of one second, with its trace.
@@ -12,8 +11,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import core  # isort: split  # chooses the backend of OpenGL before MuJoCo is imported
+import core  # noqa: F401  chooses the backend of OpenGL before MuJoCo is imported
 
+# isort: split
 import cv2
 import mujoco
 import numpy as np
@@ -26,6 +26,7 @@ from core.tasks.base import RobotTask
 from core.types import Float64
 
 _SIZE, _FPS, _COLUMNS = 480, 30.0, 3
+_FULL, _FREE = mujoco.mjtState.mjSTATE_FULLPHYSICS, mujoco.mjtJoint.mjJNT_FREE
 _STILLS = ((0.0, 0.0), (0.0, -0.7), (0.0, -1.57), (0.3, -2.0), (0.7, -3.1), (1.1, -4.4))
 """Height in m of the lowest point above the floor, and angle in rad backward."""
 _RUN = 0.8
@@ -35,21 +36,19 @@ _RUN = 0.8
 def clip(task: RobotTask, lift: float, angle: float, rng: np.random.Generator) -> Float64:
     """Return states (k, S) of a rise to this height with a turn by this angle, or of a motion to a random pose."""
     model = load_model(task)
-    states = np.zeros(
-        (round(1 / task.step_seconds) + 1, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-    )
+    states = np.zeros((round(1 / task.step_seconds) + 1, mujoco.mj_stateSize(model, _FULL)))
+    free = model.jnt_type[0] == _FREE
     data, way = mujoco.MjData(model), 0.8 * rng.uniform(-1, 1, model.nv)
     for state, share in zip(states, np.linspace(0, 1, len(states)), strict=True):
         data.qpos[:] = model.qpos0
         if rises(model):
             data.qpos[0] = _RUN * (share - 1)
-            if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE:
+            if free:
                 mujoco.mju_axisAngle2Quat(data.qpos[3:7], np.array([0.0, 1.0, 0.0]), angle * share)
             else:
                 data.qpos[2] = angle * share
             mujoco.mj_forward(model, data)
-            height = 2 if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE else 1
-            data.qpos[height] += lift * (1 - (1 - share) ** 2) - lowest_point(model, data)
+            data.qpos[2 if free else 1] += lift * (1 - (1 - share) ** 2) - lowest_point(model, data)
         else:
             mujoco.mj_integratePos(model, data.qpos, way, share)
         state[1 : 1 + model.nq] = data.qpos
@@ -58,7 +57,8 @@ def clip(task: RobotTask, lift: float, angle: float, rng: np.random.Generator) -
 
 def rises(model: mujoco.MjModel) -> bool:
     """True if the root can move up and down."""
-    return model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE or bool(model.jnt_axis[1, 2] == 1 and model.jnt_type[1] == 2)
+    first, second = model.jnt_type[:2]
+    return bool(first == _FREE or (second == mujoco.mjtJoint.mjJNT_SLIDE and model.jnt_axis[1, 2]))
 
 
 def lowest_point(model: mujoco.MjModel, data: mujoco.MjData) -> float:

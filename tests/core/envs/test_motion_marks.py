@@ -34,9 +34,7 @@ def test_the_shadow_lies_on_the_floor_under_each_part(name: str, floor: float) -
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     shadow = shapes(name, mujoco.mjtGeom.mjGEOM_ELLIPSOID)
-    assert [geom.pos[:2].tolist() for geom in shadow] == pytest.approx(
-        data.geom_xpos[model.geom_bodyid > 0, :2].tolist()
-    )
+    assert np.allclose([geom.pos[:2] for geom in shadow], data.geom_xpos[model.geom_bodyid > 0, :2])
     for geom in shadow:
         top = geom.pos[2] + np.abs(geom.mat.reshape(3, 3)[2] * geom.size).sum()
         assert floor < geom.pos[2] < top < floor + 0.02

@@ -101,7 +101,8 @@ def test_a_robot_that_rises_is_drawn_higher_before_the_same_floor_and_still_whol
 
 def test_the_trace_is_of_the_last_second_and_a_half(renderer: MujocoRenderer) -> None:
     near, far = moving(100), moving(100)
-    near[:20, 1], far[:20, 1] = -20.0, -30.0
+    near[:20, 1] = far[:20, 1] = -0.5
+    far[:20, 2] += 1.0
     one, other = (renderer.render(states, SIZE, 40.0).pixels for states in (near, far))
     assert not np.array_equal(one[50], other[50]) and np.array_equal(one[99], other[99])
 
