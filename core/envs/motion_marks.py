@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import mujoco
 import numpy as np
@@ -12,6 +13,8 @@ from core.types import Float64
 
 TRACE_SECONDS = 1.5
 """Duration of the trace, which is that of the longest clips."""
+TRACE_HZ = 15.0
+"""Points of the trace a second."""
 _SHADOW, _SHADOW_ALPHA = (0.05, 0.07, 0.1), 0.33
 _FADE_HEIGHT = 1.2
 """Height in m above the floor at which a shadow has half its strength."""
@@ -41,7 +44,7 @@ class MotionMarks:
     def add(self, scene: mujoco.MjvScene, data: mujoco.MjData, path: Sequence[Float64], start: Float64 | None) -> None:
         """Add the marks of a pose.
 
-        path: positions (3,) in m of the robot until now, the oldest first
+        path: positions (3,) in m of the robot, from the oldest to the present one
         start: its position (3,) at the clip's first frame; None for no start line
         """
         if start is not None:
@@ -64,8 +67,7 @@ class MotionMarks:
             _add_geom(scene, mujoco.mjtGeom.mjGEOM_ELLIPSOID, size, place, matrix, (*_SHADOW, alpha))
 
     def _add_trace(self, scene: mujoco.MjvScene, path: Sequence[Float64]) -> None:
-        points = [path[index] for index in range(0, len(path), 2)]
-        for before, after in zip(points[:-1], points[1:], strict=True):
+        for before, after in pairwise(path):
             geom = _add_geom(scene, mujoco.mjtGeom.mjGEOM_LINE, np.zeros(3), before, np.eye(3), _TRACE)
             mujoco.mjv_connector(geom, mujoco.mjtGeom.mjGEOM_LINE, _TRACE_PIXELS, before, after)
 

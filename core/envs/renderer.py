@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.envs.motion_marks import TRACE_SECONDS, MotionMarks
+from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
 from core.envs.robot_models import load_model
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square
@@ -109,17 +109,20 @@ class MujocoRenderer(Renderer):
 
         The trace is of the last TRACE_SECONDS: all of a clip, the present part of an episode.
         """
-        path: deque[Float64] = deque(maxlen=1 + round(TRACE_SECONDS * fps))
+        every = max(1, round(fps / TRACE_HZ))
+        path: deque[Float64] = deque(maxlen=round(TRACE_SECONDS * fps / every))
         start: Float64 | None = None
-        for time in np.minimum(self._frame_times(len(states), fps), len(states) - 1):
+        for number, time in enumerate(np.minimum(self._frame_times(len(states), fps), len(states) - 1)):
             renderer = self._renderer_of_size(size)
             self._pose(states, time)
-            path.append(self._data.subtree_com[self._body].copy())
+            position = self._data.subtree_com[self._body].copy()
             if not self._fixed:
-                self._camera.lookat[:2] = path[-1][:2]
-                start = path[0] if start is None else start
+                self._camera.lookat[:2] = position[:2]
+                start = position if start is None else start
             renderer.update_scene(self._data, camera=self._camera)
-            self._marks.add(renderer.scene, self._data, path, start)
+            self._marks.add(renderer.scene, self._data, [*path, position], start)
+            if number % every == 0:
+                path.append(position)
             renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
             renderer.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
             yield renderer.render()

@@ -29,8 +29,6 @@ _SIZE, _FPS, _COLUMNS = 480, 30.0, 3
 _FULL, _FREE = mujoco.mjtState.mjSTATE_FULLPHYSICS, mujoco.mjtJoint.mjJNT_FREE
 _STILLS = ((0.0, 0.0), (0.0, -0.7), (0.0, -1.57), (0.3, -2.0), (0.7, -3.1), (1.1, -4.4))
 """Height in m of the lowest point above the floor, and angle in rad backward."""
-_RUN = 0.8
-"""Way in m along x that the robot has moved in each clip."""
 
 
 def clip(task: RobotTask, lift: float, angle: float, rng: np.random.Generator) -> Float64:
@@ -42,7 +40,7 @@ def clip(task: RobotTask, lift: float, angle: float, rng: np.random.Generator) -
     for state, share in zip(states, np.linspace(0, 1, len(states)), strict=True):
         data.qpos[:] = model.qpos0
         if rises(model):
-            data.qpos[0] = _RUN * (share - 1)
+            data.qpos[0] = share - 1  # a metre from the start line
             if free:
                 mujoco.mju_axisAngle2Quat(data.qpos[3:7], np.array([0.0, 1.0, 0.0]), angle * share)
             else:
@@ -79,14 +77,12 @@ def still(task: RobotTask, renderer: MujocoRenderer, states: Float64) -> Pixels:
     text = f"root at {data.body(task.camera.body).xpos[2]:.2f} m"
     if rises(model):
         text += f", lowest point at {abs(lowest_point(model, data)):.2f} m"
-    return np.asarray(
-        cv2.putText(picture.copy(), text, (10, 24), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (0, 0, 0), 2, cv2.LINE_AA)
-    )
+    return np.asarray(cv2.putText(picture.copy(), text, (10, 24), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (0, 0, 0), 2))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="folder for the sheets")
+    parser.add_argument("--out", type=Path, required=True)
     robots = {name: task for name, task in CATALOGUE.items() if isinstance(task, RobotTask)}
     parser.add_argument("--tasks", nargs="+", choices=robots, default=list(robots), metavar="TASK")
     args = parser.parse_args()
