@@ -82,6 +82,12 @@ class ClipPair(QWidget):
             self.clock.resume()
         self.playback_changed.emit()
 
+    def restart(self) -> None:
+        """Play both clips from their first frame."""
+        if self.shown:
+            self.clock.restart()
+            self.playback_changed.emit()
+
     def step(self, by: int) -> None:
         """Stop both clips and move by this number of frames."""
         if self.shown:

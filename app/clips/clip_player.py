@@ -10,8 +10,11 @@ from app.style.painting import fitted, rounded, set_font
 from core.types import Frames
 
 _RADIUS, _BORDER, _FLASH = 12, 2, 7
-_PROGRESS = 4
+_PROGRESS = 6
 """Height in pixels of the line that shows the position in the loop."""
+_TO_COME, _PLAYED = QColor(0, 0, 0, 70), QColor(255, 255, 255, 190)
+_END = QColor(0, 0, 0, 60)
+"""Shade over the last frame, so that the loop's beginning is seen as a change of light."""
 
 
 class ClipPlayer(QWidget):
@@ -78,9 +81,13 @@ class ClipPlayer(QWidget):
             return
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawImage(self._place, of_pixels(self.frames.pixels[self.index]))
-        done = round(self._place.width() * (self.index + 1) / len(self.frames.pixels))
-        line = QRect(self._place.left(), self._place.bottom() + 1 - _PROGRESS, done, _PROGRESS)
-        painter.fillRect(line, QColor(255, 255, 255, 110))
+        count, width = len(self.frames.pixels), self._place.width()
+        if self.index == count - 1 > 0:
+            painter.fillRect(self._place, _END)
+        line = QRect(self._place.left(), self._place.bottom() + 1 - _PROGRESS, width, _PROGRESS)
+        painter.fillRect(line, _TO_COME)
+        line.setWidth(round(width * (self.index + 1) / count))
+        painter.fillRect(line, _PLAYED)
 
     def _draw_border(self, painter: QPainter) -> None:
         colour, width = QColor(theme.palette().line), _BORDER

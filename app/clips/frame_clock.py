@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+PAUSE = 0.3
+"""Seconds, at any speed, that the last frame of a loop stays on screen before the first one returns."""
+
 
 class FrameClock(QObject):
-    """Counts the frames of a loop.
+    """Counts the frames of a loop, with a pause at its end.
 
     speed: 1 is as recorded
 
@@ -40,11 +43,25 @@ class FrameClock(QObject):
     @property
     def deadline(self) -> float:
         """Time of the next frame, in seconds of the clock `now`."""
-        return self._started + (self._shown + 1) / self._rate
+        return self._started + self._seconds_until(self._shown + 1)
 
     @property
     def _rate(self) -> float:
         return self._fps * self.speed
+
+    @property
+    def _loop_seconds(self) -> float:
+        return self._count / self._rate + PAUSE
+
+    def _seconds_until(self, frame: int) -> float:
+        """Return the time from the start of the first loop; frames are counted through all loops."""
+        loops, index = divmod(frame, self._count)
+        return loops * self._loop_seconds + index / self._rate
+
+    def _frame_at(self, seconds: float) -> int:
+        """Return the frame that is due at this time after the start of the first loop."""
+        loops, rest = divmod(seconds, self._loop_seconds)
+        return int(loops) * self._count + min(int(rest * self._rate), self._count - 1)
 
     def play(self, count: int, fps: float) -> None:
         """Start a loop of `count` frames at its first frame."""
@@ -53,6 +70,11 @@ class FrameClock(QObject):
 
     def halt(self) -> None:
         self._timer.stop()
+
+    def restart(self) -> None:
+        """Play from the first frame."""
+        if self._count:
+            self._start_at(0)
 
     def resume(self) -> None:
         if self._count and not self.playing:
@@ -73,14 +95,14 @@ class FrameClock(QObject):
 
     def tick(self) -> None:
         """Show the frame that is due by now. Called at a deadline or later."""
-        now = int((self._now() - self._started) * self._rate + 0.05)  # a timer may fire slightly early
+        now = self._frame_at(self._now() - self._started + 0.05 / self._rate)  # a timer may fire slightly early
         if now != self._shown:
             self._shown = now
             self.frame_due.emit(now % self._count)
         self._arm()
 
     def _start_at(self, frame: int) -> None:
-        self._started = self._now() - frame / self._rate
+        self._started = self._now() - self._seconds_until(frame)
         self._shown = frame
         self.frame_due.emit(frame % self._count)
         self._arm()

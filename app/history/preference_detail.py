@@ -67,6 +67,7 @@ class PreferenceDetail(QFrame):
         """Return the functions of the playback keys, for any widget of the page."""
         functions: dict[Command, Callable[[], object]] = {
             Command.PLAYBACK: self.clips.toggle_playback,
+            Command.RESTART_CLIPS: self.clips.restart,
             Command.PREVIOUS_FRAME: partial(self.clips.step, -1),
             Command.NEXT_FRAME: partial(self.clips.step, 1),
             **{command: partial(self.clips.set_speed, speed) for command, speed in SPEEDS.items()},

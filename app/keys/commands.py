@@ -12,6 +12,7 @@ class Command(StrEnum):
     UNDO = "undo"
     REDO = "redo"
     PLAYBACK = "playback"
+    RESTART_CLIPS = "restart clips"
     PREVIOUS_FRAME = "frame back"
     NEXT_FRAME = "frame on"
     QUARTER_SPEED = "quarter speed"
@@ -81,6 +82,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     Command.UNDO: CommandInfo("&Undo", ("Backspace", "Ctrl+Z"), "Takes back the last answer"),
     Command.REDO: CommandInfo("R&edo", ("Ctrl+Shift+Z", "Ctrl+Y"), "Restores the answer that was taken back last"),
     Command.PLAYBACK: CommandInfo("&Pause or play the clips", ("Space",)),
+    Command.RESTART_CLIPS: CommandInfo("Re&start the clips", ("R",), "Plays both clips from their beginning"),
     Command.PREVIOUS_FRAME: CommandInfo(
         "Pre&vious frame", (",",), "Pauses both clips and steps them together", repeats=True
     ),

@@ -28,7 +28,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
         (
             tuple(Choice),
             (Command.UNDO, Command.REDO),
-            (Command.PLAYBACK, Command.PREVIOUS_FRAME, Command.NEXT_FRAME),
+            (Command.PLAYBACK, Command.RESTART_CLIPS, Command.PREVIOUS_FRAME, Command.NEXT_FRAME),
             tuple(SPEEDS),
             (Command.PREDICTIONS, Command.REPEATS),
             (Command.EDIT_KEYS,),

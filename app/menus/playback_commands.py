@@ -21,6 +21,7 @@ class PlaybackCommands(QObject):
         self._clips, self._actions = clips, actions
         self.handlers: dict[Command, Callable[[], object]] = {
             Command.PLAYBACK: clips.toggle_playback,
+            Command.RESTART_CLIPS: clips.restart,
             Command.PREVIOUS_FRAME: lambda: clips.step(-1),
             Command.NEXT_FRAME: lambda: clips.step(1),
             Command.PREDICTIONS: lambda: settings.keep(_PREDICTIONS, self.shows_predictions),

@@ -120,6 +120,7 @@ class DemoWindow(QWidget):
             Command.UNDO: self._controller.labelling.undo,
             Command.REDO: self._controller.labelling.redo,
             Command.PLAYBACK: self.clips.toggle_playback,
+            Command.RESTART_CLIPS: self.clips.restart,
             Command.HUMAN: partial(self._controller.labelling.set_teacher, Teacher.HUMAN),
             Command.ORACLE: partial(self._controller.labelling.set_teacher, Teacher.ORACLE),
             Command.DEMO: self.close,

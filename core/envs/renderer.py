@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Self
@@ -11,13 +12,16 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from core.envs.robot_models import CAMERA, load_model
+from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
+from core.envs.robot_models import load_model
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square
 from core.tasks.base import RobotTask, Task
 from core.types import Float64, Frames
 
 _GREY = 128
+_SLICES, _STACKS = 20, 6
+"""Parts of a circle and of a half circle of which round geoms are drawn. Half of MuJoCo's own: they pay for the shadow."""
 _NO_OPENGL = "Clips can't be drawn, as OpenGL is missing here: sudo apt-get install libegl1 libgl1-mesa-dri"
 _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
@@ -79,13 +83,20 @@ class FrameRenderer(Renderer):
 
 
 class MujocoRenderer(Renderer):
-    """Draws simulator states with MuJoCo, without shadows and reflections."""
+    """Draws simulator states with MuJoCo, with marks that show the motion in place of MuJoCo's shadows."""
 
     def __init__(self, task: RobotTask) -> None:
         super().__init__(task)
         self._model = load_model(task)
-        self._model.vis.quality.offsamples = 0  # together with shadows off: 7 ms a frame instead of 43 without a GPU
+        quality = self._model.vis.quality
+        quality.offsamples = 0  # together with shadows off: 7 ms a frame instead of 43 without a GPU
+        quality.numslices, quality.numstacks = _SLICES, _STACKS
         self._data = mujoco.MjData(self._model)
+        self._marks = MotionMarks(self._model, task.camera)
+        self._body, self._fixed = self._model.body(task.camera.body).id, task.camera.fixed
+        self._camera = mujoco.MjvCamera()  # free: its point of view is set for each frame
+        self._camera.distance, self._camera.azimuth = task.camera.distance, task.camera.azimuth
+        self._camera.elevation, self._camera.lookat[2] = -task.camera.elevation, task.camera.height
         self._renderer: mujoco.Renderer | None = None
 
     def close(self) -> None:
@@ -94,11 +105,24 @@ class MujocoRenderer(Renderer):
             self._renderer = None
 
     def pictures(self, states: Float64, size: int, fps: float) -> Iterator[Pixels]:
-        """states: (k, S). Between two states the pose is interpolated, so motion is even at any frame rate."""
-        for time in np.minimum(self._frame_times(len(states), fps), len(states) - 1):
+        """states: (k, S). Between two states the pose is interpolated, so motion is even at any frame rate.
+
+        The trace is of the last TRACE_SECONDS: all of a clip, the present part of an episode.
+        """
+        every = max(1, round(fps / TRACE_HZ))
+        path: deque[Float64] = deque(maxlen=round(TRACE_SECONDS * fps / every))
+        start: Float64 | None = None
+        for number, time in enumerate(np.minimum(self._frame_times(len(states), fps), len(states) - 1)):
             renderer = self._renderer_of_size(size)
             self._pose(states, time)
-            renderer.update_scene(self._data, camera=CAMERA)
+            position = self._data.subtree_com[self._body].copy()
+            if not self._fixed:
+                self._camera.lookat[:2] = position[:2]
+                start = position if start is None else start
+            renderer.update_scene(self._data, camera=self._camera)
+            self._marks.add(renderer.scene, self._data, [*path, position], start)
+            if number % every == 0:
+                path.append(position)
             renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
             renderer.scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
             yield renderer.render()

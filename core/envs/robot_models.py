@@ -10,13 +10,11 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from core.tasks.base import Camera, RobotTask
+from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
-CAMERA = "clip"
-"""Name of the camera that clips are drawn from."""
 _INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "rk4": mujoco.mjtIntegrator.mjINT_RK4,
@@ -29,9 +27,10 @@ _CONTACT_FIELDS = (
 )
 _NET_FORCE = 3
 """Reduction of a contact sensor: all contacts as one force at their common centre."""
+_FIELD = 36.0
+"""Vertical field of view of the clips' camera in degrees."""
 _FLOOR_METRES = 400.0
 _FLOOR = ((0.36, 0.42, 0.48), (0.62, 0.68, 0.72))
-_FLOOR_TINT = (0.8, 0.9, 0.8, 1.0)
 _SKY = ((0.75, 0.82, 0.88), (0.45, 0.55, 0.66))
 
 
@@ -52,7 +51,6 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
         scale = float(total_mass[1]) / spec.compile().body_mass.sum()
         for geom in spec.geoms:
             geom.density *= scale
-    _add_camera(spec, task.camera)
     _restyle(spec, task)
     return spec.compile()
 
@@ -105,21 +103,9 @@ def _capsule(geom: mujoco.MjsGeom) -> tuple[np.ndarray, np.ndarray]:
     return np.array(geom.pos), geom.size[1] * axis
 
 
-def _add_camera(spec: mujoco.MjSpec, camera: Camera) -> None:
-    body, mode = spec.worldbody, mujoco.mjtCamLight.mjCAMLIGHT_FIXED
-    if camera.follows:
-        body, mode = spec.body(camera.follows), mujoco.mjtCamLight.mjCAMLIGHT_TRACKCOM
-    back = np.subtract(camera.position, camera.target)
-    back = back / np.linalg.norm(back)
-    right = np.cross((0.0, 0.0, 1.0), back)
-    right /= np.linalg.norm(right)
-    rotation = np.zeros(4)
-    mujoco.mju_mat2Quat(rotation, np.stack([right, np.cross(back, right), back], axis=1).ravel())
-    body.add_camera(name=CAMERA, mode=mode, pos=camera.position, quat=rotation, fovy=camera.field)
-
-
 def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
     """Brighten the robot and give it the same calm chequered floor as the others, for an hour of watching clips."""
+    spec.visual.global_.fovy = _FIELD
     spec.visual.headlight.ambient[:] = 0.35
     if not spec.lights:
         directional = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
@@ -128,22 +114,27 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
         )
     for name, colour in task.colours.items():
         spec.geom(name).rgba = [*colour, 1.0]
-    plane, height = mujoco.mjtGeom.mjGEOM_PLANE, task.floor_height
-    floor = next((geom for geom in spec.geoms if geom.type == plane), None)
-    if floor is None:  # it is drawn but touches nothing
-        floor = spec.worldbody.add_geom(
-            name="floor", type=plane, pos=[0, 0, height], size=[1, 1, 1], contype=0, conaffinity=0
-        )
+    planes = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
+    floor = planes[0] if planes else _add_floor(spec)
+    if task.floor_height is not None:
+        floor.pos[2] = task.floor_height
     floor.size = [_FLOOR_METRES, _FLOOR_METRES, floor.size[2]]  # as drawn; as an obstacle a plane is infinite
     if not floor.material:
         _add_floor_material(spec)
-        floor.material, floor.rgba = "MatPlane", _FLOOR_TINT
+        floor.material = "MatPlane"
+    floor.rgba = [1.0] * 4  # the texture's own colours
     spec.material(floor.material).texrepeat[:] = 2 * _FLOOR_METRES / task.floor_pattern
     for texture in spec.textures:
         if texture.name == "texplane":
             texture.rgb1, texture.rgb2 = _FLOOR
         if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX:
             texture.rgb1, texture.rgb2 = _SKY
+
+
+def _add_floor(spec: mujoco.MjSpec) -> mujoco.MjsGeom:
+    """Add a floor that is drawn but touches nothing."""
+    plane = mujoco.mjtGeom.mjGEOM_PLANE
+    return spec.worldbody.add_geom(name="floor", type=plane, size=[1, 1, 1], contype=0, conaffinity=0)
 
 
 def _add_floor_material(spec: mujoco.MjSpec) -> None:

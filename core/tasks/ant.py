@@ -60,7 +60,7 @@ ANT = RobotTask(
     measure_title="Forward speed (m/s)",
     reset_noise=0.1,
     normal_speeds=True,
-    camera=Camera((-1.3, -3.9, 2.2), (0.0, 0.0, 0.0), follows="torso"),
+    camera=Camera("torso", height=1.05, distance=5.3, elevation=20.0, azimuth=72.0),
     # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back, contact forces mislead the
     # predictors, and a gait once begun is seldom left, so answers come early and the fit takes larger steps.
     presets={

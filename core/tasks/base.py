@@ -135,15 +135,20 @@ class Task:
 
 @dataclass(frozen=True)
 class Camera:
-    """Camera of the clips. Coordinates in m, from the world's origin or from the body that it follows."""
+    """Camera of the clips. It follows the robot sideways but never up or down: a jump is seen as a jump."""
 
-    position: tuple[float, float, float]
-    target: tuple[float, float, float]
-    """Point at the centre of the picture."""
-    follows: str = ""
-    """Body whose centre of mass, with all that it carries, stays in place; '' for a fixed camera."""
-    field: float = 36.0
-    """Vertical field of view in degrees."""
+    body: str
+    """Body whose centre of mass, with all that it carries, is followed and leaves a trace."""
+    height: float
+    """Height in m of the point at the centre of the picture."""
+    distance: float
+    """Distance in m to that point. A picture shows some 0.65 m a metre of distance, across and up."""
+    elevation: float = 12.0
+    """Angle in degrees by which the camera looks down."""
+    azimuth: float = 90.0
+    """Direction of view in degrees: 0 along x, 90 along y."""
+    fixed: bool = False
+    """The camera stands still and looks at the z axis."""
 
 
 def preset_for_steps(steps: int) -> dict[str, Any]:
@@ -208,9 +213,9 @@ class RobotTask(Task):
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
     """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
     camera: Camera
-    floor_height: float = 0.0
-    """Height in m at which a floor is drawn for a model that has none."""
-    floor_pattern: float = 2 / 3
+    floor_height: float | None = None
+    """Height in m at which a floor that touches nothing is drawn; None for the model's own."""
+    floor_pattern: float = 1.0
     """Period of the floor's pattern in m."""
     colours: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """Red, green and blue of geoms by name, in place of the model's own."""

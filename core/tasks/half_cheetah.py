@@ -25,7 +25,7 @@ HALF_CHEETAH = RobotTask(
     measure_title="Forward speed (m/s)",
     reset_noise=0.1,
     normal_speeds=True,
-    camera=Camera((0.0, -3.7, 0.5), (0.0, 0.0, 0.0), follows="torso"),
+    camera=Camera("torso", height=1.3, distance=4.4),
     # Decided in docs/experiments/robots.md, Half-Cheetah: less noise keeps actions off the motors' limits.
     presets={
         **preset_for_steps(2_000_000),

@@ -180,7 +180,7 @@ HOPPER_BACKFLIP = RobotTask(
     measure_name="backflips_per_episode",
     measure_title="Backflips an episode (8 s)",
     contact_points=(*_FOOT, *_REST),
-    camera=Camera((0.0, -3.0, -0.25), (0.0, 0.0, -0.25), follows="torso"),
+    camera=Camera("torso", height=1.35, distance=4.6),
     # Decided in docs/experiments/backflip.md.
     presets={
         "steps": 2_000_000,

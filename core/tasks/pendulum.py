@@ -67,8 +67,8 @@ PENDULUM = RobotTask(
     sizes=(4, 1),
     title="Pendulum",
     instruction=(
-        "Choose the clip in which the pole points up, more or less. If both have fallen, or you can't see them, answer "
-        "with a tie or can't tell; a pole that you see standing is better than one that is out of sight."
+        "Choose the clip in which the pole points up, more or less. If both have fallen, answer with a tie or can't "
+        "tell."
     ),
     model="inverted_pendulum.xml",
     timestep=0.01,
@@ -82,7 +82,7 @@ PENDULUM = RobotTask(
     measure_name="share_upright",
     measure_title="Share of time upright",
     reset_noise=0.01,
-    camera=Camera((0.0, -3.4, 0.7), (0.0, 0.0, 0.15)),
+    camera=Camera("pole", height=0.1, distance=5.0, fixed=True),
     floor_height=-0.5,
     presets=preset_for_steps(600_000),  # decided in docs/experiments/robots.md, Pendulum
 )
@@ -110,7 +110,8 @@ DOUBLE_PENDULUM = RobotTask(
     measure_title="Share of time upright",
     reset_noise=0.1,
     normal_speeds=True,
-    camera=Camera((0.0, -4.6, 0.9), (0.0, 0.0, 0.1)),
+    camera=Camera("pole", height=0.0, distance=5.0, fixed=True),
+    floor_height=-1.4,
     # Decided in docs/experiments/robots.md, Double pendulum: with more noise, or in longer episodes, some policies
     # learn to swing the poles round and keep to it.
     presets={**preset_for_steps(1_500_000), "policy.initial_std": 0.3},

@@ -87,7 +87,7 @@ REACHER = RobotTask(
     measure_falls=True,
     reset_noise=_START_SPEEDS,
     reset_hook=place_target,
-    camera=Camera((0.0, -0.2, 0.92), (0.0, 0.0, 0.0)),
+    camera=Camera("fingertip", height=0.0, distance=0.94, elevation=78.0, fixed=True),
     floor_pattern=0.2,
     colours=_COLOURS,
     # Decided in docs/experiments/robots.md, Reacher: a full push turns the arm by a radian in one step, so noise is

@@ -21,7 +21,7 @@ SWIMMER = RobotTask(
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
     reset_noise=0.1,
-    camera=Camera((0.0, -2.6, 4.6), (0.0, 0.0, 0.0), follows="torso"),
+    camera=Camera("torso", height=0.0, distance=5.3, elevation=60.0),
     paper_presets={"policy.entropy_bonus": 0.001},  # A.1, for the Swimmer alone
     # Decided in docs/experiments/robots.md, Swimmer: a stroke pays off only after seconds, and without the penalty and
     # with the paper's activation some seeds glide for good.

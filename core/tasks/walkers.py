@@ -53,7 +53,7 @@ HOPPER = RobotTask(
     measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _HOPPER_FALLEN)),
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
-    camera=Camera((0.0, -3.6, -0.1), (0.0, 0.0, -0.25), follows="torso"),
+    camera=Camera("torso", height=1.15, distance=4.0),
     # Decided in docs/experiments/robots.md, Hopper: its physics are so quick that fits would take most of the time.
     presets={**preset_for_steps(2_000_000), "policy.epochs": 6, "reward.steps_per_label": 35},
 )
@@ -77,7 +77,7 @@ WALKER = RobotTask(
     measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _WALKER_FALLEN)),
     measure_name="forward_speed",
     measure_title="Forward speed (m/s)",
-    camera=Camera((0.0, -3.3, -0.1), (0.0, 0.0, -0.25), follows="torso"),
+    camera=Camera("torso", height=1.15, distance=4.0),
     # Decided in docs/experiments/robots.md, Walker: with the usual step size of the fit and no bonus it stays slow.
     presets={
         **preset_for_steps(2_000_000),

@@ -52,10 +52,10 @@ class Probe(QObject):
         controller.labelling.pair_shown.connect(lambda pair: self._press.start(_LABEL_EVERY_MS))
 
     def painted(self, player: ClipPlayer) -> None:
-        """Records a paint of a clip. An interval runs between two frames of the same pair."""
+        """Records a paint of a clip. An interval runs between two frames of one loop of a pair."""
         now, frames = time.perf_counter(), player.frames
         before = self._painted.get(player)
-        if before and before[0] == id(frames) and before[1] != player.index:
+        if before and before[0] == id(frames) and before[1] < player.index:
             self.intervals.append(1000 * (now - before[2]))
         if before is None or before[:2] != (id(frames), player.index):
             self._painted[player] = (id(frames), player.index, now)

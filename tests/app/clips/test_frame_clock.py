@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.clips.frame_clock import FrameClock
+from app.clips.frame_clock import PAUSE, FrameClock
 from tests.app.fakes import Clock
 
 
@@ -46,8 +46,34 @@ def test_each_frame_stands_as_long_as_the_speed_says(
 ) -> None:
     clock.set_speed(speed)
     shown.clear()
-    assert play_frames(clock, time, 10) == pytest.approx([each] * 10)
+    assert play_frames(clock, time, 10) == pytest.approx([each] * 7 + [each + PAUSE] + [each] * 2)
     assert shown == [1, 2, 3, 4, 5, 6, 7, 0, 1, 2]
+
+
+def test_a_loop_pauses_on_its_last_frame_before_it_begins_again(
+    clock: FrameClock, time: Clock, shown: list[int]
+) -> None:
+    play_frames(clock, time, 7)
+    end = time.now
+    for late in (0.05, 0.2, 0.34):
+        time.now = end + late
+        clock.tick()
+    assert shown[-1] == 7
+    time.now = end + 0.05 + 0.3
+    clock.tick()
+    assert shown[-2:] == [7, 0]
+    clock.halt()
+
+
+def test_a_restart_begins_at_the_first_frame_whether_it_plays_or_is_held(
+    clock: FrameClock, time: Clock, shown: list[int]
+) -> None:
+    for prepare in (lambda: play_frames(clock, time, 3), lambda: clock.step(2)):
+        prepare()
+        clock.restart()
+        assert shown[-1] == clock.frame == 0 and clock.playing
+        assert clock.deadline - time.now == pytest.approx(0.05)
+    clock.halt()
 
 
 def test_an_error_does_not_add_up(clock: FrameClock, time: Clock) -> None:
@@ -55,14 +81,14 @@ def test_an_error_does_not_add_up(clock: FrameClock, time: Clock) -> None:
         time.now = clock.deadline + 0.004  # the timer is late each time
         clock.tick()
     clock.halt()
-    assert clock.deadline == pytest.approx(100.0 + 101 * 0.05)
+    assert clock.deadline == pytest.approx(100.0 + 101 * 0.05 + 12 * PAUSE)
 
 
 def test_after_hours_of_sleep_one_frame_is_shown_and_the_loop_goes_on(
     clock: FrameClock, time: Clock, shown: list[int]
 ) -> None:
     shown.clear()
-    time.now += 8 * 3600 + 0.15
+    time.now += 40_000 * (8 * 0.05 + PAUSE) + 0.15
     clock.tick()
     assert shown == [3] and play_frames(clock, time, 2) == pytest.approx([0.05] * 2)
     assert shown == [3, 4, 5]

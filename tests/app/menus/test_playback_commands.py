@@ -26,6 +26,14 @@ def test_comma_and_period_step_both_clips_together(face: Face) -> None:
     assert not clips.clock.playing
 
 
+def test_r_plays_both_clips_from_their_beginning(face: Face) -> None:
+    face.offer(make_query())
+    clips = face.window.clips
+    clips.step(3)
+    face.press(Qt.Key.Key_R)
+    assert (clips.left.index, clips.right.index) == (0, 0) and clips.clock.playing
+
+
 def test_the_speed_is_shown_and_stays_for_the_next_pair(face: Face) -> None:
     queries = face.offer(*[make_query() for _ in range(5)])
     for (key, speed), following in zip(SPEED_KEYS, queries[1:], strict=True):

@@ -55,7 +55,8 @@ ANSWERS = (Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL)
 OTHERS: dict[KeyAction, Happened] = {
     Command.NEXT_FRAME: lambda face: face.window.clips.left.index == 1,
     Command.PREVIOUS_FRAME: lambda face: face.window.clips.left.index == 0,
-    Command.PLAYBACK: lambda face: face.window.clips.clock.playing,
+    Command.RESTART_CLIPS: lambda face: face.window.clips.clock.playing,
+    Command.PLAYBACK: lambda face: not face.window.clips.clock.playing,
     Command.HALF_SPEED: lambda face: face.window.clips.clock.speed == 0.5,
     Command.QUARTER_SPEED: lambda face: face.window.clips.clock.speed == 0.25,
     Command.DOUBLE_SPEED: lambda face: face.window.clips.clock.speed == 2,

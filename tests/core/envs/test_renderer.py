@@ -57,14 +57,52 @@ def test_the_robot_is_to_be_seen_and_its_pose_told(renderer: MujocoRenderer) -> 
     assert difference(upright, tilted) > 1
 
 
-def test_the_camera_follows_the_robot(renderer: MujocoRenderer) -> None:
+def raised(name: str, *heights: float) -> list[np.ndarray]:
+    """Pictures of a robot whose root is so many metres above its usual place."""
+    task = get_task(name)
+    assert isinstance(task, RobotTask)
+    model = load_model(task)
+    state = np.zeros((1, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+    state[:, 1 : 1 + model.nq] = model.qpos0
+    vertical = 2 + (model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE)
+    pictures = []
+    with MujocoRenderer(task) as renderer:
+        for height in heights:
+            moved = state.copy()
+            moved[:, vertical] += height
+            pictures.append(renderer.render(moved, SIZE, 40.0).pixels[0])
+    return pictures
+
+
+def rows_of_robot(picture: np.ndarray) -> np.ndarray:
+    """Rows with a warm colour, which floor and sky have not; the start line is at the bottom."""
+    warm = picture[..., 0].astype(int) > picture[..., 1] + 20
+    return np.flatnonzero(warm[: SIZE * 3 // 4].any(axis=1))
+
+
+def test_the_camera_follows_the_robot_sideways(renderer: MujocoRenderer) -> None:
     here, far = moving(1), moving(1)
-    far[:, 1] += 5.3  # outside a camera that stands still
-    above_the_horizon = slice(SIZE // 4, SIZE // 2)
-    robot, followed = (renderer.render(s, SIZE, 40.0).pixels[0][above_the_horizon] for s in (here, far))
-    assert (
-        difference(robot, followed) < 0.5 < difference(robot, np.broadcast_to(robot[:, :1], robot.shape))
-    )  # there is more than sky
+    far[:, 1] += 5.0  # outside a camera that stands still, and whole squares of the floor
+    robot, followed = (renderer.render(s, SIZE, 40.0).pixels[0] for s in (here, far))
+    assert difference(robot, followed) < 0.5 and len(rows_of_robot(followed))
+
+
+@pytest.mark.parametrize("name", ["hopper-backflip", "hopper", "walker", "half-cheetah", "half-cheetah-one-leg", "ant"])
+def test_a_robot_that_rises_is_drawn_higher_before_the_same_floor_and_still_whole(name: str) -> None:
+    low, middle, high = raised(name, 0.0, 0.3, 0.6)
+    tops = [rows_of_robot(picture).min() for picture in (low, middle, high)]
+    assert tops[0] > tops[1] + 3 > tops[2] + 6 > 6
+    edge = SIZE // 16
+    for picture in (middle, high):
+        assert np.array_equal(picture[:, :edge], low[:, :edge])  # the camera has not moved
+
+
+def test_the_trace_is_of_the_last_second_and_a_half(renderer: MujocoRenderer) -> None:
+    near, far = moving(100), moving(100)
+    near[:20, 1] = far[:20, 1] = -0.5
+    far[:20, 2] += 1.0
+    one, other = (renderer.render(states, SIZE, 40.0).pixels for states in (near, far))
+    assert not np.array_equal(one[50], other[50]) and np.array_equal(one[99], other[99])
 
 
 def test_between_two_states_the_pose_is_between_them(renderer: MujocoRenderer) -> None:

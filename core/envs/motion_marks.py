@@ -1,0 +1,88 @@
+"""Marks in a clip that show where the robot is and was: its shadow on the floor, its trace, and the start line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import mujoco
+import numpy as np
+
+from core.tasks.base import Camera
+from core.types import Float64
+
+TRACE_SECONDS = 1.5
+"""Duration of the trace, which is that of the longest clips."""
+TRACE_HZ = 15.0
+"""Points of the trace a second."""
+_SHADOW, _SHADOW_ALPHA = (0.05, 0.07, 0.1), 0.33
+_FADE_HEIGHT = 1.2
+"""Height in m above the floor at which a shadow has half its strength."""
+_MARGIN = 0.015
+"""Width in m by which a shadow is larger than its geom for each metre that the camera is away."""
+_FLAT = 1e-3
+"""Thickness of a shadow relative to its geom; at 0 MuJoCo could not light it."""
+_TRACE, _TRACE_PIXELS = (1.0, 0.95, 0.6, 0.55), 2.0
+_START = (0.85, 0.5, 0.1, 0.8)
+_START_WIDTH, _START_LENGTH = 0.008, 0.13
+"""Half sizes of the start line along x and y for each metre that the camera is away."""
+_LIFT = 1e-3
+"""Distance above the floor for each metre that the camera is away; on the floor itself, marks would flicker."""
+
+
+class MotionMarks:
+    """Adds the marks to scenes of one model, as geoms: MuJoCo's own shadows cost more than all the rest of a picture."""
+
+    def __init__(self, model: mujoco.MjModel, camera: Camera) -> None:
+        self._scale = camera.distance
+        self._floor = float(model.geom_pos[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE, 2].max())
+        self._geoms = np.flatnonzero(model.geom_bodyid)  # those of the robot, not of the world
+        radii, halves = model.geom_size[self._geoms, :2].T  # of capsules and spheres; a sphere's half length is 0
+        radii = radii + _MARGIN * self._scale
+        self._sizes = np.stack([radii, radii, radii + halves], axis=1)
+
+    def add(self, scene: mujoco.MjvScene, data: mujoco.MjData, path: Sequence[Float64], start: Float64 | None) -> None:
+        """Add the marks of a pose.
+
+        path: positions (3,) in m of the robot, from the oldest to the present one
+        start: its position (3,) at the clip's first frame; None for no start line
+        """
+        if start is not None:
+            self._add_start_line(scene, start)
+        self._add_shadow(scene, data)
+        self._add_trace(scene, path)
+
+    def _add_start_line(self, scene: mujoco.MjvScene, start: Float64) -> None:
+        size = self._scale * np.array([_START_WIDTH, _START_LENGTH, _FLAT])
+        at = np.array([start[0], start[1], self._floor + _LIFT * self._scale])
+        _add_geom(scene, mujoco.mjtGeom.mjGEOM_BOX, size, at, np.eye(3), _START)
+
+    def _add_shadow(self, scene: mujoco.MjvScene, data: mujoco.MjData) -> None:
+        """Add an ellipsoid around each geom, flattened onto the floor."""
+        at, turned = data.geom_xpos[self._geoms], data.geom_xmat[self._geoms].reshape(-1, 3, 3)
+        alphas = _SHADOW_ALPHA * _FADE_HEIGHT / (_FADE_HEIGHT + np.maximum(0.0, at[:, 2] - self._floor))
+        at[:, 2] = self._floor + 2 * _LIFT * self._scale
+        turned[:, 2] *= _FLAT
+        for size, place, matrix, alpha in zip(self._sizes, at, turned, alphas, strict=True):
+            _add_geom(scene, mujoco.mjtGeom.mjGEOM_ELLIPSOID, size, place, matrix, (*_SHADOW, alpha))
+
+    def _add_trace(self, scene: mujoco.MjvScene, path: Sequence[Float64]) -> None:
+        for before, after in pairwise(path):
+            geom = _add_geom(scene, mujoco.mjtGeom.mjGEOM_LINE, np.zeros(3), before, np.eye(3), _TRACE)
+            mujoco.mjv_connector(geom, mujoco.mjtGeom.mjGEOM_LINE, _TRACE_PIXELS, before, after)
+
+
+def _add_geom(
+    scene: mujoco.MjvScene,
+    kind: int,
+    size: Float64,
+    position: Float64,
+    matrix: Float64,
+    colour: tuple[float, float, float, float],
+) -> mujoco.MjvGeom:
+    """Add a geom to a scene and return it. size (3,), position (3,) in m; matrix (3, 3) from its axes to the world's."""
+    geom = scene.geoms[scene.ngeom]
+    mujoco.mjv_initGeom(geom, kind, size, position, matrix.ravel(), np.array(colour, np.float32))
+    geom.specular = 0.0
+    scene.ngeom += 1
+    return geom

@@ -1,0 +1,28 @@
+"""The widget for one clip."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtGui import QColor
+from pytestqt.qtbot import QtBot
+
+from app.clips.clip_player import ClipPlayer
+from core.types import Frames
+
+
+def centre(player: ClipPlayer) -> QColor:
+    return player.grab().toImage().pixelColor(player.rect().center())
+
+
+def test_the_last_frame_is_shaded_so_that_the_beginning_is_seen(qtbot: QtBot) -> None:
+    player = ClipPlayer("Clip")
+    qtbot.addWidget(player)
+    player.resize(200, 200)
+    player.set_frames(Frames(np.full((4, 32, 32, 3), 200, np.uint8), 30.0))
+    lights = []
+    for index in range(4):
+        player.show_frame(index)
+        lights.append(centre(player).red())
+    assert lights[:3] == [200] * 3 and 120 < lights[3] < 180
+    player.set_frames(Frames(np.full((1, 32, 32, 3), 200, np.uint8), 30.0))  # a still has no end
+    assert centre(player).red() == 200

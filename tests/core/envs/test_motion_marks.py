@@ -1,0 +1,60 @@
+"""Marks in a clip, as shapes in MuJoCo's scene."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+from core.envs.motion_marks import MotionMarks
+from core.envs.robot_models import load_model
+from core.tasks import get_task
+from core.tasks.base import RobotTask
+
+ORIGIN = np.zeros(3)
+
+
+def shapes(name: str, kind: mujoco.mjtGeom, rise: float = 0.0, path: tuple = (ORIGIN,), start: object = None) -> list:
+    """Geoms of one kind that are added for a robot whose root has risen by so many metres."""
+    task = get_task(name)
+    assert isinstance(task, RobotTask)
+    model = load_model(task)
+    data, scene = mujoco.MjData(model), mujoco.MjvScene(model, 200)
+    data.qpos[1] += rise
+    mujoco.mj_forward(model, data)
+    MotionMarks(model, task.camera).add(scene, data, path, start)
+    return [geom for geom in scene.geoms[: scene.ngeom] if geom.type == kind]
+
+
+@pytest.mark.parametrize(("name", "floor"), [("hopper", 0.0), ("swimmer", -0.1), ("double-pendulum", -1.4)])
+def test_the_shadow_lies_on_the_floor_under_each_part(name: str, floor: float) -> None:
+    task = get_task(name)
+    assert isinstance(task, RobotTask)
+    model = load_model(task)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    shadow = shapes(name, mujoco.mjtGeom.mjGEOM_ELLIPSOID)
+    assert np.allclose([geom.pos[:2] for geom in shadow], data.geom_xpos[model.geom_bodyid > 0, :2])
+    for geom in shadow:
+        top = geom.pos[2] + np.abs(geom.mat.reshape(3, 3)[2] * geom.size).sum()
+        assert floor < geom.pos[2] < top < floor + 0.02
+
+
+def test_the_shadow_stays_and_fades_as_the_robot_rises() -> None:
+    low, high = (shapes("walker", mujoco.mjtGeom.mjGEOM_ELLIPSOID, rise) for rise in (0.0, 1.0))
+    assert [geom.pos.tolist() for geom in low] == [geom.pos.tolist() for geom in high]
+    assert all(0 < after.rgba[3] < before.rgba[3] for before, after in zip(low, high, strict=True))
+
+
+def test_the_trace_runs_along_the_path_and_there_is_none_at_its_beginning() -> None:
+    path = tuple(np.array([0.1 * step, 0.0, 1.0]) for step in range(5))
+    trace = shapes("hopper", mujoco.mjtGeom.mjGEOM_LINE, path=path)
+    assert [geom.pos[0] for geom in trace] == pytest.approx([0.0, 0.1, 0.2, 0.3])
+    assert {float(geom.pos[2]) for geom in trace} == {1.0}
+    assert not shapes("hopper", mujoco.mjtGeom.mjGEOM_LINE)
+
+
+def test_the_start_line_is_on_the_floor_where_the_clip_begins() -> None:
+    (line,) = shapes("ant", mujoco.mjtGeom.mjGEOM_BOX, start=np.array([2.0, -3.0, 0.9]))
+    assert line.pos[:2].tolist() == [2.0, -3.0] and 0 < line.pos[2] < 0.02
+    assert not shapes("ant", mujoco.mjtGeom.mjGEOM_BOX)
