@@ -29,7 +29,8 @@ from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
 from core.nn.state import load_state_arrays, require_array, state_arrays
-from core.preferences.schedule import scheduled
+from core.preferences.queries import agreement
+from core.preferences.schedule import finishing, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -44,6 +45,8 @@ from core.tasks import get_task
 from core.types import Float32, Segment, require_count
 
 log = logging.getLogger(__name__)
+_AGREEMENT_PAIRS, _AGREEMENT_WINDOW = 48, 400
+"""Pairs of a batch whose predictions are compared, and pairs that the running agreement is over."""
 _EPISODES = 100
 """Finished episodes that the reported means are over."""
 _SEGMENTS_PER_QUERY = 4
@@ -63,7 +66,7 @@ class RolloutJob:
         length = config.query.length(self.task.segment_steps)
         stagger = self._query_rng.integers(0, length, config.rollout.environments)
         self.collectors = Collectors(config, stagger, processes)
-        self.pool = SegmentPool(config.query.pool)
+        self.pool = SegmentPool(config.query.pool, config.query.pool_old, self._query_rng)
         self.offers = QueryOffers(config, self._query_rng)
         self.ensemble: RewardEnsemble | ImageEnsemble | None = None
         self._recent_predictions = RunningWindow(config.reward.members)
@@ -74,6 +77,8 @@ class RolloutJob:
         self._batches_sent = 0
         self._policy_version = -1
         self._policy_weights: dict[str, np.ndarray] | None = None
+        self._agreement = 0.0
+        """Running share of pairs of new segments on which all members agree."""
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -143,6 +148,7 @@ class RolloutJob:
             self.pool.add(segment)
         self._env_steps += batch.log_probs.size
         self._episode_count += len(batch.finished)
+        progress = self._progress
         if batch.finished:  # few small batches end an episode
             self._add_episodes(batch.finished)
 
@@ -150,6 +156,7 @@ class RolloutJob:
         predicted: Float32 | None = None  # (T, N) normalized mean
         if self.ensemble is not None:
             raw = self.collectors.predict()
+            self._note_agreement(batch.segments)
             if not np.isfinite(raw).all():
                 raise NotFiniteError("rollout", "the predicted reward")
             std = self.config.reward.std
@@ -172,6 +179,7 @@ class RolloutJob:
                 batch.ends,
                 batch.end_observations,
                 batch.last_observations,
+                1 - self.config.policy.decay * progress,
             )
         seconds = time.perf_counter() - started
         yield from self._offer_queries()
@@ -183,7 +191,7 @@ class RolloutJob:
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """(T, N) rewards for the policy: the predicted reward, plus a bonus for the members' disagreement.
 
-        The bonus fades as labels come in. With teacher 'none' these are the true rewards; None before the first fit.
+        The bonus fades as the members come to agree on new pairs, and in the training after the last answer. With teacher 'none' these are the true rewards; None before the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
         if self._on_true_reward:
@@ -192,11 +200,27 @@ class RolloutJob:
             if self.task.pictures:  # as in A.2; most small batches have no rewards to normalize by
                 return batch.true_rewards.clip(-1, 1)
             return normalize_reward(batch.true_rewards[None], 1.0)
-        labelled = len(self.offers.usable) / max(1, self.config.labels)
-        bonus = self.config.reward.bonus * max(0.0, 1 - labelled)
+        bonus = self.config.reward.bonus * (1 - self._agreement) * (1 - finishing(self._env_steps, self.config))
         if bonus and raw is not None and predicted is not None:
             return predicted + bonus * disagreement_std(raw)
         return predicted
+
+    @property
+    def _progress(self) -> float:
+        """Share of the planned training, or of the training after the last answer, that is done (A.2)."""
+        if self.config.query.schedule == "answers":
+            return finishing(self._env_steps, self.config)
+        return min(1.0, self._env_steps / self.config.planned_steps)
+
+    def _note_agreement(self, segments: list[Segment]) -> None:
+        """Updates the running agreement with pairs of a batch's new segments."""
+        segments = segments[: 2 * _AGREEMENT_PAIRS]
+        if self.ensemble is None or len(segments) < 2:
+            return
+        returns = self.ensemble.predicted_returns(segments)
+        half = len(segments) // 2
+        new = agreement(returns[:, :half], returns[:, half : 2 * half])
+        self._agreement += (new - self._agreement) * min(1.0, half / _AGREEMENT_WINDOW)
 
     def _add_episodes(self, finished: list[tuple[float, dict[str, float]]]) -> None:
         self._episodes += finished
@@ -227,6 +251,7 @@ class RolloutJob:
             measure=self._means[1],
             correlation=correlation,
             divergences=self.collectors.divergences,
+            agreement=self._agreement if self.ensemble is not None else float("nan"),
         )
 
     def _demonstrate(self) -> Iterator[Event | None]:
@@ -267,14 +292,16 @@ class RolloutJob:
             "demonstration_rng": get_rng_state(self._demonstration_rng),
             "episodes": list(self._episodes),
             "selector": self.offers.get_state(),
+            "pool": list(self.pool.counts),
+            "agreement": self._agreement,
         }
         return JobState(arrays, values)
 
     def set_state(self, state: JobState) -> None:
         self.collectors.set_state(state)
-        for segment in pool_segments(state):
-            if state_size(segment) == self.collectors.state_size:
-                self.pool.add(segment)
+        segments = pool_segments(state)
+        if all(state_size(segment) == self.collectors.state_size for segment in segments):
+            self.pool.restore(segments, tuple(map(require_count, state.values["pool"])))
         if reward := state.under(REWARD):
             self._load_reward(reward)
             members = self.config.reward.members
@@ -287,6 +314,7 @@ class RolloutJob:
         set_rng_state(self._demonstration_rng, values["demonstration_rng"])
         self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
         self.offers.set_state(values["selector"])
+        self._agreement = float(values["agreement"])
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""
