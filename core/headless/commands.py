@@ -231,7 +231,7 @@ def _evaluate(args: argparse.Namespace) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> None:
-    from core.headless.reproduce import FIGURES, reproduce
+    from core.headless.reproduce import FIGURES, figure_runs, reproduce
 
     if args.steps is not None and args.steps < 1:
         raise UserError("--steps must be at least 1.")
@@ -246,7 +246,8 @@ def _reproduce(args: argparse.Namespace) -> None:
 
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
     _require_memory(chosen[0])  # the runs are done one after another
-    print(reproduce(*chosen, args.steps, _parse_settings(args.set), Path(args.out), progress), end="")
+    runs = [run for run in figure_runs(args.figure, *chosen) if not args.teachers or run.teacher in args.teachers]
+    print(reproduce(runs, args.steps, _parse_settings(args.set), Path(args.out), progress), end="")
 
 
 def _bench(args: argparse.Namespace) -> None:

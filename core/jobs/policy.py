@@ -92,7 +92,7 @@ class PolicyJob:
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
         set_rng_state(self._rng, state.values["rng"])
         for i, (version, env_steps, scale) in enumerate(state.values["batches"]):
-            arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
+            arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
             counts = require_count(version), require_count(env_steps)
             batch = RolloutBatchReady(*counts, **arrays, learning_rate_scale=float(scale))
             self._require_shapes(batch)

@@ -191,7 +191,8 @@ class RolloutJob:
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """(T, N) rewards for the policy: the predicted reward, plus a bonus for the members' disagreement.
 
-        The bonus fades as the members come to agree on new pairs, and in the training after the last answer. With teacher 'none' these are the true rewards; None before the first fit.
+        The bonus fades as the members come to agree on new pairs, and in the training after the last answer. With
+        teacher 'none' these are the true rewards; None before the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
         if self._on_true_reward:
@@ -301,7 +302,8 @@ class RolloutJob:
         self.collectors.set_state(state)
         segments = pool_segments(state)
         if all(state_size(segment) == self.collectors.state_size for segment in segments):
-            self.pool.restore(segments, tuple(map(require_count, state.values["pool"])))
+            old, replaced = map(require_count, state.values["pool"])
+            self.pool.restore(segments, (old, replaced))
         if reward := state.under(REWARD):
             self._load_reward(reward)
             members = self.config.reward.members
