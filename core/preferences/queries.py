@@ -143,8 +143,7 @@ class QuerySelector:
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
         """Up to `count` distinct random pairs that were not offered before; fewer from a small pool."""
         pairs: dict[tuple[int, int], _Pair] = {}
-        resting = set(self._shown)
-        pool = [segment for segment in pool if segment.id not in resting]
+        pool = [segment for segment in pool if segment.id not in self._shown]
         if len(pool) < 2:
             return []
         content = cache(lambda i: fingerprint(pool[i]))
@@ -161,20 +160,23 @@ class QuerySelector:
         return list(pairs.values())
 
     def _draw_spread(self, pool: list[Segment], count: int) -> list[_Pair]:
-        """Up to `count` pairs of segments that differ from each other: each is drawn with a probability proportional to
-        its squared distance to the nearest one drawn before (k-means++)."""
+        """Up to `count` pairs of segments that differ from each other and from those shown last.
+
+        Each segment is drawn with a probability proportional to its squared distance to the nearest one (k-means++).
+        """
         rows = features(pool)
-        if rows is None or len(pool) < 2 * count:
+        if rows is None:
             return self._draw(pool, count)
-        chosen = [int(self._rng.integers(len(pool)))]
-        nearest = np.full(len(pool), np.inf)
-        while len(chosen) < 2 * count:
-            nearest = np.minimum(nearest, np.square(rows - rows[chosen[-1]]).sum(1))
-            if not nearest.any():
-                return self._draw(pool, count)
-            chosen.append(int(self._rng.choice(len(pool), p=nearest / nearest.sum())))
+        near = [i for i, segment in enumerate(pool) if segment.id in self._shown]
+        distances = np.square(rows[:, None] - rows[near]).sum(2).min(1) if near else np.ones(len(pool))
+        chosen: list[int] = []
+        while len(chosen) < 2 * count and distances.any():
+            chosen.append(int(self._rng.choice(len(pool), p=distances / distances.sum())))
+            distances = np.minimum(
+                distances if len(chosen) > 1 or near else np.inf, np.square(rows - rows[chosen[-1]]).sum(1)
+            )
         order = self._rng.permutation(chosen)
-        return [(pool[i], pool[j]) for i, j in zip(order[::2], order[1::2], strict=True)]
+        return [(pool[i], pool[j]) for i, j in zip(order[::2], order[1::2], strict=False)]
 
     def _offer(self, pair: _Pair, variance: float) -> Query:
         left, right = pair
