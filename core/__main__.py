@@ -8,7 +8,7 @@ import sys
 from typing import NoReturn
 
 from core.config import OracleConfig
-from core.presets import ABLATIONS, ALGORITHM_PRESETS
+from core.presets import ABLATIONS, ALGORITHM_PRESETS, PRESETS
 from core.version import COMMAND_LINE, VERSION
 
 
@@ -94,8 +94,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
-    figures = "labels compared with the true reward; fig2: robots, fig3: Atari games"
-    reproduce.add_argument("figure", choices=("fig2", "fig3"), help=figures)
+    figures = "labels compared with the true reward; fig2: robots, fig3: Atari games, person: the simulated person"
+    reproduce.add_argument("figure", choices=("fig2", "fig3", "person"), help=figures)
+    reproduce.add_argument("--teachers", nargs="+", choices=("none", "oracle", "person"), help="only these runs")
     reproduce.add_argument("--tasks", nargs="+", help="tasks (default: those of the figure)")
     reproduce.add_argument(
         "--labels", nargs="+", type=int, help="numbers of labels (default: 350 700 1400, and in fig3 3300 5500)"
@@ -110,7 +111,16 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
     teach.add_argument("task", nargs="?", help="a task, or gym:ENV_ID")
-    teach.add_argument("--teacher", choices=("oracle", "none"), help="who answers; none: train on the true reward")
+    teach.add_argument(
+        "--teacher",
+        choices=("oracle", "person", "none"),
+        help="who answers; person: with a human's errors and pace; none: train on the true reward",
+    )
+    teach.add_argument("--pace", type=float, help="answers per minute of --teacher person (default 12)")
+    teach.add_argument("--wrong", type=float, help="share of wrong answers of --teacher person (default 0.15)")
+    teach.add_argument(
+        "--preset", choices=PRESETS, help="settings: the task's own, or those for every task (default task)"
+    )
     teach.add_argument(
         "--algorithm", choices=tuple(ALGORITHM_PRESETS), help="policy optimizer (default: that of the task)"
     )

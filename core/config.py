@@ -71,7 +71,7 @@ class RewardConfig(_Checked):
     hidden: int = number(64, "units in each of the two hidden layers", "A.1", 1, 4096)
     activation: str = choice("leaky_relu", "activation in tasks without pictures", ("leaky_relu", "silu"), "A.1")
     observed: int = number(0, "use only the first this many numbers of an observation; 0 for all", "", 0)
-    bonus: float = number(0.0, "reward for disagreement between the members at the start, to explore", "", 0)
+    bonus: float = number(0.0, "reward for disagreement between the members, which fades as they agree", "", 0)
     error_rate: float = number(0.1, "assumed chance that the labeller answers at random", "2.2.3", 0, 0.999)
     holdout: float = number(math.exp(-1), "share of answers held out for validation", "2.2.3", 0, 0.9)
     std: float = number(1.0, "standard deviation of the normalized predicted reward (Atari: .05)", "A", 1e-6)
@@ -101,6 +101,7 @@ class QueryConfig(_Checked):
     candidates: int = number(10, "candidate pairs for each pair that is asked about", "A", 1, 1000)
     first_share: float = number(0.25, "share of the answers collected before policy training starts", "A.1", 0, 1)
     first_labels: int = number(0, "answers before policy training; 0 for first_share (Atari: 500)", "A.2", 0)
+    schedule: str = choice("paper", "labelling rate: the paper's, or evenly by answers", ("paper", "answers"), "A")
     half_life: float = number(2e6, "h in the labelling rate h / (T + h), in environment steps (Atari: 5e6)", "A", 1)
     horizon: int = number(0, "steps by which all questions are asked; 0 for those of the session", "", 0, 10**12)
     recency: float = number(50_000.0, "age in steps that halves a pair's score, for selection=recency", "", 1)
@@ -109,7 +110,10 @@ class QueryConfig(_Checked):
     repeat_share: float = number(0.05, "share of repeated pairs", "", 0, 0.5)
     repeat_after: int = number(20, "fewest answers before a pair is repeated", "", 1, 10_000)
     ready: int = number(4, "pairs prepared in advance", "", 1, 64)
-    pool: int = number(1024, "recent clips to choose pairs from", "", 2, 16384)
+    pool: int = number(1024, "clips to choose pairs from", "", 2, 16384)
+    pool_old: float = number(0.0, "share of the pool for clips of all earlier policies", "", 0, 1)
+    rest: int = number(0, "answers before a clip may be shown again", "", 0, 10_000)
+    alike: float = number(0.0, "least distance of the clips of a pair; 1 is that of two random clips", "", 0, 1)
 
     def length(self, usual: int) -> int:
         """Return the steps of a segment, given those of the task's own."""
@@ -128,6 +132,17 @@ class OracleConfig(_Checked):
     equal: float = number(0.0, "answer tie if the returns differ by less than this share of the mean", "", 0, 100)
     beta: float = number(0.0, "choose left with P = sigmoid(beta * difference of returns); 0 to never err", "", 0)
     myopia: float = number(1.0, "weight of each step of a clip relative to the next step", "", 0, 1)
+
+
+@dataclass(frozen=True)
+class PersonConfig(_Checked):
+    """The simulated person (core.preferences.person)."""
+
+    pace: float = number(12.0, "answers per minute", "", 0.01, 10_000)
+    wrong: float = number(0.15, "share of wrong answers if pairs were drawn at random", "", 0, 0.499)
+    ties: float = number(0.05, "share of ties", "", 0, 0.4)
+    cant_tell: float = number(0.03, "share of can't tell", "", 0, 0.9)
+    speed: float = number(30_000.0, "environment steps that are trained on per second of the person's time", "", 1)
 
 
 @dataclass(frozen=True)
@@ -168,6 +183,8 @@ class RolloutConfig(_Checked):
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
+    steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for any number", "", 0, 10**12)
+    finish_steps: int = number(0, "steps of training after the last answer", "", 0, 10**12)
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)
 
 
@@ -187,6 +204,7 @@ class Config(_Checked):
     policy: PolicyConfig = dataclasses.field(default_factory=PolicyConfig)
     rollout: RolloutConfig = dataclasses.field(default_factory=RolloutConfig)
     oracle: OracleConfig = dataclasses.field(default_factory=OracleConfig)
+    person: PersonConfig = dataclasses.field(default_factory=PersonConfig)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,6 +221,11 @@ class Config(_Checked):
     def explored_steps(self) -> int:
         """Environment steps before the first question: at most a quarter of the planned ones."""
         return min(self.rollout.exploration_steps, self.planned_steps // 4)
+
+    @property
+    def finishing_steps(self) -> int:
+        """Environment steps after the last answer: at most a quarter of the planned ones."""
+        return min(self.rollout.finish_steps, self.planned_steps // 4)
 
     def _contradictions(self) -> Iterator[tuple[bool, str]]:
         """Yield each rule as (whether the config breaks it, the sentence that says so)."""
@@ -272,6 +295,7 @@ _SECTIONS: dict[str, type[_Checked]] = {
     "policy": PolicyConfig,
     "rollout": RolloutConfig,
     "oracle": OracleConfig,
+    "person": PersonConfig,
 }
 
 

@@ -6,6 +6,7 @@ event.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -105,6 +106,8 @@ class RolloutBatchReady(Event):
     ends: npt.NDArray[np.bool_]
     end_observations: Observations
     last_observations: Observations
+    learning_rate_scale: float = 1.0
+    """Factor of the policy's learning rate."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ class RolloutReported(Event):
     """Pearson correlation of predicted and true reward in the batch."""
     divergences: int
     """Simulations that failed and were restarted, in the whole session."""
+    agreement: float = math.nan
+    """Share of pairs of new segments on which all members agree, over the last few hundred."""
 
 
 @dataclass(frozen=True)

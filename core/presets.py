@@ -33,6 +33,30 @@ ALGORITHM_PRESETS: dict[str, dict[str, Any]] = {
         "policy.decay": 0.625,  # to zero after 80 million steps; the paper's runs took 50 million
     },
 }
+DEFAULT: dict[str, Any] = {
+    "query.schedule": "answers",
+    "query.first_labels": 10,
+    "query.candidates": 60,
+    "query.pool": 1024,
+    "query.pool_old": 0.5,
+    "query.rest": 20,
+    "query.alike": 0.3,
+    "rollout.exploration_steps": 300_000,
+    "rollout.steps_per_answer": 20_000,
+    "rollout.finish_steps": 700_000,
+    "rollout.environments": 128,
+    "rollout.steps": 96,
+    "reward.members": 5,
+    "reward.bonus": 2.0,
+    "reward.l2": 3e-4,
+    "reward.l2_rate": 1.0,
+    "reward.epochs": 3,
+    "policy.minibatch": 512,
+    "policy.decay": 0.9,
+    "policy.lag": 1,
+}
+"""Settings for every robot and behaviour, taught by a person's answers."""
+PRESETS = ("task", "default")
 _ALGORITHM_SETTINGS = {
     "policy.lag",  # only PPO learns as well from batches of an older policy
     "policy.excess_penalty",  # only PPO has it

@@ -16,10 +16,12 @@ Observations = npt.NDArray[Any]
 
 
 class Teacher(StrEnum):
-    """Source of the answers in a session. HUMAN and ORACLE are also the labellers of recorded preferences."""
+    """Source of the answers in a session, and, but for NONE, the labeller of recorded preferences."""
 
     HUMAN = "human"
     ORACLE = "oracle"
+    PERSON = "person"
+    """A simulated human: judges by the true reward as the oracle does, with a human's errors and pace."""
     NONE = "none"
     """No answers: the policy learns from the true reward."""
 
@@ -77,6 +79,8 @@ class PoolReturns:
 
     worst: float
     mean: float
+    differences: tuple[float, ...] = ()
+    """Evenly spaced quantiles of the absolute difference between two segments' returns; only for Teacher.PERSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,7 @@ class Preference:
     query: Query
     choice: Choice
     labeller: str
-    """Teacher.HUMAN or Teacher.ORACLE."""
+    """A Teacher other than NONE."""
     answered_at: float
     """Seconds since the epoch."""
     returns: tuple[float, float] | None = None

@@ -20,7 +20,8 @@ from core.errors import UserError
 from core.events import Event, PreferenceAdded, RolloutReported
 from core.headless import export_import, film
 from core.io.session_log import session_log, warnings_to_stderr
-from core.presets import ABLATIONS, merge_presets
+from core.preferences.schedule import planned_steps
+from core.presets import ABLATIONS, DEFAULT, merge_presets
 from core.session.session import Session, read_config
 from core.system import resources
 from core.tasks import CATALOGUE, get_task
@@ -136,13 +137,19 @@ def new_session(args: argparse.Namespace) -> Session:
             "With --teacher none there are no queries and no reward fit: leave out the options that change them."
         )
     settings = _parse_settings(args.set)
+    person = {"person.pace": args.pace, "person.wrong": args.wrong}
+    if args.teacher != "person" and set(person.values()) != {None}:
+        raise UserError("--pace and --wrong describe the simulated person: give --teacher person, or leave them out.")
+    presets = DEFAULT if args.preset == "default" else task.presets
     changes = {
-        **merge_presets(task.presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
-        **{name: value for name, value in given.items() if value is not None},
+        **merge_presets(presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
+        **{name: value for name, value in {**given, **person}.items() if value is not None},
         **reward_settings,
         **settings,
     }
     config = replaced(Config(task=task.name), **changes)
+    if config.query.schedule == "answers" and "steps" not in {*settings, *(n for n in given if given[n] is not None)}:
+        config = replaced(config, steps=planned_steps(config))
     if not task.has_true_reward:
         raise UserError(f"{task.name} has no true reward for the oracle: teach it yourself in the window.")
     if config.query.segment_steps > task.episode_steps:
@@ -214,7 +221,7 @@ def _evaluate(args: argparse.Namespace) -> None:
 
 
 def _reproduce(args: argparse.Namespace) -> None:
-    from core.headless.reproduce import FIGURES, reproduce
+    from core.headless.reproduce import FIGURES, figure_runs, reproduce
 
     if args.steps is not None and args.steps < 1:
         raise UserError("--steps must be at least 1.")
@@ -224,7 +231,8 @@ def _reproduce(args: argparse.Namespace) -> None:
 
     chosen = args.tasks or tasks, args.labels or labels, args.seeds or range(seeds)
     _require_memory(chosen[0])  # the runs are done one after another
-    print(reproduce(*chosen, args.steps, _parse_settings(args.set), Path(args.out), progress_bar), end="")
+    runs = [run for run in figure_runs(args.figure, *chosen) if not args.teachers or run.teacher in args.teachers]
+    print(reproduce(runs, args.steps, _parse_settings(args.set), Path(args.out), progress_bar), end="")
 
 
 def _bench(args: argparse.Namespace) -> None:

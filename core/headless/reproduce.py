@@ -1,4 +1,4 @@
-"""Figures 2 and 3 of the paper: random policy, true reward, and preferences with several numbers of labels.
+"""Figures 2 and 3 of the paper, and the simulated person: true reward, and preferences with several numbers of labels.
 
 A finished run is a JSON file and is not repeated. A run that was stopped continues from its session's checkpoint.
 """
@@ -25,10 +25,12 @@ from core.headless.results import Result, average_curves, read_curve, read_resul
 from core.headless.run import HeadlessRun, Listener
 from core.io.files import reason, remedy, write_atomically
 from core.io.session_log import session_log
-from core.presets import merge_presets
+from core.preferences.schedule import planned_steps
+from core.presets import DEFAULT, merge_presets
 from core.rollout.episodes import random_return
 from core.session.session import CONFIG, LOCK, Session, acquire_lock
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
+from core.types import Teacher
 
 log = logging.getLogger(__name__)
 Progress = Callable[[str, Config, int], AbstractContextManager[Listener]]
@@ -36,34 +38,64 @@ Progress = Callable[[str, Config, int], AbstractContextManager[Listener]]
 FIGURES: dict[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {
     "fig2": (PAPER_ROBOTS, (350, 700, 1400), 5),
     "fig3": (PAPER_GAMES, (350, 700, 1400, 3300, 5500), 3),
+    "person": (("hopper-backflip", *PAPER_ROBOTS, "half-cheetah-one-leg"), (100,), 5),
 }
-"""Tasks, labels and number of seeds of the paper's figures; its 5,500 labels in figure 3 were given by people."""
+"""Tasks, labels and number of seeds of the figures. The 5,500 labels in the paper's figure 3 were given by people.
+
+In the figure of the person, the simulated person and the oracle answer under the settings that all tasks share.
+"""
 _OPTIONS = {"task": "--tasks", "seed": "--seeds", "labels": "--labels", "steps": "--steps"}
 """Settings that have an option of their own."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One task with a number of labels and a seed. labels 0 stands for the true reward."""
+    """One task with a teacher, a number of labels and a seed.
+
+    labels: with Teacher.NONE, of the run whose environment steps it takes, or 0
+    default: use the settings that all tasks share instead of the task's own
+    """
 
     task: str
     labels: int
     seed: int
+    teacher: Teacher
+    default: bool = False
 
     @property
     def kind(self) -> str:
-        return f"{self.labels} labels" if self.labels else "true reward"
+        if self.teacher == Teacher.NONE:
+            return "true reward"
+        return f"{self.labels} labels" if self.teacher == Teacher.ORACLE else f"person, {self.labels} labels"
 
     @property
     def name(self) -> str:
-        return f"{_file_name(self.task)}-{self.labels or 'true'}-{self.seed}"
+        teacher = {Teacher.NONE: "true", Teacher.PERSON: f"person-{self.labels}"}.get(self.teacher, self.labels)
+        return f"{_file_name(self.task)}-{teacher}-{self.seed}"
 
     def config(self, steps: int | None, settings: dict[str, Any]) -> Config:
         task = get_task(self.task)
-        teacher = {"teacher": "oracle" if self.labels else "none", "labels": self.labels or Config().labels}
-        chosen = merge_presets(task.presets, task.paper_presets, settings.get("policy.algorithm"))
-        given = {"seed": self.seed, **({"steps": steps} if steps else {})}
-        return replaced(Config(task=task.name), **{**chosen, **teacher, **given, **settings})
+        teacher = {"teacher": self.teacher, "labels": self.labels or Config().labels}
+        presets = DEFAULT if self.default else task.presets
+        chosen = merge_presets(presets, task.paper_presets, settings.get("policy.algorithm"))
+        config = replaced(Config(task=task.name), **{**chosen, **teacher, "seed": self.seed, **settings})
+        if self.default and "steps" not in settings:
+            steps = steps or planned_steps(config)
+        return replaced(config, steps=steps) if steps else config
+
+
+def figure_runs(figure: str, tasks: Sequence[str], labels: Sequence[int], seeds: Sequence[int]) -> list[Run]:
+    """The runs of a figure, those of one task and seed after another."""
+    runs = []
+    for task in tasks:
+        for seed in seeds:
+            if figure == "person":
+                runs.append(Run(task, max(labels), seed, Teacher.NONE, default=True))
+                runs += [Run(task, n, seed, t, True) for n in labels for t in (Teacher.ORACLE, Teacher.PERSON)]
+            else:
+                runs.append(Run(task, 0, seed, Teacher.NONE))
+                runs += [Run(task, count, seed, Teacher.ORACLE) for count in labels]
+    return runs
 
 
 def train(run: Run, session: Session, listener: Listener) -> Result:
@@ -95,9 +127,7 @@ def train(run: Run, session: Session, listener: Listener) -> Result:
 
 
 def reproduce(
-    tasks: Sequence[str],
-    labels: Sequence[int],
-    seeds: Sequence[int],
+    runs: Sequence[Run],
     steps: int | None,
     settings: dict[str, Any],
     out: Path,
@@ -110,7 +140,6 @@ def reproduce(
     result is damaged or was made with other settings. Without matplotlib the charts are left out.
     """
     _refuse_options(settings)
-    runs = [Run(task, count, seed) for task in tasks for seed in seeds for count in (0, *labels)]
     configs = {run: run.config(steps, settings) for run in runs}
     for config in {config.task: config for config in configs.values()}.values():
         sizes(config)  # makes the environment, to find an error now rather than after days
@@ -143,7 +172,7 @@ def reproduce(
             _remove_session(folder)
     table = to_table(results)
     write_atomically(out / "table.md", table.encode())
-    for task in tasks if charts else ():
+    for task in dict.fromkeys(run.task for run in runs) if charts else ():
         draw_chart(out / f"{_file_name(task)}.png", get_task(task).title, average_curves(results, task))
     return table
 

@@ -71,18 +71,19 @@ def _point(values: Any) -> tuple[int, float]:
 def to_table(results: Sequence[Result]) -> str:
     """Markdown: mean and standard deviation over the seeds, and the share of the true reward's gain over random."""
     kinds = list(dict.fromkeys(result["kind"] for result in results))
+    shared = [kind for kind in kinds if kind != "true reward" and "true reward" in kinds]
     columns = ["task", "seeds", "random"]
     for kind in kinds:
-        columns += [kind] if kind == "true reward" else [kind, "share"]
+        columns += [kind, "share"] if kind in shared else [kind]
     rows = [columns, ["---"] * len(columns)]
     for task in dict.fromkeys(result["task"] for result in results):
         of_task = [result for result in results if result["task"] == task]
         returns = {kind: [result["true_return"] for result in of_task if result["kind"] == kind] for kind in kinds}
-        random = [result["random_return"] for result in of_task if result["kind"] == "true reward"]
+        random = list({result["seed"]: result["random_return"] for result in of_task}.values())
         row = [task, str(len(random)), _mean_and_deviation(random)]
         for kind in kinds:
             row.append(_mean_and_deviation(returns[kind]))
-            if kind != "true reward":
+            if kind in shared:
                 row.append(f"{share_of_gain(returns[kind], random, returns['true reward']):.2f}")
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -28,7 +28,7 @@ from core.events import (
     RolloutReported,
 )
 from core.headless.lockstep import LocalPort, ProcessPort, TurnPort
-from core.preferences import oracle
+from core.preferences import oracle, person
 from core.preferences.store import PreferenceStore
 from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import SnapshotInfo
@@ -40,6 +40,7 @@ from core.system.resources import free_memory
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
+from core.types import Teacher
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
@@ -174,8 +175,9 @@ class HeadlessRun:
         """Answers a query, keeps what the run itself needs to know, and saves snapshots of the policy."""
         match event:
             case QueryOffered(query):
-                answer = oracle.answer(query, self._config)
-                preference = self._store.add(query, answer.choice, "oracle", answer.returns)
+                teacher = self._config.teacher
+                answer = (person if teacher == Teacher.PERSON else oracle).answer(query, self._config)
+                preference = self._store.add(query, answer.choice, teacher, answer.returns)
                 self._handle(PreferenceAdded(preference))
             case RolloutReported():
                 self._report = event

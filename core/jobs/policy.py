@@ -25,7 +25,8 @@ from core.types import require_count
 
 OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
 """Optimizers by their names in config.policy.algorithm."""
-_ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in ("policy_version", "env_steps"))
+_SCALARS = ("policy_version", "env_steps", "learning_rate_scale")
+_ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in _SCALARS)
 """Fields of a batch that hold arrays."""
 
 
@@ -81,7 +82,7 @@ class PolicyJob(Job):
             "rng": get_rng_state(self._rng),
         }
         batches = self._batches if self._saves_batches else ()
-        values["batches"] = [[batch.policy_version, batch.env_steps] for batch in batches]
+        values["batches"] = [[getattr(batch, name) for name in _SCALARS] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
         return JobState({**self._optimizer.get_state(), **arrays}, values)
 
@@ -90,9 +91,10 @@ class PolicyJob(Job):
         self._optimizer.set_state(state.arrays)
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
         set_rng_state(self._rng, state.values["rng"])
-        for i, (version, env_steps) in enumerate(state.values["batches"]):
-            arrays = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
-            batch = RolloutBatchReady(require_count(version), require_count(env_steps), **arrays)
+        for i, (version, env_steps, scale) in enumerate(state.values["batches"]):
+            arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}
+            counts = require_count(version), require_count(env_steps)
+            batch = RolloutBatchReady(*counts, **arrays, learning_rate_scale=float(scale))
             self._require_shapes(batch)
             if np.isfinite(batch.rewards).all():  # otherwise it would stop the session again at each start
                 self._batches.append(batch)

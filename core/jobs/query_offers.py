@@ -16,12 +16,12 @@ from core.events import (
     PreferenceWithdrawn,
     QueryOffered,
 )
-from core.preferences.oracle import pool_returns
+from core.preferences import oracle, person
 from core.preferences.queries import QuerySelector, predictions
 from core.preferences.schedule import scheduled
 from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
-from core.types import Segment
+from core.types import Segment, Teacher
 
 
 class QueryOffers:
@@ -57,17 +57,18 @@ class QueryOffers:
         """Offers the queries that are missing now, ranked by the ensemble if there is one."""
         if not self._replayed:  # stored pairs must not be offered again
             return
-        person = self._config.teacher == "human"
-        missing = self._config.query.ready if person else scheduled(env_steps, self._config) - len(self.usable)
+        human = self._config.teacher == Teacher.HUMAN
+        missing = self._config.query.ready if human else scheduled(env_steps, self._config) - len(self.usable)
         missing -= len(self._outstanding)
         if missing <= 0:
             return
         segment_sums = ensemble.predicted_returns if ensemble else None
         segments = list(pool)
-        returns = pool_returns(segments, self._config.oracle)
+        simulated = self._config.teacher == Teacher.PERSON
+        returns = person.pool_returns(segments) if simulated else oracle.pool_returns(segments, self._config.oracle)
         queries = self.selector.select(segments, missing, segment_sums)
         predicted: list[tuple[float, ...]] = [()] * len(queries)
-        if segment_sums and person:  # shown on request after the answer
+        if segment_sums and human:  # shown on request after the answer
             predicted = predictions(queries, segment_sums)
         for query, of_members in zip(queries, predicted, strict=True):
             self._outstanding.add(query.id)

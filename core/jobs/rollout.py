@@ -30,7 +30,8 @@ from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
 from core.nn.state import load_state_arrays, require_array, state_arrays
-from core.preferences.schedule import scheduled
+from core.preferences.queries import agreement
+from core.preferences.schedule import finishing, scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -38,12 +39,15 @@ from core.rollout.actor import Actor, acting_device
 from core.rollout.collector import RolloutBatch
 from core.rollout.episodes import demonstrate, mean_measure, predicted_reward
 from core.rollout.exploration import knn_entropy_bonus
+from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
 from core.tasks import get_task
 from core.types import Float32, Segment, require_count
 
 log = logging.getLogger(__name__)
+_AGREEMENT_PAIRS, _AGREEMENT_WINDOW = 48, 400
+"""Pairs of a batch whose predictions are compared, and pairs that the running agreement is over."""
 _EPISODES = 100
 """Finished episodes that the reported means are over."""
 _SEGMENTS_PER_QUERY = 4
@@ -63,7 +67,7 @@ class RolloutJob(Job):
         length = config.query.length(self.task.segment_steps)
         stagger = self._query_rng.integers(0, length, config.rollout.environments)
         self.collectors = Collectors(config, stagger, processes)
-        self.pool: deque[Segment] = deque(maxlen=config.query.pool)
+        self.pool = SegmentPool(config.query.pool, config.query.pool_old, self._query_rng)
         self.offers = QueryOffers(config, self._query_rng)
         self.ensemble: RewardEnsemble | ImageEnsemble | None = None
         self._recent_predictions = RunningWindow(config.reward.members)
@@ -74,6 +78,8 @@ class RolloutJob(Job):
         self._batches_sent = 0
         self._policy_version = -1
         self._policy_weights: dict[str, np.ndarray] | None = None
+        self._agreement = 0.0
+        """Running share of pairs of new segments on which all members agree."""
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -139,9 +145,11 @@ class RolloutJob(Job):
                 yield None
         assert batch is not None
         exploring = self._exploring
-        self.pool += batch.segments
+        for segment in batch.segments:
+            self.pool.add(segment)
         self._env_steps += batch.log_probs.size
         self._episode_count += len(batch.finished)
+        progress = self._progress
         if batch.finished:  # few small batches end an episode
             self._add_episodes(batch.finished)
 
@@ -149,6 +157,7 @@ class RolloutJob(Job):
         predicted: Float32 | None = None  # (T, N) normalized mean
         if self.ensemble is not None:
             raw = self.collectors.predict()
+            self._note_agreement(batch.segments)
             if not np.isfinite(raw).all():
                 raise NotFiniteError("rollout", "the predicted reward")
             std = self.config.reward.std
@@ -171,6 +180,7 @@ class RolloutJob(Job):
                 batch.ends,
                 batch.end_observations,
                 batch.last_observations,
+                1 - self.config.policy.decay * progress,
             )
         seconds = time.perf_counter() - started
         yield from self._offer_queries()
@@ -182,7 +192,8 @@ class RolloutJob(Job):
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """(T, N) rewards for the policy: the predicted reward, plus a bonus for the members' disagreement.
 
-        The bonus fades as labels come in. With teacher 'none' these are the true rewards; None before the first fit.
+        The bonus fades as the members come to agree on new pairs, and in the training after the last answer. With
+        teacher 'none' these are the true rewards; None before the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
         if self._on_true_reward:
@@ -191,11 +202,27 @@ class RolloutJob(Job):
             if self.task.pictures:  # as in A.2; most small batches have no rewards to normalize by
                 return batch.true_rewards.clip(-1, 1)
             return normalize_reward(batch.true_rewards[None], 1.0)
-        labelled = len(self.offers.usable) / max(1, self.config.labels)
-        bonus = self.config.reward.bonus * max(0.0, 1 - labelled)
+        bonus = self.config.reward.bonus * (1 - self._agreement) * (1 - finishing(self._env_steps, self.config))
         if bonus and raw is not None and predicted is not None:
             return predicted + bonus * disagreement_std(raw)
         return predicted
+
+    @property
+    def _progress(self) -> float:
+        """Share of the planned training, or of the training after the last answer, that is done (A.2)."""
+        if self.config.query.schedule == "answers":
+            return finishing(self._env_steps, self.config)
+        return min(1.0, self._env_steps / self.config.planned_steps)
+
+    def _note_agreement(self, segments: list[Segment]) -> None:
+        """Updates the running agreement with pairs of a batch's new segments."""
+        segments = segments[: 2 * _AGREEMENT_PAIRS]
+        if self.ensemble is None or len(segments) < 2:
+            return
+        returns = self.ensemble.predicted_returns(segments)
+        half = len(segments) // 2
+        new = agreement(returns[:, :half], returns[:, half : 2 * half])
+        self._agreement += (new - self._agreement) * min(1.0, half / _AGREEMENT_WINDOW)
 
     def _add_episodes(self, finished: list[tuple[float, dict[str, float]]]) -> None:
         self._episodes += finished
@@ -226,6 +253,7 @@ class RolloutJob(Job):
             measure=self._means[1],
             correlation=correlation,
             divergences=self.collectors.divergences,
+            agreement=self._agreement if self.ensemble is not None else float("nan"),
         )
 
     def _demonstrate(self) -> Iterator[Event | None]:
@@ -263,14 +291,17 @@ class RolloutJob(Job):
             "demonstration_rng": get_rng_state(self._demonstration_rng),
             "episodes": list(self._episodes),
             "selector": self.offers.selector.get_state(),
+            "pool": list(self.pool.counts),
+            "agreement": self._agreement,
         }
         return JobState(arrays, values)
 
     def set_state(self, state: JobState) -> None:
         self.collectors.set_state(state)
-        for segment in pool_segments(state):
-            if state_size(segment) == self.collectors.state_size:
-                self.pool.append(segment)
+        segments = pool_segments(state)
+        if all(state_size(segment) == self.collectors.state_size for segment in segments):
+            old, replaced = map(require_count, state.values["pool"])
+            self.pool.restore(segments, (old, replaced))
         if reward := state.under(REWARD):
             self._load_reward(reward)
             members = self.config.reward.members
@@ -283,6 +314,7 @@ class RolloutJob(Job):
         set_rng_state(self._demonstration_rng, values["demonstration_rng"])
         self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
         self.offers.selector.set_state(values["selector"])
+        self._agreement = float(values["agreement"])
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""

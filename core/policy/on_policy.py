@@ -75,7 +75,6 @@ class OnPolicyOptimizer(ABC):
         self.network = network
         self.config = config.policy
         self.return_scaling = ReturnScaling(config.policy.discount)
-        self._planned_steps = config.planned_steps
         self._rng = rng
         self._moments = RunningMeanStd(network.mean.shape[0])
         self._calibration = ValueCalibration(config.policy.discount)
@@ -105,9 +104,7 @@ class OnPolicyOptimizer(ABC):
         """
         if not np.isfinite(batch.rewards).all():
             raise NotFiniteError("policy", "the reward")
-        progress = min(1.0, batch.env_steps / self._planned_steps)
-        learning_rate = self.config.learning_rate * (1 - self.config.decay * progress)  # A.2
-        self.optimizer.param_groups[0]["lr"] = learning_rate
+        self.optimizer.param_groups[0]["lr"] = self.config.learning_rate * batch.learning_rate_scale
         with torch.set_grad_enabled(self.differentiable_values):
             training_batch = self.prepare(batch)
         yield from self._improve(training_batch)

@@ -29,14 +29,14 @@ def answer(query: Query, config: Config) -> Answer:
     So a question has the same answer after a resume, with no state to save. Raises UserError for a task without a true
     reward and NotFiniteError for true rewards that are not finite.
     """
-    left, right = _rewards(query.left), _rewards(query.right)
-    returns = (_return(left), _return(right)) if config.reward.target == "returns" else None
+    left, right = require_rewards(query.left), require_rewards(query.right)
+    returns = (true_return(left), true_return(right)) if config.reward.target == "returns" else None
     return Answer(_choice(query, left, right, config), returns)
 
 
 def pool_returns(segments: list[Segment], config: OracleConfig) -> PoolReturns | None:
     """Worst and mean true return of the pool, for the thresholds; None if both are 0 or there are no true rewards."""
-    returns = [_return(s.true_rewards) for s in segments if s.true_rewards is not None]
+    returns = [true_return(s.true_rewards) for s in segments if s.true_rewards is not None]
     if not returns or not (config.skip or config.equal):
         return None
     return PoolReturns(min(returns), math.fsum(returns) / len(returns))
@@ -46,10 +46,10 @@ def _choice(query: Query, left: Float32, right: Float32, config: Config) -> Choi
     """left, right: (k,) true rewards"""
     pool, oracle = query.pool_returns, config.oracle
     scale = pool.mean - pool.worst if pool else 0.0
-    returns = _return(left), _return(right)
+    returns = true_return(left), true_return(right)
     if pool and max(returns) < pool.worst + oracle.skip * scale:
         return Choice.CANT_TELL
-    difference = _return(left, oracle.myopia) - _return(right, oracle.myopia)
+    difference = true_return(left, oracle.myopia) - true_return(right, oracle.myopia)
     if not math.isfinite(difference):
         raise NotFiniteError("oracle", "the true reward")
     if abs(returns[0] - returns[1]) < oracle.equal * scale or difference == 0:
@@ -65,13 +65,13 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-max(-700.0, min(700.0, x))))
 
 
-def _return(rewards: Float32, weight: float = 1.0) -> float:
+def true_return(rewards: Float32, weight: float = 1.0) -> float:
     """Sum of true rewards (k,); weight: of each step relative to the next one."""
     weights = weight ** np.arange(len(rewards) - 1, -1, -1, dtype=np.float64)
     return float((rewards * weights).sum())
 
 
-def _rewards(segment: Segment) -> Float32:
+def require_rewards(segment: Segment) -> Float32:
     """The segment's true rewards (k,). Raises UserError without any."""
     if segment.true_rewards is None:
         raise UserError("This task has no true reward for an oracle to judge by: choose the human teacher.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -43,6 +44,26 @@ def recency(env_steps: Float64, newest: int, half_life: float) -> Float64:
     """
     weights: Float64 = 0.5 ** ((newest - env_steps.mean(axis=1)) / half_life)
     return weights
+
+
+def features(segments: Sequence[Segment]) -> Float32 | None:
+    """Mean and standard deviation over a segment's steps of each number of its observations, (segments, 2 o) float32.
+
+    They are in standard deviations of the segments, so that two random rows differ by 2 in the mean square. None for
+    pictures.
+    """
+    if not segments or segments[0].observations.dtype != np.float32:
+        return None
+    steps = np.stack([segment.observations for segment in segments])
+    rows = np.concatenate([steps.mean(1), steps.std(1)], axis=1)
+    deviation = rows.std(0)
+    return np.asarray((rows - rows.mean(0)) / np.where(deviation > 1e-6, deviation, 1), np.float32)
+
+
+def agreement(left: Float32, right: Float32) -> float:
+    """Predicted returns (M, pairs) -> share of the pairs of which all members prefer the same segment."""
+    votes = (left > right).mean(axis=0)
+    return float(((votes == 0) | (votes == 1)).mean())
 
 
 def predictions(pairs: Sequence[Query], predict: PredictReturns) -> list[tuple[float, ...]]:
@@ -86,6 +107,8 @@ class QuerySelector:
         self._rng = rng
         self._offered: set[tuple[int, int]] = set()
         self._excluded: set[str] = set()
+        self._shown: deque[int] = deque(maxlen=2 * config.rest)
+        """Ids of the segments offered last."""
         self.next_id = 0
 
     def exclude(self, query: Query) -> bool:
@@ -100,7 +123,9 @@ class QuerySelector:
         """Up to `count` queries, best first (2.2.4); random ones if the config says so or without predictions."""
         config = self._config
         if config.selection == "random" or predict is None:
-            return [self._offer(pair, math.nan) for pair in self._draw(pool, count)]
+            spread = config.schedule == "answers" and config.selection != "random"
+            pairs = self._draw_spread(pool, count) if spread else self._draw(pool, count)
+            return [self._offer(pair, math.nan) for pair in pairs]
         pairs = self._draw(pool, count * config.candidates)
         if not pairs:
             return []
@@ -118,11 +143,15 @@ class QuerySelector:
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
         """Up to `count` distinct random pairs that were not offered before; fewer from a small pool."""
         pairs: dict[tuple[int, int], _Pair] = {}
+        pool = [segment for segment in pool if segment.id not in self._shown]
         if len(pool) < 2:
             return []
         content = cache(lambda i: fingerprint(pool[i]))
+        rows = features(pool) if self._config.alike else None
         for _ in range(10 * count):
             i, j = self._rng.choice(len(pool), 2, replace=False)
+            if rows is not None and np.square(rows[i] - rows[j]).mean() < 2 * self._config.alike**2:
+                continue
             key = _key(pool[i], pool[j])
             if key not in self._offered and pair_of(content(i), content(j)) not in self._excluded:
                 pairs.setdefault(key, (pool[i], pool[j]))
@@ -130,18 +159,39 @@ class QuerySelector:
                 break
         return list(pairs.values())
 
+    def _draw_spread(self, pool: list[Segment], count: int) -> list[_Pair]:
+        """Up to `count` pairs of segments that differ from each other and from those shown last.
+
+        Each segment is drawn with a probability proportional to its squared distance to the nearest one (k-means++).
+        """
+        rows = features(pool)
+        if rows is None:
+            return self._draw(pool, count)
+        near = [i for i, segment in enumerate(pool) if segment.id in self._shown]
+        distances = np.square(rows[:, None] - rows[near]).sum(2).min(1) if near else np.ones(len(pool))
+        chosen: list[int] = []
+        while len(chosen) < 2 * count and distances.any():
+            chosen.append(int(self._rng.choice(len(pool), p=distances / distances.sum())))
+            distances = np.minimum(
+                distances if len(chosen) > 1 or near else np.inf, np.square(rows - rows[chosen[-1]]).sum(1)
+            )
+        order = self._rng.permutation(chosen)
+        return [(pool[i], pool[j]) for i, j in zip(order[::2], order[1::2], strict=False)]
+
     def _offer(self, pair: _Pair, variance: float) -> Query:
         left, right = pair
         self._offered.add(_key(left, right))
+        self._shown += (left.id, right.id)
         self.next_id += 1
         return Query(self.next_id, left, right, variance)
 
     def get_state(self) -> dict[str, Any]:
         """JSON values; without the random generator and the excluded pairs, which the store has."""
-        return {"offered": sorted(self._offered), "next_id": self.next_id}
+        return {"offered": sorted(self._offered), "next_id": self.next_id, "shown": list(self._shown)}
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._offered = {(a, b) for a, b in values["offered"]}
+        self._shown.extend(map(int, values["shown"]))
         self.next_id = int(values["next_id"])
 
 

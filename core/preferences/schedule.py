@@ -1,10 +1,24 @@
-"""Schedule of labels: how many answers are due after how many environment steps (paper A.1)."""
+"""Schedules of answers: how many are due after how many environment steps, and how far training has come.
+
+The paper's schedule asks at a rate that falls with the steps of the session (A.1). The other one follows the answers:
+each of them allows a number of steps, config.rollout.steps_per_answer, after which training holds until the next one.
+"""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from functools import lru_cache
+from itertools import accumulate
 
 from core.config import Config, QueryConfig
+from core.seeding import generator
+from core.types import Teacher
+
+_PAUSE_SHARE, _PAUSE_SECONDS = 0.04, 60.0
+"""Share of a simulated person's answers before which there is a pause, and its mean length."""
+_SPREAD = 0.5
+"""Standard deviation of the logarithm of a simulated person's seconds per answer."""
 
 
 def first_labels(labels: int, config: QueryConfig) -> int:
@@ -24,6 +38,35 @@ def labels_due(env_steps: int, labels: int, total_steps: int, config: QueryConfi
 
 
 def scheduled(env_steps: int, config: Config) -> int:
-    """labels_due for a session, where T = 0 is the end of exploration."""
-    explored = config.explored_steps
-    return labels_due(max(0, env_steps - explored), config.labels, config.planned_steps - explored, config.query)
+    """Number of labels due after env_steps of a session, where T = 0 is the end of exploration."""
+    trained = max(0, env_steps - config.explored_steps)
+    if config.query.schedule == "paper":
+        return labels_due(trained, config.labels, config.planned_steps - config.explored_steps, config.query)
+    return first_labels(config.labels, config.query) + bisect_right(_later_labels(config), trained)
+
+
+def planned_steps(config: Config) -> int:
+    """Environment steps of a session that trains as long as its answers allow, and then finishes."""
+    later = config.labels - first_labels(config.labels, config.query)
+    explored = config.rollout.exploration_steps
+    return explored + (1 + later) * config.rollout.steps_per_answer + config.rollout.finish_steps
+
+
+def finishing(env_steps: int, config: Config) -> float:
+    """Progress of the training after the last answer of a headless session, from 0 to 1."""
+    steps = config.finishing_steps
+    return min(1.0, max(0.0, 1 - (config.planned_steps - env_steps) / steps)) if steps else 0.0
+
+
+@lru_cache(maxsize=8)
+def _later_labels(config: Config) -> list[float]:
+    """Environment steps after exploration at which each label but the first ones is due, ascending."""
+    later = config.labels - first_labels(config.labels, config.query)
+    available = config.planned_steps - config.explored_steps - config.finishing_steps
+    longest = min(config.rollout.steps_per_answer or math.inf, available / (later + 1))
+    if config.teacher != Teacher.PERSON:
+        return [longest * number for number in range(1, later + 1)]
+    rng, person = generator(config.seed, "person's pace"), config.person
+    seconds = 60 / person.pace * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, later)
+    seconds += (rng.random(later) < _PAUSE_SHARE) * rng.exponential(_PAUSE_SECONDS, later)
+    return list(accumulate(min(longest, person.speed * each) for each in seconds.tolist()))

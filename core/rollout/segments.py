@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -123,3 +125,46 @@ class SegmentBuilder:
         if arrays["states"].shape == self._states.shape:
             for name in _KEPT:
                 getattr(self, f"_{name}")[:] = arrays[name]
+
+
+class SegmentPool:
+    """The latest segments, and a random sample of all earlier ones. Written by the rollout job only."""
+
+    def __init__(self, capacity: int, old_share: float, rng: np.random.Generator) -> None:
+        """capacity: most segments in all; old_share: share of the sample; rng: draws the sample"""
+        self._most_old = round(capacity * old_share)
+        self._most_recent = capacity - self._most_old
+        self._recent: deque[Segment] = deque()
+        self._old: list[Segment] = []
+        self._rng = rng
+        self._replaced = 0
+        """Segments that have left the latest ones; each is in the sample with the same probability."""
+
+    def add(self, segment: Segment) -> None:
+        self._recent.append(segment)
+        if len(self._recent) > self._most_recent:
+            self._keep(self._recent.popleft())
+
+    def _keep(self, segment: Segment) -> None:
+        self._replaced += 1
+        if len(self._old) < self._most_old:
+            self._old.append(segment)
+        elif self._most_old and (place := int(self._rng.integers(self._replaced))) < self._most_old:
+            self._old[place] = segment
+
+    def __len__(self) -> int:
+        return len(self._old) + len(self._recent)
+
+    def __iter__(self) -> Iterator[Segment]:
+        """The sample, then the latest segments, oldest first."""
+        return chain(self._old, self._recent)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of segments in the sample, and of those that it is a sample of."""
+        return len(self._old), self._replaced
+
+    def restore(self, segments: list[Segment], counts: tuple[int, int]) -> None:
+        """Set what iteration and `counts` returned."""
+        old, self._replaced = counts
+        self._old, self._recent = segments[:old], deque(segments[old:])

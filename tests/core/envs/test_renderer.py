@@ -15,6 +15,7 @@ from core.envs.robot_models import load_model
 from core.errors import UserError
 from core.io.video_writer import write_strip, write_video
 from core.tasks import get_task
+from core.tasks.base import RobotTask
 from core.types import Frames
 
 HOPPER = get_task("hopper-backflip")

@@ -19,9 +19,10 @@ from core.config import Config
 from core.errors import UserError
 from core.events import Event, PolicyUpdated
 from core.headless.charts import Curve, draw_chart
-from core.headless.reproduce import FIGURES, Run, reproduce, train
+from core.headless.reproduce import FIGURES, Run, figure_runs, reproduce, train
 from core.headless.results import average_curves, read_curve, to_table
 from core.session.session import Session
+from core.types import Teacher
 from tests.core.builders import QUICK
 
 STEPS = 8 * 32 * 10
@@ -50,7 +51,7 @@ class Shown:
 
 
 def reproduced(out: Path, shown: Shown, settings: Any = QUICK, train: Any = train) -> str:
-    return reproduce(["reacher"], [4, 6], (0,), STEPS, settings, out, shown, train)
+    return reproduce(figure_runs("fig2", ["reacher"], [4, 6], [0]), STEPS, settings, out, shown, train)
 
 
 def results(out: Path) -> dict[str, Any]:
@@ -178,7 +179,7 @@ def test_what_has_an_option_of_its_own_is_no_setting(tmp_path: Path, settings: d
 def test_a_task_that_cannot_be_made_is_told_of_before_anything_is_carried_out(tmp_path: Path) -> None:
     shown = Shown()
     with pytest.raises(UserError, match="Nowhere-v0 can't be made"):
-        reproduce(["reacher", "gym:Nowhere-v0"], [4], (0,), STEPS, QUICK, tmp_path / "out", shown)
+        reproduce(figure_runs("fig2", ["reacher", "gym:Nowhere-v0"], [4], [0]), STEPS, QUICK, tmp_path / "out", shown)
     assert shown.titles == [] and not (tmp_path / "out").exists()
 
 
@@ -231,12 +232,13 @@ def test_a_line_that_is_not_whole_is_passed_over_and_the_last_of_two_counts(tmp_
 
 
 def test_a_run_differs_from_true_reward_in_its_teacher_alone() -> None:
-    preferred, true = (Run("ant", labels, 3).config(500, {}).to_dict() for labels in (700, 0))
+    runs = Run("ant", 700, 3, Teacher.ORACLE), Run("ant", 0, 3, Teacher.NONE)
+    preferred, true = (run.config(500, {}).to_dict() for run in runs)
     assert {name for name in true if true[name] != preferred[name]} == {"teacher", "labels"}
     assert true["seed"] == 3 and true["steps"] == 500
 
 
-def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_knows_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
 
     def carried_out(*given: Any) -> str:
@@ -244,10 +246,24 @@ def test_the_command_knows_both_figures(monkeypatch: pytest.MonkeyPatch) -> None
         return ""
 
     monkeypatch.setattr("core.headless.reproduce.reproduce", carried_out)
-    for words in (["fig3", "--steps", "9"], ["fig2"], ["fig3", "--tasks", "pong", "--labels", "5", "--seeds", "7"]):
+    only = ["--tasks", "pong", "--labels", "5", "--seeds", "7"]
+    for words in (["fig3", "--steps", "9"], ["fig2"], ["fig3", *only], ["person", *only, "--teachers", "person"]):
         monkeypatch.setattr("sys.argv", ["core", "reproduce", *words, "--out", "x"])
         assert main() == 0
-    assert [tuple(given[0]) for given in asked] == [FIGURES["fig3"][0], FIGURES["fig2"][0], ("pong",)]
-    assert [list(given[1]) for given in asked] == [[350, 700, 1400, 3300, 5500], [350, 700, 1400], [5]]
-    assert [list(given[2]) for given in asked] == [[0, 1, 2], [0, 1, 2, 3, 4], [7]]
-    assert [given[3] for given in asked] == [9, None, None]
+    by_figure = [figure_runs(name, *FIGURES[name][:2], range(FIGURES[name][2])) for name in ("fig3", "fig2")]
+    assert [given[0] for given in asked[:2]] == by_figure
+    assert {run.labels for run in by_figure[0]} == {0, 350, 700, 1400, 3300, 5500}
+    assert asked[2][0] == [Run("pong", 0, 7, Teacher.NONE), Run("pong", 5, 7, Teacher.ORACLE)]
+    assert asked[3][0] == [Run("pong", 5, 7, Teacher.PERSON, default=True)]
+    assert [given[1] for given in asked] == [9, None, None, None]
+
+
+def test_in_the_figure_of_the_person_all_teachers_have_the_same_steps_and_settings() -> None:
+    runs = figure_runs("person", ["ant"], [50, 100], [3])
+    assert [run.kind for run in runs] == [
+        "true reward",
+        *(kind for count in (50, 100) for kind in (f"{count} labels", f"person, {count} labels")),
+    ]
+    configs = [run.config(None, {}).to_dict() for run in runs]
+    assert configs[0]["steps"] == configs[-1]["steps"] > configs[1]["steps"]
+    assert {name for name in configs[0] if configs[0][name] != configs[-1][name]} == {"teacher"}

@@ -12,12 +12,10 @@ from core.events import (
     Event,
     JobState,
     PolicyPublished,
-    PreferenceAdded,
     RolloutBatchReady,
     RolloutReported,
 )
 from core.reward.ensemble import normalize_reward
-from tests.core.builders import preference
 from tests.core.played import Played, of, published, rewarded
 
 
@@ -55,15 +53,13 @@ def test_a_policy_that_meets_what_is_no_number_publishes_nothing_more(algorithm:
     assert policy.job.get_state().values["version"] == 1
 
 
-def turn_after(answers: int, bonus: float) -> list[Event]:
-    """The rollout's first batch, once so many of four labels are given."""
-    rollout = Played("rollout", labels=4, reward__bonus=bonus, reward__members=3)
-    given = [PreferenceAdded(preference(number)) for number in range(answers)]
-    return rollout.turn(*given, published(rollout, 0), rewarded(rollout))
-
-
-def rewards_after(answers: int, bonus: float) -> np.ndarray:
-    return of(RolloutBatchReady, turn_after(answers, bonus))[0].rewards
+def rolled_out(bonus: float, count: int) -> list[tuple[RolloutBatchReady, RolloutReported]]:
+    """Batches of a rollout under a policy and a reward that stay as they are, each with its report."""
+    rollout = Played("rollout", reward__bonus=bonus, reward__members=3, rollout__steps=64)
+    events = rollout.turn(published(rollout, 0), rewarded(rollout))
+    for version in range(1, count):
+        events += rollout.turn(published(rollout, version))
+    return list(zip(of(RolloutBatchReady, events), of(RolloutReported, events), strict=True))
 
 
 def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> None:
@@ -76,12 +72,12 @@ def test_the_reward_is_predicted_from_the_actions_as_they_were_carried_out() -> 
     assert np.abs(batch.rewards - normalize_reward(drawn, 0.5)).max() > 0.05
 
 
-def test_disagreement_is_rewarded_the_less_the_more_is_answered() -> None:
-    plain = rewards_after(0, 0.0)
-    gains = [rewards_after(answers, 2.0) - plain for answers in (0, 2, 4)]
-    assert gains[0].min() >= 0 and gains[0].max() > 0.5
-    assert gains[1] == pytest.approx(gains[0] / 2, abs=1e-5)
-    assert gains[2] == pytest.approx(0, abs=1e-6)
+def test_disagreement_is_rewarded_the_less_the_more_the_members_agree() -> None:
+    plain, paid = rolled_out(0.0, 4), rolled_out(2.0, 4)
+    assert paid[-1][1].agreement > paid[0][1].agreement > 0
+    for (without, _), (with_bonus, report) in zip(plain, paid, strict=True):
+        gains = (with_bonus.rewards - without.rewards) / (2 * (1 - report.agreement))
+        assert gains.min() >= -1e-6 and 0.3 < gains.mean() < 1.5  # deviation of standardized members
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -101,7 +97,7 @@ def test_a_true_reward_that_is_no_number_never_reaches_the_policy(value: float) 
 
 
 def test_the_reported_correlation_is_the_predictors_own() -> None:
-    plain, curious = (of(RolloutReported, turn_after(0, bonus))[0].correlation for bonus in (0.0, 50.0))
+    plain, curious = (rolled_out(bonus, 1)[0][1].correlation for bonus in (0.0, 50.0))
     assert plain == curious != 0
 
 

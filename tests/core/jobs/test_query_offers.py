@@ -134,9 +134,9 @@ def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: P
     assert len(offered) == 4
     asked = Query(78, pool[0], pool[1], 0.5)
     selector = again.played.job.offers.selector  # type: ignore[attr-defined]
-    selector.set_state({"offered": [], "next_id": 0})
+    selector.set_state({"offered": [], "next_id": 0, "shown": []})
     assert len(selector.select(pool[:2], 1, None)) == 1
-    selector.set_state({"offered": [], "next_id": 0})
+    selector.set_state({"offered": [], "next_id": 0, "shown": []})
     again.turn(PreferenceAdded(store.add(asked, Choice.LEFT, "human")))
     assert selector.select(pool[:2], 1, None) == []
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.config import Config, OracleConfig, replaced
 from core.errors import NotFiniteError, UserError
-from core.preferences import oracle
+from core.preferences import oracle, person
 from core.types import Answer, Choice, PoolReturns, Query
 from tests.core.builders import query, segment
 
@@ -133,3 +133,48 @@ def test_returns_are_told_for_the_target_ablation_alone() -> None:
     pair = asked([1, 0.5], [0, -2.0])
     assert oracle.answer(pair, Config()) == Answer(Choice.LEFT, None)
     assert oracle.answer(pair, replaced(Config(), reward__target="returns")) == Answer(Choice.LEFT, (1.5, -2.0))
+
+
+RANDOM_POOL = [segment(number, 1, [float(number**2)]) for number in range(100)]
+
+
+def simulated(seed: int = 0, **settings: float) -> Config:
+    none = {"wrong": 0.0, "ties": 0.0, "cant_tell": 0.0}
+    return replaced(Config(), seed=seed, teacher="person", **{f"person__{k}": v for k, v in (none | settings).items()})
+
+
+def persons_choices(pairs: list[tuple[int, int]], **settings: float) -> list[Choice]:
+    """Choices about pairs of segments of the pool."""
+    pool, config = person.pool_returns(RANDOM_POOL), simulated(**settings)
+    queries = (Query(i, RANDOM_POOL[a], RANDOM_POOL[b], 0.5, pool) for i, (a, b) in enumerate(pairs))
+    return [person.answer(asked_of_person, config).choice for asked_of_person in queries]
+
+
+ALL_PAIRS = [(a, b) for a in range(100) for b in range(a)]
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.15, 0.3])
+def test_a_person_is_wrong_as_often_as_asked_about_random_pairs_and_oftener_about_alike_ones(wrong: float) -> None:
+    mistaken = [choice is not Choice.LEFT for choice in persons_choices(ALL_PAIRS, wrong=wrong)]
+    assert sum(mistaken) / len(mistaken) == pytest.approx(wrong, abs=0.02)
+    near = [m for m, (a, b) in zip(mistaken, ALL_PAIRS, strict=True) if a**2 - b**2 < 100]
+    assert sum(near) / len(near) > 1.3 * wrong or not wrong
+
+
+def test_a_person_answers_with_ties_and_cant_tell_by_their_shares() -> None:
+    choices = persons_choices(ALL_PAIRS, ties=0.1, cant_tell=0.05)
+    assert choices.count(Choice.TIE) / len(choices) == pytest.approx(0.1 * 0.95, abs=0.02)
+    assert choices.count(Choice.CANT_TELL) / len(choices) == pytest.approx(0.05, abs=0.01)
+
+
+def test_a_person_guesses_between_equal_segments_and_answers_the_same_again() -> None:
+    choices = persons_choices([(7, 7)] * 400, wrong=0.15)
+    assert 150 < choices.count(Choice.LEFT) < 250
+    assert choices == persons_choices([(7, 7)] * 400, wrong=0.15)
+
+
+def test_a_person_needs_finite_true_rewards() -> None:
+    with pytest.raises(NotFiniteError, match="person: the true reward"):
+        person.answer(asked([math.nan], [1.0]), simulated())
+    with pytest.raises(UserError, match="no true reward"):
+        person.answer(query(0), simulated())

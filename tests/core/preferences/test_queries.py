@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from core.config import Config, QueryConfig, replaced
-from core.preferences.queries import QuerySelector, disagreement, information, predictions, recency
+from core.preferences.queries import QuerySelector, agreement, disagreement, features, information, predictions, recency
 from core.preferences.schedule import first_labels, labels_due, scheduled
 from core.types import Float32, Query, Segment
 from tests.core.builders import raising, segment
@@ -172,3 +172,60 @@ def test_a_restored_selector_asks_no_pair_again_and_continues_numbering() -> Non
     pairs = [frozenset((q.left.id, q.right.id)) for q in asked + more]
     assert len(set(pairs)) == 6 == len(pairs)
     assert [q.id for q in asked + more] == [1, 2, 3, 4, 5, 6]
+
+
+def lying(number: int, place: float, rng: np.random.Generator) -> Segment:
+    """A segment with the same motion as all others, about `place` on every axis."""
+    motion = np.sin(np.arange(80)).reshape(20, 4)
+    return replace(segment(number, 20), observations=(motion + rng.normal(place, 0.1, 4)).astype(np.float32))
+
+
+def clusters() -> list[Segment]:
+    """A hundred segments at one place, and two at each of four others."""
+    rng = np.random.default_rng(0)
+    places = [0.0] * 100 + [10.0, 10.0, -10.0, -10.0, 20.0, 20.0, -20.0, -20.0]
+    return [lying(number, place, rng) for number, place in enumerate(places)]
+
+
+def answering_selector(**settings: Any) -> QuerySelector:
+    return QuerySelector(QueryConfig(schedule="answers", **settings), 0.1, np.random.default_rng(0))
+
+
+def test_the_first_pairs_are_spread_over_the_pool_and_show_no_segment_twice() -> None:
+    pairs = answering_selector().select(clusters(), 5, None)
+    ids = [side.id for pair in pairs for side in (pair.left, pair.right)]
+    assert len(pairs) == 5 and len(set(ids)) == 10
+    assert len({float(clusters()[i].observations.mean().round(-1)) for i in ids}) == 5
+
+
+def test_alike_segments_are_not_paired() -> None:
+    pool = clusters()
+    predict = lambda segments: np.random.default_rng(1).random((3, len(segments))).astype(np.float32)  # noqa: E731
+    for pair in answering_selector(alike=0.2).select(pool, 20, predict):
+        assert abs(pair.left.observations.mean() - pair.right.observations.mean()) > 5
+
+
+def test_a_segment_rests_after_it_was_shown() -> None:
+    pool = clusters()[:9]
+    made = answering_selector(rest=3)
+    shown = [query for _ in range(6) for query in made.select(pool, 1, None)]
+    ids = [{query.left.id, query.right.id} for query in shown]
+    assert len(shown) == 6
+    assert all(not ids[i] & ids[j] for i in range(6) for j in range(max(0, i - 3), i))
+    again = answering_selector(rest=3)
+    again.set_state(made.get_state())
+    (following,) = again.select(pool, 1, None)
+    assert not {following.left.id, following.right.id} & set().union(*ids[-3:])
+
+
+def test_random_rows_of_features_differ_by_two_in_the_mean_square() -> None:
+    rng = np.random.default_rng(0)
+    noise = (rng.standard_normal((20, 4)).astype(np.float32) for _ in range(400))
+    rows = features([replace(segment(number, 20), observations=rows) for number, rows in enumerate(noise)])
+    assert rows is not None and rows.shape == (400, 8)
+    assert np.square(rows[:200] - rows[200:]).mean() == pytest.approx(2, rel=0.1)
+
+
+def test_agreement_is_the_share_of_pairs_with_one_voice() -> None:
+    left = np.array([[1, 1, 0, 0], [1, 0, 0, 1]], np.float32)
+    assert agreement(left, np.full((2, 4), 0.5, np.float32)) == 0.5

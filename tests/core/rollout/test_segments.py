@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from core.io.segment_codec import CompressedSegment
-from core.rollout.segments import SegmentBuilder
+from core.rollout.segments import SegmentBuilder, SegmentPool
 from core.types import Segment
+from tests.core.builders import segment
 
 SIZES = (2, 1, 3)
 
@@ -123,3 +124,36 @@ def test_a_builder_with_pictures_starts_anew_from_the_state_of_one_without() -> 
     feed(plain, range(5))
     pictured.set_state(plain.get_state(), plain.next_id)
     assert pictured.next_id == 2 and not pictured.get_state()["filled"].any()
+
+
+@pytest.mark.parametrize(("added", "kept"), [(2, [0, 1]), (3, [0, 1, 2]), (7, [4, 5, 6])])
+def test_the_pool_keeps_the_latest(added: int, kept: list[int]) -> None:
+    pool = filled_pool(3, 0.0, added)
+    assert [one.id for one in pool] == kept
+    assert len(pool) == len(kept)
+
+
+def filled_pool(capacity: int, old_share: float, added: int, seed: int = 0) -> SegmentPool:
+    pool = SegmentPool(capacity, old_share, np.random.default_rng(seed))
+    for number in range(added):
+        pool.add(segment(number))
+    return pool
+
+
+def test_half_of_the_pool_is_an_even_sample_of_all_earlier_segments() -> None:
+    pools = [filled_pool(8, 0.5, 40, seed) for seed in range(300)]
+    assert all([one.id for one in pool][4:] == [36, 37, 38, 39] and len(pool) == 8 for pool in pools)
+    drawn = np.bincount([one.id for pool in pools for one in list(pool)[:4]], minlength=36)
+    assert len(drawn) == 36 and drawn.min() > 15 and drawn.max() < 60  # 33 expected of each
+
+
+def test_a_restored_pool_continues_its_sample() -> None:
+    rngs = [np.random.default_rng(1) for _ in range(2)]
+    pool, again = (SegmentPool(8, 0.5, rng) for rng in rngs)
+    for number in range(60):
+        if number == 20:
+            again.restore(list(pool), pool.counts)
+            rngs[1].bit_generator.state = rngs[0].bit_generator.state
+        for kept in (pool, again) if number >= 20 else (pool,):
+            kept.add(segment(number))
+    assert [one.id for one in again] == [one.id for one in pool]

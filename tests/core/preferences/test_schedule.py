@@ -1,0 +1,60 @@
+"""Answers that drive training: when each is due, and how long training lasts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.config import Config, replaced
+from core.preferences.schedule import finishing, planned_steps, scheduled
+
+
+def by_answers(**changes: Any) -> Config:
+    """Ten first answers after 300 steps, then one every 100 steps up to twenty, then 400 steps."""
+    settings: dict[str, Any] = {
+        "teacher": "oracle",
+        "labels": 20,
+        "query__schedule": "answers",
+        "query__first_labels": 10,
+        "rollout__exploration_steps": 300,
+        "rollout__steps_per_answer": 100,
+        "rollout__finish_steps": 400,
+    }
+    config = replaced(Config(), **{**settings, **changes})
+    return config if "steps" in changes else replaced(config, steps=planned_steps(config))
+
+
+def test_each_answer_allows_the_same_number_of_steps() -> None:
+    config = by_answers()
+    assert config.steps == 300 + 11 * 100 + 400
+    assert [scheduled(t, config) for t in (0, 300, 399, 400, 450, 1300, 1800)] == [10, 10, 10, 11, 11, 20, 20]
+
+
+def test_fewer_steps_than_the_answers_allow_are_shared_among_them() -> None:
+    config = by_answers(steps=1000)
+    assert config.explored_steps == config.finishing_steps == 250
+    due = [scheduled(t, config) for t in range(0, 1001)]
+    assert due[0] == 10 and due[750] == 20 and due == sorted(due)
+    assert np.diff(np.flatnonzero(np.diff(due))).tolist() == pytest.approx([500 / 11] * 9, abs=1)
+
+
+@pytest.mark.parametrize("pace", [4.0, 12.0, 40.0])
+def test_a_person_slower_than_the_budget_gets_the_same_training_as_the_oracle(pace: float) -> None:
+    config = by_answers(teacher="person", person__pace=pace, person__speed=1e6)
+    assert [scheduled(t, config) for t in range(300, 1800, 50)] == [
+        scheduled(t, by_answers()) for t in range(300, 1800, 50)
+    ]
+
+
+def test_a_fast_person_leaves_less_training_between_two_answers() -> None:
+    config = by_answers(labels=1000, teacher="person", person__pace=60.0, person__speed=10.0)
+    last = next(t for t in range(300, config.steps) if scheduled(t, config) == 1000)
+    assert 8 < (last - 300) / 990 < 16  # ten steps a second, one answer a second, and pauses
+
+
+def test_training_after_the_last_answer_runs_from_0_to_1() -> None:
+    config = by_answers()
+    assert [finishing(t, config) for t in (0, 1400, 1500, 1600, 1800, 2000)] == [0, 0, 0.25, 0.5, 1, 1]
+    assert finishing(1800, by_answers(rollout__finish_steps=0)) == 0
