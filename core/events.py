@@ -159,6 +159,25 @@ class PreferenceChanged(Event):
 
 
 @dataclass(frozen=True)
+class QueryWithdrawn(Event):
+    """A query that was prepared but is not worth asking any more. It is dropped unless it is on screen."""
+
+    query_id: int
+
+
+@dataclass(frozen=True)
+class HoldChanged(Event):
+    """The human lets training go on without answers (`on` is False), or makes it hold again."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class FinishRequested(Event):
+    """The human gives no more answers for now: training should take its last steps. The next answer ends the finish."""
+
+
+@dataclass(frozen=True)
 class JudgementRequested(Event):
     """The reward job should predict all answers that it fits to, with its latest snapshot. The reply has `token`."""
 

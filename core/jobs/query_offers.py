@@ -15,13 +15,14 @@ from core.events import (
     PreferenceChanged,
     PreferenceWithdrawn,
     QueryOffered,
+    QueryWithdrawn,
 )
 from core.preferences import oracle, person
-from core.preferences.queries import QuerySelector, predictions
+from core.preferences.queries import QuerySelector, disagreement, predictions
 from core.preferences.schedule import scheduled
 from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
-from core.types import Segment, Teacher
+from core.types import Query, Segment, Teacher
 
 
 class QueryOffers:
@@ -30,8 +31,9 @@ class QueryOffers:
     def __init__(self, config: Config, rng: np.random.Generator) -> None:
         self._config = config
         self.selector = QuerySelector(config.query, config.reward.error_rate, rng)
-        self._outstanding: set[int] = set()
-        """Ids of the queries that await an answer."""
+        self._outstanding: dict[int, tuple[Query | None, int]] = {}
+        """Queries that await an answer, by id, oldest first, each with the environment steps when it was chosen. None
+        stands for one whose segments only the labeller has."""
         self.usable: set[int] = set()
         """Ids of the preferences that count as labels: all but "can't tell"."""
         self._replayed = False
@@ -40,7 +42,7 @@ class QueryOffers:
         match event:
             case PreferenceAdded(preference) | PreferenceChanged(preference):
                 self.selector.exclude(preference.query)
-                self._outstanding.discard(preference.query.id)
+                self._outstanding.pop(preference.query.id, None)
                 self.usable.discard(preference.id)
                 if preference.choice.mu is not None:
                     self.usable.add(preference.id)
@@ -49,7 +51,7 @@ class QueryOffers:
             case AnswersReplayed(waiting):
                 self._replayed = True
                 # A waiting query that was answered meanwhile is among the replayed ones.
-                self._outstanding |= {query.id for query in waiting if self.selector.exclude(query)}
+                self._outstanding |= {query.id: (None, 0) for query in waiting if self.selector.exclude(query)}
 
     def offer(
         self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble | None
@@ -71,5 +73,29 @@ class QueryOffers:
         if segment_sums and human:  # shown on request after the answer
             predicted = predictions(queries, segment_sums)
         for query, of_members in zip(queries, predicted, strict=True):
-            self._outstanding.add(query.id)
+            self._outstanding[query.id] = query, env_steps
             yield QueryOffered(replace(query, pool_returns=returns, predicted=of_members))
+
+    def renew(
+        self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble
+    ) -> Iterator[QueryWithdrawn]:
+        """Withdraws queries prepared ahead on which the members disagree far less than on a new pair.
+
+        The oldest query is on screen and stays. A query is looked at again once an answer's steps have been trained on
+        since it was chosen, as its clips have to be rendered.
+        """
+        old = [
+            query
+            for query, chosen in list(self._outstanding.values())[1:]
+            if query is not None and env_steps - chosen >= self._config.rollout.steps_per_answer
+        ]
+        if not old:
+            return
+        score = self.selector.best_disagreement(list(pool), ensemble.predicted_returns)
+        returns = ensemble.predicted_returns([side for query in old for side in (query.left, query.right)])
+        for query, now in zip(old, disagreement(returns[:, ::2], returns[:, 1::2]), strict=True):
+            if now < score / 2:
+                del self._outstanding[query.id]
+                yield QueryWithdrawn(query.id)
+            else:
+                self._outstanding[query.id] = query, env_steps

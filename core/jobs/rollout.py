@@ -29,9 +29,10 @@ from core.events import (
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
 from core.jobs.query_offers import QueryOffers
+from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
 from core.preferences.queries import agreement
-from core.preferences.schedule import finishing, scheduled
+from core.preferences.schedule import scheduled
 from core.reward.ensemble import RewardEnsemble, build_ensemble, disagreement_std, normalize_reward
 from core.reward.image_ensemble import ImageEnsemble
 from core.reward.normalization import RunningWindow
@@ -43,7 +44,7 @@ from core.rollout.segments import SegmentPool
 from core.seeding import generator, get_rng_state, set_rng_state
 from core.session.routing import REWARD
 from core.tasks import get_task
-from core.types import Float32, Segment, require_count
+from core.types import Float32, Segment, Teacher, require_count
 
 log = logging.getLogger(__name__)
 _AGREEMENT_PAIRS, _AGREEMENT_WINDOW = 48, 400
@@ -80,6 +81,7 @@ class RolloutJob(Job):
         self._policy_weights: dict[str, np.ndarray] | None = None
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
+        self.budget = TrainingBudget(config)
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -93,8 +95,10 @@ class RolloutJob(Job):
                 self._policy_version = version
             case RewardPublished(_, weights):
                 self._load_reward(weights)
+                self.budget.start(self._env_steps)
             case _:
                 self.offers.receive(event)
+                self.budget.receive(event, self._env_steps)
 
     def run(self) -> Iterator[Event | None]:
         if self._env_steps:
@@ -107,12 +111,12 @@ class RolloutJob(Job):
             else:
                 for event in self._collect_batch():
                     yield event
-                    if event is None and self.config.teacher == "human":  # a person may have answered all by now
+                    if event is None and self.config.teacher == Teacher.HUMAN:  # a person may have answered all by now
                         yield from self._offer_queries()
 
     @property
     def _on_true_reward(self) -> bool:
-        return self.config.teacher == "none"
+        return self.config.teacher == Teacher.NONE
 
     @property
     def _exploring(self) -> bool:
@@ -124,12 +128,19 @@ class RolloutJob(Job):
         if not (self._on_true_reward or self._exploring):
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble)
 
+    def _renew_queries(self) -> Iterator[Event]:
+        """Replaces queries prepared for a human that the newest reward and segments have made less worth asking."""
+        if self.ensemble is not None and self.config.teacher == Teacher.HUMAN:
+            yield from self.offers.renew(self.pool, self._env_steps, self.ensemble)
+
     def _reason_to_wait(self) -> str:
         """Why no batch can be collected now; '' if one can."""
         if self._policy_version < 0:
             return "rollout waits for the policy"
         if self._env_steps >= self.config.steps:
             return "all steps of the session are taken"
+        if self.ensemble and (hold := self.budget.reason_to_hold(self._env_steps, len(self.offers.usable))):
+            return hold
         if self._on_true_reward or self.ensemble or self._exploring:
             ahead = self._batches_sent - self._policy_version
             return "rollout waits for the policy" if ahead > self.config.policy.lag else ""
@@ -149,7 +160,6 @@ class RolloutJob(Job):
             self.pool.add(segment)
         self._env_steps += batch.log_probs.size
         self._episode_count += len(batch.finished)
-        progress = self._progress
         if batch.finished:  # few small batches end an episode
             self._add_episodes(batch.finished)
 
@@ -180,9 +190,10 @@ class RolloutJob(Job):
                 batch.ends,
                 batch.end_observations,
                 batch.last_observations,
-                1 - self.config.policy.decay * progress,
+                1 - self.config.policy.decay * self.budget.progress(self._env_steps),
             )
         seconds = time.perf_counter() - started
+        yield from self._renew_queries()
         yield from self._offer_queries()
         yield self._report(batch, raw, predicted, seconds)
         every = self.config.rollout.demonstrate_every
@@ -202,17 +213,12 @@ class RolloutJob(Job):
             if self.task.pictures:  # as in A.2; most small batches have no rewards to normalize by
                 return batch.true_rewards.clip(-1, 1)
             return normalize_reward(batch.true_rewards[None], 1.0)
-        bonus = self.config.reward.bonus * (1 - self._agreement) * (1 - finishing(self._env_steps, self.config))
+        by_answers = self.config.query.schedule == "answers"
+        finished = self.budget.progress(self._env_steps) if by_answers else 0.0
+        bonus = self.config.reward.bonus * (1 - self._agreement) * (1 - finished)
         if bonus and raw is not None and predicted is not None:
             return predicted + bonus * disagreement_std(raw)
         return predicted
-
-    @property
-    def _progress(self) -> float:
-        """Share of the planned training, or of the training after the last answer, that is done (A.2)."""
-        if self.config.query.schedule == "answers":
-            return finishing(self._env_steps, self.config)
-        return min(1.0, self._env_steps / self.config.planned_steps)
 
     def _note_agreement(self, segments: list[Segment]) -> None:
         """Updates the running agreement with pairs of a batch's new segments."""
@@ -293,6 +299,7 @@ class RolloutJob(Job):
             "selector": self.offers.selector.get_state(),
             "pool": list(self.pool.counts),
             "agreement": self._agreement,
+            "budget": self.budget.get_state(),
         }
         return JobState(arrays, values)
 
@@ -315,6 +322,7 @@ class RolloutJob(Job):
         self._add_episodes([(float(total), dict(measures)) for total, measures in values["episodes"]])
         self.offers.selector.set_state(values["selector"])
         self._agreement = float(values["agreement"])
+        self.budget.set_state(values["budget"])
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""

@@ -140,6 +140,14 @@ class QuerySelector:
         best = np.argsort(-scores, kind="stable")[:count]
         return [self._offer(pairs[i], float(variance[i])) for i in best]
 
+    def best_disagreement(self, pool: list[Segment], predict: PredictReturns) -> float:
+        """Highest disagreement among as many random pairs as one query is chosen from; offers none of them."""
+        pairs = self._draw(pool, self._config.candidates)
+        if not pairs:
+            return 0.0
+        returns = predict([left for left, _ in pairs] + [right for _, right in pairs])
+        return float(disagreement(returns[:, : len(pairs)], returns[:, len(pairs) :]).max())
+
     def _draw(self, pool: list[Segment], count: int) -> list[_Pair]:
         """Up to `count` distinct random pairs that were not offered before; fewer from a small pool."""
         pairs: dict[tuple[int, int], _Pair] = {}

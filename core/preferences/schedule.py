@@ -42,7 +42,10 @@ def scheduled(env_steps: int, config: Config) -> int:
     trained = max(0, env_steps - config.explored_steps)
     if config.query.schedule == "paper":
         return labels_due(trained, config.labels, config.planned_steps - config.explored_steps, config.query)
-    return first_labels(config.labels, config.query) + bisect_right(_later_labels(config), trained)
+    first = first_labels(config.labels, config.query)
+    if config.teacher == Teacher.PERSON:
+        return first + bisect_right(_later_labels(config), trained)
+    return min(config.labels, first + int(trained / _most_steps(config) + 1e-9))
 
 
 def planned_steps(config: Config) -> int:
@@ -58,14 +61,17 @@ def finishing(env_steps: int, config: Config) -> float:
     return min(1.0, max(0.0, 1 - (config.planned_steps - env_steps) / steps)) if steps else 0.0
 
 
-@lru_cache(maxsize=8)
-def _later_labels(config: Config) -> list[float]:
-    """Environment steps after exploration at which each label but the first ones is due, ascending."""
+def _most_steps(config: Config) -> float:
+    """Environment steps between two labels: as many as one answer allows, or fewer if the session is too short."""
     later = config.labels - first_labels(config.labels, config.query)
     available = config.planned_steps - config.explored_steps - config.finishing_steps
-    longest = min(config.rollout.steps_per_answer or math.inf, available / (later + 1))
-    if config.teacher != Teacher.PERSON:
-        return [longest * number for number in range(1, later + 1)]
+    return min(config.rollout.steps_per_answer or math.inf, available / (later + 1))
+
+
+@lru_cache(maxsize=8)
+def _later_labels(config: Config) -> list[float]:
+    """Environment steps after exploration at which a simulated person gives each label but the first ones."""
+    later, longest = config.labels - first_labels(config.labels, config.query), _most_steps(config)
     rng, person = generator(config.seed, "person's pace"), config.person
     seconds = 60 / person.pace * rng.lognormal(-(_SPREAD**2) / 2, _SPREAD, later)
     seconds += (rng.random(later) < _PAUSE_SHARE) * rng.exponential(_PAUSE_SECONDS, later)

@@ -16,6 +16,8 @@ from core.events import (
     DemonstrationRecorded,
     Event,
     Failed,
+    FinishRequested,
+    HoldChanged,
     JobState,
     JudgementRequested,
     PolicyPublished,
@@ -24,6 +26,7 @@ from core.events import (
     PreferenceChanged,
     PreferenceWithdrawn,
     QueryOffered,
+    QueryWithdrawn,
     ReplayRefused,
     ReplayRendered,
     ReplayRequested,
@@ -55,6 +58,8 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     ClipsRequested: ("clips",),
     ReplayRequested: ("clips",),
     JudgementRequested: ("reward",),
+    HoldChanged: ("rollout",),
+    FinishRequested: ("rollout",),
     **dict.fromkeys(
         (
             AnswersJudged,
@@ -63,6 +68,7 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
             Failed,
             PolicyUpdated,
             QueryOffered,
+            QueryWithdrawn,
             ReplayRefused,
             ReplayRendered,
             RewardFitted,

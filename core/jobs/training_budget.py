@@ -1,0 +1,72 @@
+"""Training that a session's answers allow: how far it may go before the next answer, and how it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.config import Config
+from core.events import Event, FinishRequested, HoldChanged, PreferenceAdded
+from core.preferences.schedule import finishing, first_labels
+from core.types import Teacher
+
+
+class TrainingBudget:
+    """Environment steps that may be taken, in a session whose schedule follows the answers.
+
+    A human's session holds when the answers given have been trained on for config.rollout.steps_per_answer each, so
+    that its result depends neither on the machine's speed nor on the human's. The hold can be lifted. A finish, which
+    the human asks for and the next answer ends, takes config.rollout.finish_steps more at a falling learning rate. In
+    a headless session answers come when they are due, and the finish is its last part.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._by_answers = config.query.schedule == "answers"
+        self._limited = self._by_answers and config.teacher == Teacher.HUMAN and config.rollout.steps_per_answer > 0
+        self._first = first_labels(config.labels, config.query)
+        self._started: int | None = None
+        """Environment steps at the first reward."""
+        self._finished_from: int | None = None
+        self._lifted = False
+
+    def receive(self, event: Event, env_steps: int) -> None:
+        match event:
+            case HoldChanged(on):
+                self._lifted = not on
+            case FinishRequested():
+                self._finished_from = env_steps
+            case PreferenceAdded():
+                self._finished_from = None
+
+    def start(self, env_steps: int) -> None:
+        """Counts from here, where there is a first reward to train on."""
+        self._started = env_steps if self._started is None else self._started
+
+    def reason_to_hold(self, env_steps: int, answers: int) -> str:
+        """Why training holds with so many answers, can't tell aside; '' if it may go on."""
+        if not self._limited or self._started is None:
+            return ""
+        if self._finished_from is not None:
+            return "training is finished" if self.progress(env_steps) >= 1 else ""
+        if self._lifted:
+            return ""
+        allowed = self._config.rollout.steps_per_answer * (1 + max(0, answers - self._first))
+        return "training holds until the next answer" if env_steps >= self._started + allowed else ""
+
+    def progress(self, env_steps: int) -> float:
+        """Share of the finish, or with the paper's schedule of the whole session, that is done."""
+        if not self._by_answers:
+            return min(1.0, env_steps / self._config.planned_steps)
+        if self._config.teacher != Teacher.HUMAN:
+            return finishing(env_steps, self._config)
+        steps = self._config.rollout.finish_steps
+        return 0.0 if self._finished_from is None else min(1.0, (env_steps - self._finished_from) / max(1, steps))
+
+    def get_state(self) -> dict[str, Any]:
+        """JSON values."""
+        return {"started": self._started, "finished_from": self._finished_from}
+
+    def set_state(self, values: dict[str, Any]) -> None:
+        self._started, self._finished_from = (
+            None if values[name] is None else int(values[name]) for name in ("started", "finished_from")
+        )

@@ -1,0 +1,68 @@
+"""Training that answers allow a human's session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.config import Config, replaced
+from core.events import FinishRequested, HoldChanged, PreferenceAdded
+from core.jobs.training_budget import TrainingBudget
+from tests.core.builders import preference
+
+HOLDS = "training holds until the next answer"
+
+
+def budget(**changes: Any) -> TrainingBudget:
+    """One that allows a hundred steps an answer, after the first ten; it has a reward since step 1,000."""
+    settings: dict[str, Any] = {
+        "teacher": "human",
+        "query__schedule": "answers",
+        "query__first_labels": 10,
+        "rollout__steps_per_answer": 100,
+        "rollout__finish_steps": 400,
+    }
+    made = TrainingBudget(replaced(Config(), **{**settings, **changes}))
+    made.start(1000)
+    made.start(1500)  # later rewards change nothing
+    return made
+
+
+def test_each_answer_allows_its_steps_and_then_training_holds() -> None:
+    made = budget()
+    assert [made.reason_to_hold(1000 + steps, 10) for steps in (0, 99, 100)] == ["", "", HOLDS]
+    assert [made.reason_to_hold(1000 + steps, 13) for steps in (100, 399, 400)] == ["", "", HOLDS]
+    assert made.progress(5000) == 0
+
+
+@pytest.mark.parametrize(
+    "unlimited", [{"teacher": "oracle"}, {"query__schedule": "paper"}, {"rollout__steps_per_answer": 0}]
+)
+def test_nothing_else_holds(unlimited: dict[str, Any]) -> None:
+    assert budget(**unlimited).reason_to_hold(10**9, 10) == ""
+
+
+def test_the_hold_can_be_lifted_and_put_back() -> None:
+    made = budget()
+    made.receive(HoldChanged(False), 1100)
+    assert made.reason_to_hold(10**9, 10) == ""
+    made.receive(HoldChanged(True), 2000)
+    assert made.reason_to_hold(2000, 10) == HOLDS
+
+
+def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
+    made = budget()
+    made.receive(FinishRequested(), 2000)
+    assert [made.reason_to_hold(steps, 10) for steps in (2000, 2399, 2400)] == ["", "", "training is finished"]
+    assert [made.progress(steps) for steps in (2000, 2100, 2400, 9999)] == [0, 0.25, 1, 1]
+    again = budget()
+    again.set_state(made.get_state())
+    assert again.reason_to_hold(2400, 10) == "training is finished"
+    made.receive(PreferenceAdded(preference(1)), 2400)
+    assert made.progress(2400) == 0 and made.reason_to_hold(2400, 10) == HOLDS
+
+
+def test_with_the_papers_schedule_the_whole_session_is_the_progress() -> None:
+    made = budget(query__schedule="paper", teacher="oracle", steps=1000)
+    assert [made.progress(steps) for steps in (0, 250, 1000, 5000)] == [0, 0.25, 1, 1]
