@@ -130,7 +130,8 @@ class RolloutJob(Job):
 
     def _renew_queries(self) -> Iterator[Event]:
         """Replaces queries prepared for a human that the newest reward and segments have made less worth asking."""
-        if self.ensemble is not None and self.config.teacher == Teacher.HUMAN:
+        by_answers = self.config.query.schedule == "answers"
+        if self.ensemble is not None and by_answers and self.config.teacher == Teacher.HUMAN:
             yield from self.offers.renew(self.pool, self._env_steps, self.ensemble)
 
     def _reason_to_wait(self) -> str:
