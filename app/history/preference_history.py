@@ -91,14 +91,13 @@ class PreferenceHistory(QObject):
 
     def _on_news(self, preference: Preference | None) -> None:
         if self._page_open and preference is not None:
-            self._reader.ask(lambda store: store.rows(preference.id), "row")
+            self._reader.ask(lambda store: store.row(preference.id), "row")
 
     def _on_read(self, name: str, result: Any) -> None:
         if name == "rows":
             self.rows_read.emit(result)
         elif name == "row":
-            for row in result:
-                self.row_read.emit(row)
+            self.row_read.emit(result)
 
     def _on_refused(self, name: str, sentence: str) -> None:
         if name in ("rows", "row"):

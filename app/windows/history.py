@@ -18,7 +18,7 @@ from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState
 from app.style.labels import label
 from app.style.layouts import column, row
-from core.preferences.records import PreferenceSummary
+from core.preferences.store import PreferenceSummary
 from core.types import Choice, Preference
 
 _SELECTION_MS = 150

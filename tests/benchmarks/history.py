@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
 from PySide6.QtCore import QEvent, QObject
@@ -60,11 +61,13 @@ def make_session(folder: Path) -> None:
     *_, collected = collect(env, act, 2 * task.segment_steps, builder)
     assert collected is not None
     numbers, found = itertools.count(1), itertools.cycle(collected.segments)
-    session = Session.create(folder, config)
+    session, started = Session.create(folder, config), time.time()
     with closing(session.store()) as store:
         for key in range(1, _ANSWERS + 1):
             pair = Query(key, *(replace(next(found), id=next(numbers)) for _ in range(2)), 0.1)
-            store.add(pair, list(Choice)[key % len(Choice)], "human", answered_at=time.time() - 5 * (_ANSWERS - key))
+            answered_at = started - 5 * (_ANSWERS - key)
+            with patch("time.time", lambda answered_at=answered_at: answered_at):
+                store.add(pair, list(Choice)[key % len(Choice)], "human")
     session.close()
     env.close()
 

@@ -46,7 +46,7 @@ def main() -> None:
         session = Session.open(folder)
         config = session.config
         with contextlib.closing(session.reader()) as store:
-            answers = [answer for answer in store.all() if answer.choice in (Choice.LEFT, Choice.RIGHT)]
+            answers = [answer for answer in store.each() if answer.choice in (Choice.LEFT, Choice.RIGHT)]
         session.close()
         for activation in ACTIVATIONS:
             chosen = replace(config, reward=replace(config.reward, activation=activation))
