@@ -17,9 +17,9 @@ from app.workers.job_requests import JobRequests
 from app.workers.store_thread import StoreThread
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
-from core.preferences.records import unreadable
 from core.preferences.store import PreferenceStore
 from core.types import Frames, Query, Segment
+from core.version import COMMAND_LINE
 
 STILL = 84
 """Side of a still in the list in pixels; stills have twice as many, for dense screens."""
@@ -146,11 +146,12 @@ class ClipCache(QObject):
 def _read_query(store: PreferenceStore, key: int) -> Query:
     """Return an answer's query. Raise UserError, short enough for a row of the list, if it can't be read."""
     try:
-        return store.answers(key)[0].preference.query
+        return store.answer(key).query
     except UserError as error:
         if error.__cause__ is None:
             raise
-        raise UserError(unreadable(key, error.__cause__)) from error
+        saves = f"{COMMAND_LINE} preferences export saves the undamaged answers"
+        raise UserError(f"Answer {key} can't be read ({error.__cause__}): {saves}.") from error
 
 
 def _middle(segment: Segment) -> Segment:

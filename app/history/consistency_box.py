@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFrame, QWidget
 from app.keys.commands import COMMANDS, Command
 from app.style.labels import label
 from app.style.layouts import column
-from core.preferences.records import PreferenceSummary
 from core.preferences.review import comment, consistency
+from core.preferences.store import PreferenceSummary
 
 
 class ConsistencyBox(QFrame):

@@ -15,7 +15,7 @@ from app.labelling.pair_queue import Pair
 from app.style.empty_state import EmptyState
 from app.style.labels import button, label
 from app.style.layouts import column, row
-from core.preferences.records import PreferenceSummary
+from core.preferences.store import PreferenceSummary
 from core.types import Choice
 
 

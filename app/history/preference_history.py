@@ -11,7 +11,6 @@ from app.workers.job_requests import JobRequests
 from app.workers.preference_writer import PreferenceWriter
 from app.workers.store_thread import StoreThread
 from core.events import AnswersJudged, JudgementRequested
-from core.preferences.records import PreferenceSummary
 from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Preference
@@ -84,8 +83,4 @@ class PreferenceHistory(QObject):
 
     def _on_news(self, preference: Preference | None) -> None:
         if self._page_open and preference is not None:
-            self._reader.ask(lambda store: store.rows(preference.id), self._on_news_read, self.refused.emit)
-
-    def _on_news_read(self, rows: list[PreferenceSummary]) -> None:
-        for row in rows:
-            self.row_read.emit(row)
+            self._reader.ask(lambda store: store.row(preference.id), self.row_read.emit, self.refused.emit)

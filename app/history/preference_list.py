@@ -9,7 +9,7 @@ from app.history.preference_model import AGAINST, ROW, STILLS, TROUBLE, Preferen
 from app.history.preference_text import CHOICES, notes, when
 from app.style import theme
 from app.style.painting import LEFT, RIGHT, fitted, set_font, write_line
-from core.preferences.records import PreferenceSummary
+from core.preferences.store import PreferenceSummary
 
 _MARGIN, _GAP = 10, 6
 _HEIGHT = STILL + 2 * _MARGIN

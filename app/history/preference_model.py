@@ -8,8 +8,8 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from app.history.clip_cache import ClipCache
 from app.history.preference_text import PreferenceFilter, sentence
 from app.style.labels import tip
-from core.preferences.records import PreferenceSummary
 from core.preferences.review import contradicted
+from core.preferences.store import PreferenceSummary
 
 ROW = int(Qt.ItemDataRole.UserRole)
 """The PreferenceSummary."""

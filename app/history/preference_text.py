@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from app.keys.commands import COMMANDS
-from core.preferences.records import PreferenceSummary
+from core.preferences.store import PreferenceSummary
 from core.types import Choice
 
 CHOICES = {choice: COMMANDS[choice].name for choice in Choice}
@@ -49,7 +49,7 @@ def notes(row: PreferenceSummary, against: float | None = None) -> list[str]:
     if row.repeats is not None:
         remarks.append(f"repeats {row.repeats}")
     if row.changes:
-        remarks.append(f"was “{CHOICES[row.changes[-1].choice]}”")
+        remarks.append(f"was “{CHOICES[row.changes[-1][0]]}”")
     return remarks
 
 

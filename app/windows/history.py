@@ -18,7 +18,7 @@ from app.session.controller import Controller, State
 from app.style.empty_state import EmptyState
 from app.style.labels import label
 from app.style.layouts import column, row
-from core.preferences.records import PreferenceSummary
+from core.preferences.store import PreferenceSummary
 from core.types import Choice, Preference, Teacher
 
 _SELECTION_MS = 150
@@ -202,5 +202,5 @@ class HistoryPage(QWidget):
         if row and row.id == preference.id:
             self.pane.clips.flash(preference.choice)
             read_again = row.choice == preference.choice  # the store's reader may be faster
-            before = CHOICES[row.changes[-1].choice if read_again else row.choice]
+            before = CHOICES[row.changes[-1][0] if read_again else row.choice]
             self.pane.show_message(f"Saved: {CHOICES[preference.choice]} (before: {before}).")

@@ -116,11 +116,11 @@ class PreferenceWriter(StoreThread):
             key = repeats.pick(store.rows())
             if key is None:
                 return
-            (kept,) = store.answers(key)
+            kept = store.answer(key)
         except UserError as error:  # the person has not asked for it
             log.warning("A pair can't be shown again: %s", error)
             return
-        self.repeat_found.emit(repeats.repeated_query(kept.preference))
+        self.repeat_found.emit(repeats.repeated_query(kept))
 
     def _withdraw_last(self, store: PreferenceStore) -> None:
         preference = store.undo()

@@ -21,15 +21,28 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     part = path.with_name(path.name + ".part")
     try:
-        with open(part, "wb", opener=no_link) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_synced(part, content)
         os.replace(part, path)
         sync_folder(path.parent)
     except OSError as error:
         clear_away(part)
         raise unwritable(path, error) from error
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Make a file in place of whatever has its name, without following a link, and sync it, but not its folder.
+
+    Raises OSError, and leaves no file, if it can't be written.
+    """
+    path.unlink(missing_ok=True)
+    try:
+        with open(path, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        clear_away(path)
+        raise
 
 
 def no_link(path: str, flags: int) -> int:

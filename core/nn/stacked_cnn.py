@@ -7,9 +7,8 @@ from torch import Tensor
 from torch.nn import Parameter, ParameterList
 from torch.nn.functional import batch_norm, conv2d, leaky_relu
 
-from core.nn.activations import LEAK
 from core.nn.image_input import MAX_PIXEL, TrainingPass, compute_dtype, to_channels_last
-from core.nn.stacked_mlp import CPU, uniform
+from core.nn.stacked_mlp import CPU, LEAK, uniform
 
 FILTERS = 16
 LAYERS = ((7, 3), (5, 2), (3, 1), (3, 1))

@@ -8,11 +8,16 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 from torch.nn import Parameter, ParameterList
-
-from core.nn import tiled_mlp
-from core.nn.activations import ACTIVATIONS
+from torch.nn.functional import leaky_relu, silu
 
 CPU = torch.device("cpu")
+LEAK = 0.01
+"""Slope of the leaky ReLUs for negative inputs (A.1)."""
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "leaky_relu": lambda x: leaky_relu(x, LEAK, inplace=True),
+    "silu": silu,
+}
+"""Activations by the name in reward.activation. The paper has leaky ReLUs; silu, x * sigmoid(x), has no kink."""
 Dropout = Callable[[Tensor], Tensor]
 """Dropout of one training pass: a hidden layer's output -> the same with some units set to 0."""
 
@@ -47,15 +52,6 @@ class StackedMLP(torch.nn.Module):
     def segment_returns(self, x: Tensor, dropout: Dropout | None = None) -> Tensor:
         """x (M, S, k, inputs) -> (M, S): outputs summed over the k steps of each segment.
 
-        On the CPU without dropout this is done in tiles, which gives the same up to rounding (core.nn.tiled_mlp).
-        """
-        if dropout is None and x.device.type == "cpu":
-            return tiled_mlp.segment_returns(x, list(self.parameters()), self._activation)
-        return self.untiled_segment_returns(x, dropout)
-
-    def untiled_segment_returns(self, x: Tensor, dropout: Dropout | None = None) -> Tensor:
-        """The plain form of `segment_returns`: for other devices, for dropout, and as the reference of the tiled one.
-
         The last layer is linear, so that it follows the sum over the steps: a third less work than to sum outputs.
         """
         members, segments, steps, size = x.shape
@@ -66,7 +62,7 @@ class StackedMLP(torch.nn.Module):
     def _hidden(self, x: Tensor, dropout: Dropout | None) -> Tensor:
         """(M, B, inputs) -> (M, B, hidden): output of the second hidden layer."""
         for layer in (0, 1):
-            x = self._activation.forward_(torch.baddbmm(self.biases[layer], x, self.weights[layer]))
+            x = self._activation(torch.baddbmm(self.biases[layer], x, self.weights[layer]))
             x = dropout(x) if dropout else x
         return x
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.config import QueryConfig
-from core.preferences.records import PreferenceSummary
+from core.preferences.store import PreferenceSummary
 from core.types import Choice, Preference, Query
 
 DOUBTED = 0.5
@@ -104,10 +104,11 @@ def consistency(rows: Iterable[PreferenceSummary]) -> Consistency:
         first = by_id.get(repeat.repeats or 0)
         if first is None or first.withdrawn or repeat.withdrawn:
             continue
-        before, now = first.choice_at(repeat.id), repeat.choice
+        before = next((choice for choice, newest in first.changes if newest >= repeat.id), first.choice)
+        now = repeat.choice
         if before is None or now is None:
             continue
-        if repeat.sides != first.sides:
+        if repeat.swapped:
             now = _SWAPPED.get(now, now)
         if Choice.CANT_TELL in (before, now):
             undecided += 1

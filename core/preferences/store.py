@@ -1,12 +1,9 @@
 """Durable store of answers: a folder with a log and one file of segments an answer.
 
-`log.jsonl` says what was answered, undone, restored and changed, in order (core.preferences.answer_log). The two
-segments of answer 7 are in `00000007.safetensors`, with a digest. Nothing is ever rewritten, so the folder is its own
-backup: a copy of the log's whole lines and of the files that they name is a store.
-
-When `add` returns, the answer survives a kill and a power cut: its file is on disk under a temporary name before its
-line is appended to the log and synced. The file gets its final name last, so a final name that the log does not know
-proves that the log has lost lines. docs/answers.md has the reasons.
+`log.jsonl` says what was answered, undone, restored and changed: one JSON object a line, with a sequence number and a
+checksum. The segments of answer 7 are in `00000007.safetensors`, with a digest. Nothing is ever rewritten: a copy of
+the folder is a store. docs/answers.md has the format and the promises. Another person may have made it: each value is
+checked before it is used.
 
 A repeat is an answer to a pair that was answered before. It shares the first answer's segments, measures how consistent
 the labeller is, and is not a label: no reward is fitted to it.
@@ -15,12 +12,15 @@ the labeller is, and is not a label: no reward is fitted to it.
 from __future__ import annotations
 
 import contextlib
-import logging
+import itertools
+import json
+import math
 import os
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +30,122 @@ from core.errors import UserError
 from core.formatting import pluralize
 from core.io import files, tensor_file
 from core.io.segment_codec import SegmentShape, from_arrays, shape_of, to_arrays
-from core.preferences.answer_log import DAMAGE, MAX_LOG, AnswerState, decode, encode, segment_shape
-from core.preferences.records import PreferenceSummary, StoredPreference
-from core.types import Choice, PoolReturns, Preference, Query, Segment
+from core.io.tensor_file import DAMAGE
+from core.types import Choice, PoolReturns, Preference, Query, Segment, require_count
 from core.version import COMMAND_LINE
 
-log = logging.getLogger(__name__)
 FOLDER = "preferences"
 """Name of the store in the folder of a session."""
 LOG = "log.jsonl"
-_FILE = re.compile(r"([0-9]{8})\.safetensors", re.ASCII)
-MAX_FILE = 64 << 20
+_FILE = re.compile(r"[0-9]{8}\.safetensors", re.ASCII)
+_MAX_FILE = 64 << 20
 """Bytes of an answer's file. The longest segments, 1,000 steps of a game, take some 5 MB."""
+MAX_LOG = 16 << 20
+"""Bytes: about 50,000 answers, nine times the paper's largest experiment. Reading them takes two seconds at most."""
+_MAX_LINE = 4096
+_MAX_ID = 99_999_999
+Contents = Iterator[tuple[str, bytes | bytearray]]
+"""Names and contents of the files of a copy, the log first."""
+
+
+def encode(seq: int, body: dict[str, Any]) -> bytes:
+    """Line of the log for `body`, with its line feed."""
+    text = json.dumps({**body, "seq": seq}, allow_nan=False, separators=(",", ":"))[:-1].encode()
+    return b'%s,"crc":"%08x"}\n' % (text, zlib.crc32(text))
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """Body of a line without its line feed. Raises one of DAMAGE."""
+    text, _, crc = line.rpartition(b',"crc":"')
+    if len(line) > _MAX_LINE or crc != b'%08x"}' % zlib.crc32(text):
+        raise ValueError("it is too long, or its checksum does not match")
+    return dict(json.loads(text + b"}"))
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceSummary:
+    """Stored preference without its segments."""
+
+    id: int
+    choice: Choice
+    labeller: str
+    answered_at: float
+    """Seconds since the epoch."""
+    withdrawn: bool = False
+    repeats: int | None = None
+    """Number of the first answer to the same pair, if this answer repeats it to measure consistency."""
+    swapped: bool = False
+    """The segments of the first answer have changed places."""
+    shapes: tuple[SegmentShape, ...] = ()
+    """Sizes of the left and right segment; none of a repeat."""
+    changes: tuple[tuple[Choice, int], ...] = ()
+    """Earlier choices, oldest first, each with the number of the newest answer then. Clocks can be set back."""
+
+
+class AnswerState:
+    """Answers that the lines of a log add up to."""
+
+    def __init__(self) -> None:
+        self.seq, self.size, self.newest = 0, 0, 0
+        """Number and bytes of the lines so far; highest number of an answer."""
+        self.records: dict[int, dict[str, Any]] = {}
+        """Answers as first given, in the form in which they are stored, by number."""
+        self.undone: set[int] = set()
+        """Numbers of the answers that redo can restore."""
+        self._rows: dict[int, PreferenceSummary] = {}
+        self._changes: dict[int, list[tuple[Choice, int]]] = {}  # outside the rows: a row is copied at each change
+
+    def row(self, key: int) -> PreferenceSummary:
+        """Present state of an answer."""
+        row, changes = self._rows[key], self._changes.get(key)
+        return replace(row, changes=tuple(changes)) if changes else row
+
+    def apply(self, line: bytes) -> None:
+        """Apply the next line, without its line feed. Raises one of DAMAGE, and applies nothing, if it is damaged."""
+        body = decode(line)
+        if body["seq"] != self.seq + 1:
+            raise ValueError("a line before it is missing, or it is there twice")
+        if body["do"] == "add":
+            self._add(body["answer"])
+        else:
+            self._alter(require_count(body["id"]), body)
+        self.seq, self.size = self.seq + 1, self.size + len(line) + 1
+
+    def _add(self, record: dict[str, Any]) -> None:
+        key, repeats, swapped = require_count(record["id"]), record["repeats"], record["swapped"]
+        if not self.newest < key <= _MAX_ID:
+            raise ValueError(f"{key} can't be the number of its answer")
+        if repeats is not None and self._rows[require_count(repeats)].repeats is not None:
+            raise ValueError(f"answer {repeats} is itself a repeat")
+        shapes = tuple(_segment_shape(record[side]) for side in ("left", "right") if record[side] is not None)
+        if len(shapes) != (2 if repeats is None else 0) or type(swapped) is not bool:
+            raise ValueError("it has no segments, or those of another answer too")
+        require_count(record["query"])
+        if record["disagreement"] is not None:
+            _number(record["disagreement"])
+        for pair in (record["returns"], record["pool_returns"]):
+            if pair is not None:
+                _, _ = map(_number, pair)
+        choice, labeller, at = Choice(record["choice"]), _text(record["labeller"]), _number(record["answered_at"])
+        self._rows[key] = PreferenceSummary(key, choice, labeller, at, False, repeats, swapped, shapes)
+        self.records[key], self.newest = record, key
+        self.undone.clear()  # a new answer ends what redo could restore
+
+    def _alter(self, key: int, body: dict[str, Any]) -> None:
+        row = self._rows[key]
+        match body["do"]:
+            case "undo" if not row.withdrawn:
+                self._rows[key] = replace(row, withdrawn=True)
+                self.undone.add(key)
+            case "redo" if key in self.undone:
+                self._rows[key] = replace(row, withdrawn=False)
+                self.undone.remove(key)
+            case "change" if not row.withdrawn and row.repeats is None:
+                _number(body["at"])
+                self._rows[key] = replace(row, choice=Choice(body["choice"]), labeller=_text(body["labeller"]))
+                self._changes.setdefault(key, []).append((row.choice, self.newest))
+            case _:
+                raise ValueError(f"it can't {body['do']!r:.20} answer {key}")
 
 
 class PreferenceStore:
@@ -54,7 +158,7 @@ class PreferenceStore:
         Raises UserError if the log is damaged, or if files of answers are missing.
         """
         self.folder, self._read_only, self._require_owner = folder, read_only, require_owner
-        self._state, self._seq, self._end = AnswerState(), 0, 0
+        self._state = AnswerState()
         with self._plain_errors():
             if not read_only and not os.path.lexists(folder):
                 folder.mkdir()
@@ -62,17 +166,15 @@ class PreferenceStore:
                 files.sync_folder(folder.parent)
             if folder.is_symlink():
                 raise UserError(f"{folder} is a link: put the session's own folder of answers there.")
-            numbers = file_numbers(folder)  # before the log: a file gets its final name after its line
+            # before the log: a file gets its final name after its line
+            numbers = {int(name[:8]) for name in os.listdir(folder) if _FILE.fullmatch(name)}
             self._log = open(folder / LOG, "rb" if read_only else "r+b", 0, opener=files.open_regular)  # noqa: SIM115
             self._identity = files.identity(folder / LOG)
         try:
-            rows = self._rows()
-            if lost := numbers.difference(row.id for row in rows):
+            self._refresh()
+            if lost := numbers - self._state.records.keys():
                 raise self._problem(folder / LOG, f"has lost {pluralize(len(lost), 'answer')} at its end")
-            for row in rows:
-                part, path = answer_paths(folder, row.id)
-                if row.id in numbers:
-                    continue
+            for part, path in (_paths(folder, key) for key in self._state.records if key not in numbers):
                 if not os.path.lexists(part) and not os.path.lexists(path):
                     raise self._problem(path, "is missing")
                 if not read_only:
@@ -86,209 +188,149 @@ class PreferenceStore:
         self._log.close()
 
     def add(
-        self,
-        query: Query,
-        choice: Choice,
-        labeller: str,
-        returns: tuple[float, float] | None = None,
-        answered_at: float | None = None,
+        self, query: Query, choice: Choice, labeller: str, returns: tuple[float, float] | None = None
     ) -> Preference:
         """Store an answer. It is on disk when this returns; redo can restore no earlier answer from then on.
 
         returns: true returns of left and right, if the labeller gave them (the target ablation, 3.3)
-        answered_at: seconds since the epoch; by default now
         Raises UserError if the answer cannot be written, or if the query repeats another pair than it names.
         """
         self._refresh()
-        key, first, swapped = self._state.newest + 1, query.repeats, False
-        sides = {"left": query.left, "right": query.right} if first is None else {}
-        arrays = {f"{side}.{name}": array for side, part in sides.items() for name, array in to_arrays(part).items()}
-        if first is not None:
-            (row,) = self.rows(first)
-            if row.repeats is not None or {query.left.id, query.right.id} != set(row.sides):
-                raise UserError(f"This pair is not the pair of answer {first}: it can't be its repeat.")
-            swapped = query.left.id == row.sides[1]
-        pool = query.pool_returns
-        record: dict[str, Any] = {
-            "id": key,
-            "query": query.id,
-            "repeats": first,
-            "swapped": swapped,
-            "choice": str(choice),
-            "labeller": labeller,
-            "answered_at": time.time() if answered_at is None else answered_at,
-            "disagreement": None if np.isnan(query.disagreement) else float(query.disagreement),
-            "returns": None if returns is None else [float(value) for value in returns],
-            "pool_returns": None if pool is None else [float(pool.worst), float(pool.mean)],
-            "left": None if first else _side(query.left),
-            "right": None if first else _side(query.right),
-        }
-        part, path = answer_paths(self.folder, key)
-        with self._writing():
-            part.unlink(missing_ok=True)
-            try:
-                with open(part, "xb", opener=files.no_link) as file:
-                    file.write(tensor_file.as_file(record, arrays))
-                    file.flush()
-                    os.fsync(file.fileno())
-                files.sync_folder(self.folder)
-            except OSError:
-                files.clear_away(part)
-                raise
-            self._append({"do": "add", "answer": record})  # if this fails, its line may yet be on disk: the file stays
-        try:
-            os.replace(part, path)
-        except OSError as error:  # the answer is stored: it is found under its temporary name, too
-            log.warning("%s can't be renamed (%s).", part, files.reason(error))
-        return Preference(key, query, choice, labeller, record["answered_at"], returns)
+        pool, arrays = query.pool_returns, dict[str, np.ndarray]()
+        record: dict[str, Any] = {"id": self._state.newest + 1, "query": query.id, "repeats": query.repeats}
+        record |= {"swapped": False, "choice": str(choice), "labeller": labeller, "answered_at": time.time()}
+        record |= {"disagreement": None if np.isnan(query.disagreement) else float(query.disagreement)}
+        record |= {"returns": returns and [float(value) for value in returns]}
+        record |= {"pool_returns": pool and [float(pool.worst), float(pool.mean)], "left": None, "right": None}
+        if query.repeats is None:
+            for side, segment in (("left", query.left), ("right", query.right)):
+                record[side] = {"env_steps": int(segment.env_steps), **asdict(shape_of(segment))}
+                arrays |= {f"{side}.{name}": array for name, array in to_arrays(segment).items()}
+        else:
+            first = self.row(query.repeats)
+            if first.repeats is not None or {query.left.id, query.right.id} != {2 * first.id - 1, 2 * first.id}:
+                raise UserError(f"This pair is not the pair of answer {first.id}: it can't be its repeat.")
+            record["swapped"] = query.left.id == 2 * first.id
+        self._write({"do": "add", "answer": record}, arrays)
+        return Preference(record["id"], query, choice, labeller, record["answered_at"], returns)
 
     def change(self, key: int, choice: Choice, labeller: str) -> Preference:
-        """Give an answer another choice by this labeller; the earlier choice stays in the log.
-
-        Raises UserError if it cannot be written, or if the answer is withdrawn or a repeat.
-        """
-        (old,) = self.answers(key)
-        if old.withdrawn:
-            raise UserError(f"Answer {key} was taken back: choose another one.")
-        if old.preference.query.repeats is not None:
-            raise UserError(f"Answer {key} only repeats number {old.preference.query.repeats}: change that one.")
-        with self._writing():
-            self._append({"do": "change", "id": key, "choice": str(choice), "labeller": labeller, "at": time.time()})
-        return replace(old.preference, choice=choice, labeller=labeller)
+        """Give an answer another choice by this labeller. Raises UserError if it is withdrawn or a repeat."""
+        row = self.row(key)
+        if row.withdrawn or row.repeats is not None:
+            raise UserError(f"Answer {key} was taken back, or repeats another one: change one that counts.")
+        before = self._mark(key, "change", choice=str(choice), labeller=labeller, at=time.time())
+        return replace(before, choice=choice, labeller=labeller)
 
     def undo(self) -> Preference | None:
         """Withdraw the latest answer that stands and return it; None if there is none."""
-        return self._toggle("undo", next((row for row in reversed(self._rows()) if not row.withdrawn), None))
+        standing = [row.id for row in self.rows() if not row.withdrawn]
+        return self._mark(standing[-1], "undo") if standing else None
 
     def redo(self) -> Preference | None:
         """Restore the answer that was withdrawn last and return it; None if an answer was added since."""
-        return self._toggle("redo", next((row for row in self._rows() if row.undone), None))
-
-    def _toggle(self, what: str, row: PreferenceSummary | None) -> Preference | None:
-        if row is None:
-            return None
-        preference = self._stored(row).preference
-        with self._writing():
-            self._append({"do": what, "id": row.id})
-        return preference
-
-    def all(self) -> list[Preference]:
-        """Labels: the answers that are neither withdrawn nor repeats, in the order given."""
-        return list(self.each())
-
-    def each(self) -> Iterator[Preference]:
-        """Iterate over the labels, reading one at a time. Raises UserError at a damaged one."""
-        return (self._stored(row).preference for row in self._rows() if not row.withdrawn and row.repeats is None)
-
-    def iter_records(self) -> Iterator[StoredPreference]:
-        """Iterate over all answers, withdrawn ones too, reading one at a time. Raises UserError at a damaged one."""
-        return map(self._stored, self._rows())
-
-    def forms(self) -> Iterator[tuple[int, SegmentShape]]:
-        """Number of each answer with the size of its left, then of its right segment; reads no segment."""
         self._refresh()
-        for key, record in self._state.records.items():
-            for side in (record["left"], record["right"]) if record["repeats"] is None else ():
-                yield key, segment_shape(side)
+        return self._mark(min(self._state.undone), "redo") if self._state.undone else None
 
-    def answers(self, *keys: int) -> list[StoredPreference]:
-        """Answers of these numbers. Raises UserError if there is no such answer, or if it is damaged."""
-        return [self._stored(row) for key in keys for row in self.rows(key)]
+    def _mark(self, key: int, do: str, **values: Any) -> Preference:
+        answer = self.answer(key)
+        self._write({"do": do, "id": key, **values})
+        return answer
 
-    def rows(self, key: int | None = None) -> list[PreferenceSummary]:
-        """Summaries of all answers, or of one; reads no segment. Raises UserError if there is no such answer."""
-        if key is None:
-            return self._rows()
+    def rows(self) -> list[PreferenceSummary]:
+        """Summaries of all answers, in the order given; reads no segment."""
+        self._refresh()
+        return [self._state.row(key) for key in self._state.records]
+
+    def row(self, key: int) -> PreferenceSummary:
+        """Summary of an answer. Raises UserError if there is no such answer."""
         self._refresh()
         if key not in self._state.records:
             raise UserError(f"{self.folder} has no answer {key}.")
-        return [self._state.summary(key)]
-
-    def _rows(self) -> list[PreferenceSummary]:
-        self._refresh()
-        return [self._state.summary(key) for key in self._state.records]
+        return self._state.row(key)
 
     def count(self) -> int:
-        """Number of labels."""
-        return sum(not row.withdrawn and row.repeats is None for row in self._rows())
+        """Number of labels: the answers that are neither withdrawn nor repeats."""
+        return sum(not row.withdrawn and row.repeats is None for row in self.rows())
 
-    def snapshot(self) -> Iterator[tuple[str, bytes | bytearray]]:
-        """Names and contents of the files of a copy, the log first. Answers given meanwhile are left out."""
+    def each(self) -> Iterator[Preference]:
+        """Iterate over the labels in the order given, reading one at a time. Raises UserError at a damaged one."""
+        return (self.answer(row.id) for row in self.rows() if not row.withdrawn and row.repeats is None)
+
+    def answer(self, key: int) -> Preference:
+        """Answer of this number, with its segments. Raises UserError if there is none, or if it is damaged."""
+        row, record = self.row(key), self._state.records[key]
+        first = row.repeats or key
+        try:
+            found, segments = _read_answer(self.folder, first)
+            if found != self._state.records[first]:
+                raise ValueError("it belongs to another answer")
+        except DAMAGE as error:
+            told = f"can't be read ({files.reason(error)})" if isinstance(error, OSError) else f"is damaged ({error})"
+            raise self._problem(_paths(self.folder, first)[1], told) from error
+        left, right = reversed(segments) if row.swapped else segments
+        pool, returns = record["pool_returns"], record["returns"]
+        disagreement = np.nan if record["disagreement"] is None else record["disagreement"]
+        query = Query(record["query"], left, right, disagreement, pool and PoolReturns(*pool), row.repeats)
+        return Preference(key, query, row.choice, row.labeller, row.answered_at, returns and tuple(returns))
+
+    def snapshot(self) -> Contents:
+        """Files of a copy. Answers given meanwhile are left out."""
         self._refresh()
         keys = list(self._state.records)
         with self._plain_errors():
             self._log.seek(0)
-            yield LOG, self._log.read(self._end)
+            yield LOG, self._log.read(self._state.size)
             for key in keys:
-                yield answer_file(self.folder, key)
+                yield _read_file(self.folder, key)
 
-    def _stored(self, row: PreferenceSummary) -> StoredPreference:
-        record = self._state.records[row.id]
-        try:
-            left, right = read_segments(self.folder, self._state.records[row.repeats or row.id])
-        except (OSError, *DAMAGE) as error:
-            damage = "can't be read" if isinstance(error, OSError) else "is damaged"
-            reason = files.reason(error) if isinstance(error, OSError) else error
-            path = answer_paths(self.folder, row.repeats or row.id)[1]
-            raise self._problem(path, f"{damage} ({reason})") from error
-        if record["swapped"]:
-            left, right = right, left
-        pool = None if record["pool_returns"] is None else PoolReturns(*record["pool_returns"])
-        disagreement = np.nan if record["disagreement"] is None else record["disagreement"]
-        query = Query(record["query"], left, right, disagreement, pool, row.repeats)
-        returns = None if record["returns"] is None else (record["returns"][0], record["returns"][1])
-        preference = Preference(row.id, query, row.choice, row.labeller, row.answered_at, returns)
-        return StoredPreference(preference, row.withdrawn, row.changes, row.undone)
+    def _refresh(self) -> None:
+        """Apply the lines appended since the last call. A line without its line feed is not complete yet."""
+        path, state = self.folder / LOG, self._state
+        with self._plain_errors():
+            size = os.fstat(self._log.fileno()).st_size
+            if not state.size <= size <= MAX_LOG:
+                raise self._problem(path, "is damaged (it was truncated, or is too long)")
+            self._log.seek(state.size)
+            lines = self._log.read(size - state.size).split(b"\n")[:-1]
+        for line in lines:
+            try:
+                state.apply(line)
+            except DAMAGE as error:
+                raise self._problem(path, f"is damaged (line {state.seq + 1}: {error})") from error
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Raise UserError if this object, or this process, must not write, or if writing fails."""
+    def _write(self, body: dict[str, Any], arrays: dict[str, np.ndarray] | None = None) -> None:
+        """Append a line, after the file of the answer that it adds, if any. Both are on disk when this returns.
+
+        Raises UserError if this object, or this process, must not write, or if writing fails.
+        """
         if self._read_only:
             raise UserError(f"{self.folder} was opened for reading only: nothing was written.")
         files.require_same(self.folder / LOG, self._identity)
         self._require_owner()
-        with self._plain_errors("written"):
-            yield
-
-    def _append(self, body: dict[str, Any]) -> None:
-        """Append a line and sync it; a line torn by a crash is overwritten. Raises OSError."""
-        line = encode(self._seq + 1, body)
-        if self._end + len(line) > MAX_LOG:
+        line, end = encode(self._state.seq + 1, body), self._state.size
+        if end + len(line) > MAX_LOG:
             raise UserError(f"{self.folder} holds as many answers as a session can: start a new session.")
-        try:
-            self._log.truncate(self._end)
-            self._log.seek(self._end)
-            rest = memoryview(line)
-            while rest:
-                rest = rest[self._log.write(rest) :]
-            os.fsync(self._log.fileno())
-        except BaseException:
-            with contextlib.suppress(OSError):  # the next append tries again
-                self._log.truncate(self._end)
-            raise
-        self._state.apply(decode(line[:-1]))
-        self._seq, self._end = self._seq + 1, self._end + len(line)
-
-    def _refresh(self) -> None:
-        """Apply the lines appended since the last call. A line without its line feed is not complete yet."""
-        path = self.folder / LOG
-        with self._plain_errors():
-            size = os.fstat(self._log.fileno()).st_size
-            if not self._end <= size <= MAX_LOG:
-                raise self._problem(path, "is damaged (it was truncated, or is too long)")
-            if size == self._end:
-                return
-            self._log.seek(self._end)
-            lines = self._log.read(MAX_LOG).split(b"\n")[:-1]
-        for line in lines:
+        with self._plain_errors("written"):
+            if arrays is not None:
+                part, path = _paths(self.folder, body["answer"]["id"])
+                files.write_synced(part, tensor_file.as_file(body["answer"], arrays))
+                files.sync_folder(self.folder)
             try:
-                body = decode(line)
-                if body["seq"] != self._seq + 1:
-                    raise ValueError("a line before it is missing, or it is there twice")
-                self._state.apply(body)
-            except DAMAGE as error:
-                raise self._problem(path, f"is damaged (line {self._seq + 1}: {error})") from error
-            self._seq, self._end = self._seq + 1, self._end + len(line) + 1
+                self._log.truncate(end)  # a crash may have left a torn line
+                self._log.seek(end)
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[self._log.write(rest) :]
+                os.fsync(self._log.fileno())
+            except BaseException:  # the line may yet be on disk: the file stays
+                with contextlib.suppress(OSError):  # the next append tries again
+                    self._log.truncate(end)
+                raise
+        self._state.apply(line[:-1])
+        if arrays is not None:
+            with contextlib.suppress(OSError):  # it is stored, and found under its temporary name, too
+                os.replace(part, path)
 
     def _problem(self, path: Path, problem: str) -> UserError:
         saves = f"{COMMAND_LINE} preferences export {self.folder.parent} FOLDER saves the undamaged answers"
@@ -305,49 +347,81 @@ class PreferenceStore:
             raise UserError(f"{path} can't be {what} ({files.reason(error)}): {files.remedy(error)}.") from error
 
 
-def file_numbers(folder: Path) -> set[int]:
-    """Numbers of the answers whose files are in `folder` under their final names."""
-    return {int(match[1]) for name in os.listdir(folder) if (match := _FILE.fullmatch(name))}
+def rescue(folder: Path) -> tuple[Contents, int, int]:
+    """Files of a new store, how many answers it has, and how many of the store in `folder` are known to be lost.
+
+    Damaged lines and answers are left out. An answer whose line is lost is taken from its file, which repeats the line.
+    Raises UserError if there were answers, and none of them can be read.
+    """
+    numbers, lines = set[int](), list[bytes]()
+    with contextlib.suppress(OSError):  # what can't be read is lost, and counted where that is possible
+        numbers = {int(name[:8]) for name in os.listdir(folder) if _FILE.fullmatch(name)}
+        lines = bytes(files.read_regular(folder / LOG, MAX_LOG)).split(b"\n")
+    newest, events = 0, list[tuple[int, dict[str, Any]]]()  # each with the number of the newest answer then
+    for line in lines:
+        with contextlib.suppress(*DAMAGE):
+            body = decode(line)
+            if body["do"] == "add":
+                newest = require_count(body["answer"]["id"])
+                numbers.add(newest)
+            else:
+                events.append((newest, body))
+    for key in numbers:
+        with contextlib.suppress(*DAMAGE):
+            events.append((key, {"do": "add", "answer": _read_answer(folder, key)[0]}))
+    state, kept = AnswerState(), list[bytes]()
+    for _, body in sorted(events, key=lambda event: (event[0], event[1]["do"] != "add")):
+        with contextlib.suppress(*DAMAGE):
+            line = encode(state.seq + 1, body)
+            state.apply(line[:-1])
+            kept.append(line)
+    if not state.records and lines != [b""]:
+        raise UserError(f"{folder} has no answer that can be read: put a copy of it back.")
+    contents: Contents = itertools.chain([(LOG, b"".join(kept))], (_read_file(folder, key) for key in state.records))
+    return contents, len(state.records), len(numbers) - len(state.records)
 
 
-def answer_paths(folder: Path, key: int) -> tuple[Path, Path]:
+def _paths(folder: Path, key: int) -> tuple[Path, Path]:
     """Temporary and final path of an answer's file. Look in this order: it is renamed while others read."""
     path = folder / f"{key:08d}.safetensors"
     return path.with_suffix(".part"), path
 
 
-def answer_file(folder: Path, key: int) -> tuple[str, bytes | bytearray]:
+def _read_file(folder: Path, key: int) -> tuple[str, bytearray]:
     """Final name and content of an answer's file. Raises OSError."""
-    part, path = answer_paths(folder, key)
+    part, path = _paths(folder, key)
     with contextlib.suppress(FileNotFoundError):
-        return path.name, files.read_regular(part, MAX_FILE)
-    return path.name, files.read_regular(path, MAX_FILE)
+        return path.name, files.read_regular(part, _MAX_FILE)
+    return path.name, files.read_regular(path, _MAX_FILE)
 
 
-def read_segments(folder: Path, record: dict[str, Any]) -> tuple[Segment, Segment]:
-    """Left and right segment of a first answer. Raises OSError, or one of DAMAGE if its file is not whole.
-
-    record: of the answer, as the log has it
-    """
-    values, arrays, sealed = tensor_file.parse(answer_file(folder, record["id"])[1])
-    if not sealed or values != record:
+def _read_answer(folder: Path, key: int) -> tuple[dict[str, Any], list[Segment]]:
+    """Record of an answer, and its left and right segment (a repeat has none), from its file. Raises one of DAMAGE."""
+    record, arrays, sealed = tensor_file.parse(_read_file(folder, key)[1])
+    if not sealed or record["id"] != key:
         raise ValueError("it does not match its checksum, or belongs to another answer")
-    sides = []
-    for number, side in ((2 * record["id"] - 1, "left"), (2 * record["id"], "right")):
-        own = {name.removeprefix(f"{side}."): array for name, array in arrays.items() if name.startswith(f"{side}.")}
-        segment = from_arrays(number, record[side]["env_steps"], own)
-        if _side(segment) != record[side]:
-            raise ValueError("its segments are not of the size that the log says")
-        sides.append(segment)
-    return sides[0], sides[1]
+    segments = []
+    for number, side in enumerate(("left", "right"), 2 * key - 1):
+        if record[side] is not None:
+            own = {name.removeprefix(f"{side}."): a for name, a in arrays.items() if name.startswith(f"{side}.")}
+            segments.append(from_arrays(number, record[side]["env_steps"], own))
+            if shape_of(segments[-1]) != _segment_shape(record[side]):
+                raise ValueError("its segments are not of the size that the log says")
+    return record, segments
 
 
-def _side(segment: Segment) -> dict[str, Any]:
-    """Description of a segment in an answer's record."""
-    shape = shape_of(segment)
-    return {
-        "env_steps": int(segment.env_steps),
-        "steps": shape.steps,
-        "observation": list(shape.observation),
-        "action": shape.action,
-    }
+def _segment_shape(side: dict[str, Any]) -> SegmentShape:
+    """Size of a segment from the `left` or `right` of an answer's record."""
+    require_count(side["env_steps"])
+    observation = tuple(map(require_count, side["observation"]))
+    return SegmentShape(require_count(side["steps"]), observation, require_count(side["action"]))
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError(f"{value!r:.40} is not a finite number")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    return str.encode(value).decode()  # raises ValueError for half a surrogate pair, which no file can hold

@@ -26,8 +26,7 @@ from typing import Any
 
 from core.errors import UserError
 from core.io import files
-from core.preferences.answer_log import MAX_LOG
-from core.preferences.store import FOLDER, LOG, PreferenceStore
+from core.preferences.store import FOLDER, LOG, MAX_LOG, PreferenceStore
 from core.session import checkpoint, policy_snapshots
 from core.session.preference_export import require_whole
 from core.session.session import CONFIG, Session, read_config, training_files

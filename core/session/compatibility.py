@@ -21,7 +21,7 @@ def require_fitting(
     """
     task, first = get_task(config.task), None
     steps, sizes = config.query.length(task.segment_steps), sizes or task.sizes
-    for key, shape in store.forms():
+    for key, shape in ((row.id, shape) for row in store.rows() for shape in row.shapes):
         first = first or shape
         observation, action = (sizes[:1], sizes[1]) if sizes else (first.observation, first.action)
         observation = task.pictures or observation

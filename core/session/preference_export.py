@@ -1,13 +1,12 @@
 """Export of the answers of a session to a folder, and import of such a folder as a new session.
 
-The folder has the session's config.json and a copy of its store of answers, whose format docs/answers.md describes for
-other programs. An export of a damaged store has the answers that are undamaged.
+The folder has the session's config.json and a copy of its store of answers (docs/answers.md), without what is damaged.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from core.config import Config
 from core.errors import UserError
 from core.io import files
 from core.io.segment_codec import require_unpackable
-from core.preferences.rescue import rescue
-from core.preferences.store import FOLDER, PreferenceStore
+from core.preferences.store import FOLDER, Contents, PreferenceStore, rescue
 from core.session.compatibility import require_fitting
 from core.session.session import CONFIG, Session, read_config
 
@@ -29,13 +27,8 @@ def export_preferences(session: Session, target: Path) -> tuple[int, int]:
     files.require_new(target)
     with files.new_folder(target) as inside:
         (inside / CONFIG).write_text(json.dumps(session.config.to_dict(), indent=1))
-        try:
-            with closing(session.store()) as store:
-                count, lost = sum(1 for _ in store.iter_records()), 0
-                write_store(store.snapshot(), inside)
-        except UserError:
-            contents, count, lost = rescue(session.folder / FOLDER)
-            write_store(contents, inside)
+        contents, count, lost = rescue(session.folder / FOLDER)
+        write_store(contents, inside)
     return count, lost
 
 
@@ -50,31 +43,24 @@ def import_preferences(source: Path, folder: Path) -> int:
     with files.new_folder(folder) as inside:
         Session.create(inside, config).close()
         with closing(PreferenceStore(source / FOLDER, read_only=True)) as store:
-            count = require_whole(store, config, "name answers to that task")
+            require_whole(store, config, "name answers to that task")
             write_store(store.snapshot(), inside)
-    return count
+            return len(store.rows())
 
 
-def require_whole(store: PreferenceStore, config: Config, remedy: str) -> int:
-    """Read and decompress each answer, and return their number.
-
-    Raises UserError if one is damaged, or does not fit the config; remedy: what to do then.
-    """
+def require_whole(store: PreferenceStore, config: Config, remedy: str) -> None:
+    """Raise UserError if an answer is damaged, packed or unpacked, or does not fit; remedy: what to do then."""
     require_fitting(store, config, remedy=remedy)
-    count = 0
-    for stored in store.iter_records():
-        count += 1
-        for segment in (stored.preference.query.left, stored.preference.query.right):
-            try:
-                require_unpackable(segment)
-            except ValueError as error:
-                raise UserError(f"Answer {stored.preference.id} is damaged ({error}): {remedy}.") from error
-    return count
+    for row in store.rows():
+        query = store.answer(row.id).query
+        try:
+            require_unpackable(query.left)
+            require_unpackable(query.right)
+        except ValueError as error:
+            raise UserError(f"Answer {row.id} is damaged ({error}): {remedy}.") from error
 
 
-def write_store(
-    contents: Iterable[tuple[str, bytes | bytearray]], session: Path, tell: Callable[[int], None] = lambda size: None
-) -> None:
+def write_store(contents: Contents, session: Path, tell: Callable[[int], None] = lambda size: None) -> None:
     """Write the files of a store into the folder of a session; tell: called with the size of each in bytes."""
     (session / FOLDER).mkdir(exist_ok=True)
     for name, content in contents:

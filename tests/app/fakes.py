@@ -243,7 +243,7 @@ class Face:
         self.wait_until(lambda: self.labelling.idle)  # none is on its way to the disk
         store = self.controller.session.store()
         try:
-            return store.all()
+            return list(store.each())
         finally:
             store.close()
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing
+from unittest.mock import patch
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.history.preference_model import ROW
 from app.windows.history import HistoryPage
-from core.preferences.records import PreferenceSummary, StoredPreference
-from core.preferences.store import PreferenceStore
+from core.preferences.store import PreferenceStore, PreferenceSummary
 from core.types import Choice
 from tests.app.fakes import Face, make_query
 
@@ -30,7 +30,8 @@ _SECONDS = 30.0
 def fill(store: PreferenceStore, given: Given) -> None:
     """Add these answers, a minute apart."""
     for number, (choice, labeller) in enumerate(given, 1):
-        store.add(make_query(), choice, labeller, answered_at=1.7e9 + 60 * number)
+        with patch("time.time", lambda now=1.7e9 + 60 * number: now):
+            store.add(make_query(), choice, labeller)
 
 
 def page_of(face: Face) -> HistoryPage:
@@ -70,9 +71,9 @@ def playing(page: HistoryPage, key: int) -> bool:
     return chosen and shown is not None and page.pane.clips.clock.playing
 
 
-def stored(face: Face, key: int) -> StoredPreference:
+def stored(face: Face, key: int) -> PreferenceSummary:
     with closing(face.controller.session.store()) as store:
-        return store.answers(key)[0]
+        return store.row(key)
 
 
 def damage(face: Face, *keys: int) -> None:

@@ -46,7 +46,7 @@ def measure(folder: Path, one: Segment) -> dict[str, float]:
     query = Query(1, one, one, 0.5)
     with closing(PreferenceStore(folder)) as store:
         added = [timed(lambda: store.add(query, Choice.LEFT, "human")) for _ in range(_ANSWERS)]
-        read = [timed(lambda key=key: store.answers(key)) for key in range(1, _ANSWERS + 1)]
+        read = [timed(lambda key=key: store.answer(key)) for key in range(1, _ANSWERS + 1)]
     opened = timed(lambda: PreferenceStore(folder, read_only=True).close())
     return {"add": median(added), "read": median(read), "open_all": opened}
 

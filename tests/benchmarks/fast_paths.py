@@ -3,7 +3,7 @@
     python -m tests.benchmarks.fast_paths [--pairs 20]
 
 Runs the same work with and without one path in alternation, in one process and one thread, and prints the median ratio
-of CPU times. `update` is a whole policy update or reward epoch, `acting` one step of all environments. A path's share
+of CPU times. `update` is a whole policy update, `acting` one step of all environments. A path's share
 of a run is (1 - 1 / ratio) times the share of that work in the run; paths below 5 % of a run should go.
 """
 
@@ -21,14 +21,11 @@ import torch
 from core.config import Config, replaced
 from core.events import RolloutBatchReady
 from core.jobs.policy import OPTIMIZERS
-from core.nn.stacked_mlp import StackedMLP
 from core.policy import actor_critic
 from core.policy.actor_critic import GaussianActorCritic
 from core.policy.numpy_actor import NumpyActor
 from core.presets import merge_presets
 from core.tasks import get_task
-from tests.core.builders import preference, query, segment
-from tests.core.reward_toys import new_trainer
 
 OBSERVED, ACTED = 11, 3
 """Sizes of the Hopper."""
@@ -63,14 +60,6 @@ def policy_update(algorithm: str) -> Work:
         observations[-1],
     )
     return lambda: list(made.update(batch))
-
-
-def reward_epoch() -> Work:
-    """One epoch over 200 preferences of 60 steps, with the default ensemble."""
-    trainer = new_trainer(members=3, hidden=64, minibatch=64)
-    for number in range(200):
-        trainer.add(preference(number, pair=query(number, segment(2 * number, 60), segment(2 * number + 1, 60))))
-    return lambda: list(trainer.epochs(1))
 
 
 def acting(with_numpy: bool) -> Work:
@@ -125,9 +114,6 @@ def main() -> None:
     for algorithm in OPTIMIZERS:
         update = policy_update(algorithm)
         compare(f"NumPy tanh, {algorithm} update", update, without(update, actor_critic, "tanh", torch.tanh), pairs)
-    epoch = reward_epoch()
-    untiled = StackedMLP.untiled_segment_returns
-    compare("tiled_mlp, reward epoch", epoch, without(epoch, StackedMLP, "segment_returns", untiled), pairs)
     compare("NumpyActor, acting", acting(True), acting(False), pairs)
 
 

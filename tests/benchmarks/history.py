@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import psutil
 from PySide6.QtCore import QEvent, QObject
@@ -41,11 +42,13 @@ def make_session(folder: Path) -> None:
     """Makes the session, of random segments: a simulator in this process would count as the window's memory."""
     config = replaced(Config(), teacher="human", labels=2 * _ANSWERS, steps=10**12)
     sides = [segment(number, get_task(config.task).segment_steps) for number in range(1, _DISTINCT + 1)]
+    started = time.time()
     with closing(Session.create(folder, config)) as session, closing(session.store()) as store:
         for key in range(1, _ANSWERS + 1):
             pair = (replace(sides[number % _DISTINCT], id=number) for number in (2 * key, 2 * key + 1))
-            answered_at = time.time() - 5 * (_ANSWERS - key)
-            store.add(Query(key, *pair, 0.1), list(Choice)[key % len(Choice)], "human", answered_at=answered_at)
+            answered_at = started - 5 * (_ANSWERS - key)
+            with patch("time.time", lambda answered_at=answered_at: answered_at):
+                store.add(Query(key, *pair, 0.1), list(Choice)[key % len(Choice)], "human")
 
 
 class Painted(QObject):

@@ -24,8 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from core.config import Config
 from core.nn import threads
-from core.nn.activations import ACTIVATIONS
-from core.nn.stacked_mlp import CPU
+from core.nn.stacked_mlp import ACTIVATIONS, CPU
 from core.reward.ensemble import RewardEnsemble, build_ensemble, normalize_reward
 from core.reward.trainer import RewardTrainer
 from core.seeding import generator
@@ -46,7 +45,7 @@ def main() -> None:
         session = Session.open(folder)
         config = session.config
         with contextlib.closing(session.reader()) as store:
-            answers = [answer for answer in store.all() if answer.choice in (Choice.LEFT, Choice.RIGHT)]
+            answers = [answer for answer in store.each() if answer.choice in (Choice.LEFT, Choice.RIGHT)]
         session.close()
         for activation in ACTIVATIONS:
             chosen = replace(config, reward=replace(config.reward, activation=activation))

@@ -16,7 +16,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from core.events import JobState
-from core.preferences.answer_log import decode, encode
+from core.preferences.store import decode, encode
 from core.session.checkpoint import checkpoint_files, load_newest, save_checkpoint
 
 Rng = np.random.Generator

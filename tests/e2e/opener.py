@@ -29,10 +29,10 @@ def opened(path: Path, train: bool) -> list[list[Any]]:
         if not train:  # a config that asks for much is no damage, but must not be tried here
             session.load()
             with closing(session.store()) as store:
-                return [[p.id, p.query.id, str(p.choice)] for p in store.all()]
+                return [[p.id, p.query.id, str(p.choice)] for p in store.each()]
         with closing(HeadlessRun(session, lambda event: None, threads=1)) as run:
             with closing(session.reader()) as store:
-                answers = [[p.id, p.query.id, str(p.choice)] for p in store.all()]
+                answers = [[p.id, p.query.id, str(p.choice)] for p in store.each()]
             run.cycle()
         return answers
     finally:

@@ -53,7 +53,7 @@ def kept(folder: Path) -> list[str]:
         return []
     with closing(Session.open(folder)) as session, closing(session.store()) as store:
         session.load()
-        return [f"{p.id} {p.choice}" for p in store.all()]
+        return [f"{p.id} {p.choice}" for p in store.each()]
 
 
 def killed_again_and_again(kind: str, folder: Path, times: int, rng: random.Random) -> int:

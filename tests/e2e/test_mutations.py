@@ -61,7 +61,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.undo()
         store.redo()
         store.change(1, Choice.TIE, "human")
-        store.add(store.all()[0].query, Choice.LEFT, "human")
+        store.add(next(store.each()).query, Choice.LEFT, "human")
     export_session(session, place / "packed")
     session.close()
     shutil.copytree(session.folder, place / "killed")
@@ -76,7 +76,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answers(session: Path) -> list[list[Any]]:
     opened = Session.open(session)
     store = opened.store()
-    found = [[p.id, p.query.id, str(p.choice)] for p in store.all()]
+    found = [[p.id, p.query.id, str(p.choice)] for p in store.each()]
     store.close()
     opened.close()
     return found

@@ -47,7 +47,7 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
         given = answer(controller, window, qtbot)
         qtbot.waitUntil(lambda: "train loss 0" in controller.metrics.names(), timeout=_PATIENCE_MS)
         with closing(controller.session.store()) as store:
-            answers = store.all()
+            answers = list(store.each())
         assert [(answer.query.id, answer.choice) for answer in answers] == given
         assert all(answer.query.left.states.any() for answer in answers)
         watch_untrained(controller, window, qtbot)

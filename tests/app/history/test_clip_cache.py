@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from core.events import ClipsRequested
-from core.preferences.store import PreferenceStore, StoredPreference
-from core.types import Choice
+from core.preferences.store import PreferenceStore
+from core.types import Choice, Preference
 from tests.app.fakes import Face
 from tests.app.history_page_driver import choose, listed, page_of, playing
 
@@ -22,14 +22,14 @@ def test_of_many_answers_only_those_on_screen_are_read_and_few_stay_in_memory(
 ) -> None:
     face = opened([(Choice.LEFT, "human")] * 150)
     keys, threads = list[int](), set[int]()
-    answers = PreferenceStore.answers
+    answer = PreferenceStore.answer
 
-    def counting(store: PreferenceStore, *wanted: int) -> list[StoredPreference]:
-        keys.extend(wanted)
+    def counting(store: PreferenceStore, wanted: int) -> Preference:
+        keys.append(wanted)
         threads.add(threading.get_ident())
-        return answers(store, *wanted)
+        return answer(store, wanted)
 
-    monkeypatch.setattr(PreferenceStore, "answers", counting)
+    monkeypatch.setattr(PreferenceStore, "answer", counting)
     page = page_of(face)
     cache, bar = face.controller.preference_history.clip_cache, page.list.verticalScrollBar()
     visible = page.list.viewport().height() // page.list.sizeHintForRow(0) + 2

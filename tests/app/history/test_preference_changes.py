@@ -33,7 +33,7 @@ def test_a_key_changes_the_chosen_answer_for_good(mixed: Face) -> None:
     assert page.pane.clips.flashed == choice and page.pane.choices[choice].isChecked()
     assert "before: Right is better" in page.pane.note.text()
     found = stored(mixed, 2)
-    assert found.preference.choice == choice and [c.choice for c in found.changes] == [Choice.RIGHT]
+    assert found.choice == choice and found.changes == ((Choice.RIGHT, 6),)
     for name in ("reward", "rollout"):
         process = mixed.engine[name]
         mixed.wait_until(lambda process=process: len(process.got(PreferenceChanged)) == 1)
@@ -60,8 +60,7 @@ def test_what_does_not_count_can_not_be_changed(open_face: Callable[..., Face], 
     face = open_face()
     with closing(face.controller.session.store()) as store:
         first = store.add(make_query(), Choice.LEFT, "human")
-        (answer,) = store.answers(first.id)
-        pair = answer.preference.query
+        pair = store.answer(first.id).query
         store.add(replace(pair, left=pair.right, right=pair.left, repeats=1), Choice.LEFT, "human")
         if state == "withdrawn":
             store.undo()
@@ -73,7 +72,7 @@ def test_what_does_not_count_can_not_be_changed(open_face: Callable[..., Face], 
     page.pane.setFocus()
     QTest.keyClick(page.pane, Qt.Key.Key_Right)
     face.wait_until(lambda: playing(page, 2))
-    assert stored(face, 2).preference.choice == Choice.LEFT
+    assert stored(face, 2).choice == Choice.LEFT
 
 
 def test_a_change_that_can_not_be_kept_changes_nothing(mixed: Face, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from core.events import PreferenceAdded, PreferenceWithdrawn
 from core.session.session import read_config
 from core.types import Choice, Query, Teacher
 from tests.app.fakes import Face, make_query
-from tests.app.history_page_driver import MIXED, page_of, stored
+from tests.app.history_page_driver import MIXED, page_of
 
 SOON: dict[str, Any] = {"query__repeats": "on", "query__repeat_share": 0.5, "query__repeat_after": 2}
 """A repeat with each pair that is offered, of an answer given before the last two."""
@@ -51,9 +51,10 @@ def test_a_repeat_is_stored_but_is_no_label_and_no_job_hears_of_it_now_or_after_
     assert query.repeats in (1, 2, 3)
     assert face.controller.progress.labels == labels == len(face.answers())
     with closing(face.controller.session.store()) as store:
-        (newest,) = store.rows()[-1:]
-    assert (newest.repeats, newest.choice, newest.labeller) == (query.repeats, Choice.TIE, "human")
-    assert set(newest.sides) == {s.id for s in (query.left, query.right)}
+        newest = store.answer(store.rows()[-1].id)
+    pair = newest.query
+    assert (pair.repeats, newest.choice, newest.labeller) == (query.repeats, Choice.TIE, "human")
+    assert [pair.left.id, pair.right.id] == [query.left.id, query.right.id]
     face.offer(make_query())
     while awaited(face).repeats is not None:
         answered(face, Qt.Key.Key_Up)
@@ -122,7 +123,7 @@ def test_the_figure_is_shown_with_its_count_and_what_it_means(opened: Callable[.
     face = opened([(Choice.LEFT, Teacher.HUMAN)] * 10)
     with closing(face.controller.session.store()) as store:
         for key in range(1, 10):
-            pair = stored(face, key).preference.query
+            pair = store.answer(key).query
             again = Query(pair.id, pair.right, pair.left, 0.1, None, key)  # swapped, so right is the same
             store.add(again, Choice.RIGHT if key < 8 else Choice.TIE if key < 9 else Choice.CANT_TELL, Teacher.HUMAN)
     page = page_of(face)

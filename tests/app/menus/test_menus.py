@@ -34,7 +34,7 @@ def test_the_session_goes_into_one_file_with_the_answers_given_so_far(face: Face
     import_session(tmp_path / "shared.somersault", tmp_path / "back")
     again = Session.open(tmp_path / "back")
     store = again.store()
-    assert [(p.query.id, p.choice) for p in store.all()] == [(query.id, Choice.TIE)]
+    assert [(p.query.id, p.choice) for p in store.each()] == [(query.id, Choice.TIE)]
     store.close()
     again.close()
 

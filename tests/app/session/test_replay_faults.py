@@ -90,7 +90,7 @@ def test_a_session_with_a_damaged_answer_can_be_left(damaged: tuple[Face, Damage
         QTest.mouseClick(face.window.banner.quit, Qt.MouseButton.LeftButton)
     damage.flip()
     with closing(PreferenceStore(face.folder / "preferences")) as store:
-        assert [preference.id for preference in store.all()] == [1, 2, 3]
+        assert [preference.id for preference in store.each()] == [1, 2, 3]
 
 
 def refuse(face: Face, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:

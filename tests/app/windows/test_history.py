@@ -31,7 +31,7 @@ def test_a_chosen_answer_plays_both_clips_in_step(mixed: Face, picture: Picture)
     QTest.keyClick(page.list, Qt.Key.Key_Down)
     mixed.wait_until(lambda: playing(page, 5))
     (drawn,) = [e for e in mixed.engine["clips"].got(ClipsRequested) if e.fps == 30]
-    query = stored(mixed, 5).preference.query
+    query = mixed.answers()[4].query
     assert [s.id for s in drawn.segments] == [query.left.id, query.right.id]
     assert (drawn.segments[0].states == query.left.states).all()
     QTest.keyClick(page.list, Qt.Key.Key_Space)
@@ -53,7 +53,7 @@ def test_the_labelling_page_goes_on_beside_it(mixed: Face) -> None:
     assert page.list.current and page.list.current.id == 3
     mixed.press(Qt.Key.Key_Backspace)
     mixed.wait_until(lambda: row_of(page, 7).withdrawn)
-    assert [c.choice for c in stored(mixed, 7).changes] == []
+    assert not stored(mixed, 7).changes
 
 
 def test_the_filters_let_through_what_they_say(mixed: Face) -> None:

@@ -88,7 +88,7 @@ def test_a_segment_of_a_game_is_small_and_comes_back_bit_for_bit(game: str, tmp_
     with closing(PreferenceStore(tmp_path / "answers")) as store:
         for number in range(8):
             store.add(Query(number, kept, kept, 0.5), Choice.LEFT, "oracle")
-        (found, *_) = store.all()
+        found = next(store.each())
     restored = found.query.left
     assert isinstance(restored, CompressedSegment)
     assert np.array_equal(restored.observations, segment.observations)

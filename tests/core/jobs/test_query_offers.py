@@ -144,7 +144,7 @@ def test_a_new_segment_with_the_number_of_a_lost_one_is_another_segment(store: P
 def test_a_segment_is_known_by_what_is_in_it_also_from_the_store(store: PreferenceStore) -> None:
     left, right = segment(13), segment(14)
     store.add(Query(1, left, right, 0.5), Choice.LEFT, "human")
-    kept = store.all()[-1].query
+    kept = list(store.each())[-1].query
     assert (kept.left.id, kept.right.id) != (left.id, right.id)
     assert [fingerprint(kept.left), fingerprint(kept.right)] == [fingerprint(left), fingerprint(right)]
     before = fingerprint(left)

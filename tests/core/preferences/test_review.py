@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from core.config import QueryConfig
-from core.preferences.records import ChoiceRevision, PreferenceSummary
 from core.preferences.review import (
     Consistency,
     Repeats,
@@ -19,15 +18,14 @@ from core.preferences.review import (
     contradiction,
     repeatable,
 )
+from core.preferences.store import PreferenceSummary
 from core.types import Choice
 
 L, R, T, N = Choice.LEFT, Choice.RIGHT, Choice.TIE, Choice.CANT_TELL
 
 
 def row(key: int, choice: Choice | None = L, *, repeats: int | None = None, swapped: bool = False) -> PreferenceSummary:
-    first = repeats or key
-    sides = (2 * first, 2 * first + 1)
-    return PreferenceSummary(key, choice, "human", 0.0, False, repeats, sides[::-1] if swapped else sides)
+    return PreferenceSummary(key, choice, "human", 0.0, False, repeats, swapped)
 
 
 @pytest.mark.parametrize(
@@ -68,9 +66,7 @@ def test_what_is_alike(first: Choice, again: Choice, swapped: bool, counted: tup
 
 def test_a_change_made_after_the_repeat_makes_nobody_more_consistent() -> None:
     repeat = row(30, L, repeats=1)
-    first = row(1, L)
-    since = PreferenceSummary(1, L, "human", 0.0, sides=first.sides, changes=(ChoiceRevision(R, "human", 0.0, 30),))
-    before = PreferenceSummary(1, L, "human", 0.0, sides=first.sides, changes=(ChoiceRevision(R, "human", 0.0, 29),))
+    since, before = (replace(row(1, L), changes=((R, newest),)) for newest in (30, 29))
     assert consistency([since, repeat]) == Consistency(0, 1, 0)
     assert consistency([before, repeat]) == Consistency(1, 1, 0)
 

@@ -59,7 +59,7 @@ def test_what_was_exported_comes_back_whole(session: Session, tmp_path: Path) ->
     again = Session.open(tmp_path / "deep" / "back")
     assert again.config == session.config
     with closing(again.store()) as store, closing(session.store()) as original:
-        for mine, its in zip(store.all(), original.all(), strict=True):
+        for mine, its in zip(store.each(), original.each(), strict=True):
             assert (mine.id, mine.choice, mine.answered_at) == (its.id, its.choice, its.answered_at)
             assert (mine.query.left.states == its.query.left.states).all()
         assert store.add(query(9), Choice.TIE, "human").id == 5  # one was taken back, and its number is used

@@ -17,7 +17,7 @@ from core.errors import UserError
 from core.headless.run import HeadlessRun
 from core.io import tensor_file
 from core.io.segment_codec import from_arrays, to_arrays
-from core.preferences.answer_log import encode
+from core.preferences.store import encode
 from core.session.archive import export_session, import_session
 from core.session.compatibility import require_fitting
 from core.session.session import Session

@@ -47,7 +47,7 @@ def test_what_was_made_can_be_opened_again_with_its_numbers_and_answers(tmp_path
     again = Session.open(tmp_path / "deep" / "s")
     assert again.config == config
     with closing(again.store()) as store:
-        assert [p.choice for p in store.all()] == [Choice.TIE]
+        assert [p.choice for p in store.each()] == [Choice.TIE]
     assert again.load() is None
     again.close()
 
