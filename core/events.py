@@ -159,6 +159,11 @@ class PreferenceChanged(Event):
 
 
 @dataclass(frozen=True)
+class ExplorationEnded(Event):
+    """The policy has explored long enough: it should start anew, as untrained as at first."""
+
+
+@dataclass(frozen=True)
 class QueryWithdrawn(Event):
     """A query that was prepared but is not worth asking any more. It is dropped unless it is on screen."""
 

@@ -12,7 +12,16 @@ import numpy as np
 
 from core.config import Config
 from core.envs.spaces import sizes
-from core.events import Event, Job, JobState, PolicyPublished, PolicyUpdated, RolloutBatchReady, Waited
+from core.events import (
+    Event,
+    ExplorationEnded,
+    Job,
+    JobState,
+    PolicyPublished,
+    PolicyUpdated,
+    RolloutBatchReady,
+    Waited,
+)
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
 from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
@@ -34,22 +43,36 @@ class PolicyJob(Job):
     """Publishes version 0 at once, and then one version for each batch."""
 
     def __init__(self, config: Config) -> None:
+        self._config = config
         self._rng = generator(config.seed, "policy")
-        self._optimizer = OPTIMIZERS[config.policy.algorithm](build_policy(config), config, self._rng)
+        self._optimizer = self._untrained()
         self._observation_size = sizes(config)[0]
         self._batches: deque[RolloutBatchReady] = deque()
+        self._starts_anew = False
+        """Exploration has ended, and its policy is to be forgotten."""
         self._version = 0
         self._env_steps = 0
         self._saves_batches = get_task(config.task).pictures is None
         """Whether waiting batches are part of the state. One of images takes 60 MB and is lost when a session stops."""
 
+    def _untrained(self) -> OnPolicyOptimizer:
+        return OPTIMIZERS[self._config.policy.algorithm](build_policy(self._config), self._config, self._rng)
+
     def receive(self, event: Event) -> None:
-        if isinstance(event, RolloutBatchReady):
-            self._batches.append(event)
+        match event:
+            case RolloutBatchReady():
+                self._batches.append(event)
+            case ExplorationEnded():
+                self._starts_anew = True
 
     def run(self) -> Iterator[Event | None]:
         yield self._published()
         while True:
+            if self._starts_anew:
+                self._starts_anew = False
+                self._batches.clear()
+                self._optimizer = self._untrained()
+                yield self._published()
             if not self._batches:
                 yield Waited("policy", "the policy waits for the next rollouts")
                 continue
@@ -79,6 +102,7 @@ class PolicyJob(Job):
         values: dict[str, Any] = {
             "version": self._version,
             "env_steps": self._env_steps,
+            "starts_anew": self._starts_anew,
             "rng": get_rng_state(self._rng),
         }
         batches = self._batches if self._saves_batches else ()
@@ -90,6 +114,7 @@ class PolicyJob(Job):
         """Restores `get_state`. Raises KeyError or ValueError where it does not fit the task."""
         self._optimizer.set_state(state.arrays)
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
+        self._starts_anew = bool(state.values["starts_anew"])
         set_rng_state(self._rng, state.values["rng"])
         for i, (version, env_steps, scale) in enumerate(state.values["batches"]):
             arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}

@@ -18,6 +18,7 @@ from core.errors import NotFiniteError
 from core.events import (
     DemonstrationRecorded,
     Event,
+    ExplorationEnded,
     Job,
     JobState,
     PolicyPublished,
@@ -82,6 +83,8 @@ class RolloutJob(Job):
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
         self.budget = TrainingBudget(config)
+        self._explores = config.explored_steps > 0 and not self._on_true_reward
+        """The policy explores, or will."""
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -104,6 +107,9 @@ class RolloutJob(Job):
         if self._env_steps:
             yield self._report()  # a resumed session shows its figures before its next batch
         while True:
+            if self._explores and not self._exploring:
+                self._explores = False
+                yield ExplorationEnded()
             yield from self._offer_queries()
             reason = self._reason_to_wait()
             if reason:
@@ -301,6 +307,7 @@ class RolloutJob(Job):
             "pool": list(self.pool.counts),
             "agreement": self._agreement,
             "budget": self.budget.get_state(),
+            "explores": self._explores,
         }
         return JobState(arrays, values)
 
@@ -324,6 +331,7 @@ class RolloutJob(Job):
         self.offers.selector.set_state(values["selector"])
         self._agreement = float(values["agreement"])
         self.budget.set_state(values["budget"])
+        self._explores = bool(values["explores"])
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""

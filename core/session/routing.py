@@ -15,6 +15,7 @@ from core.events import (
     ClipsRequested,
     DemonstrationRecorded,
     Event,
+    ExplorationEnded,
     Failed,
     FinishRequested,
     HoldChanged,
@@ -58,6 +59,7 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     ClipsRequested: ("clips",),
     ReplayRequested: ("clips",),
     JudgementRequested: ("reward",),
+    ExplorationEnded: ("policy",),
     HoldChanged: ("rollout",),
     FinishRequested: ("rollout",),
     **dict.fromkeys(
