@@ -109,7 +109,8 @@ class RolloutJob(Job):
         while True:
             if self._explores and not self._exploring:
                 self._explores = False
-                yield ExplorationEnded()
+                if not (self.offers.usable or self.ensemble):  # else a restarted rollout would reset a taught policy
+                    yield ExplorationEnded()
             yield from self._offer_queries()
             reason = self._reason_to_wait()
             if reason:

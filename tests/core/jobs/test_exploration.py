@@ -9,11 +9,11 @@ import pytest
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import PreferenceAdded, QueryOffered, RolloutBatchReady
+from core.events import ExplorationEnded, PolicyPublished, PreferenceAdded, QueryOffered, RolloutBatchReady
 from core.preferences.schedule import labels_due, scheduled
 from core.rollout.exploration import knn_entropy_bonus
 from core.session.session import Session
-from tests.core.builders import preference, tiny
+from tests.core.builders import preference, same, tiny
 from tests.core.played import Played, of, published, rewarded
 
 BATCH = 8 * 32
@@ -45,6 +45,28 @@ def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> 
     asked = of(QueryOffered, said + rollout.turn(published(rollout, 2)))
     assert len(asked) == 3 and not of(RolloutBatchReady, rollout.turn())  # a quarter; now it waits for the answers
     assert of(RolloutBatchReady, rollout.turn(rewarded(rollout)))
+
+
+def test_when_it_ends_the_policy_starts_anew_as_untrained_as_at_first() -> None:
+    changes = {"rollout__exploration_steps": BATCH, "labels": 12, "steps": 100 * BATCH}
+    rollout, policy = Played("rollout", **changes), Played("policy", **changes)
+    (untrained,) = of(PolicyPublished, policy.turn())
+    said = rollout.turn(untrained)
+    (explored,) = of(PolicyPublished, policy.turn(*of(RolloutBatchReady, said)))
+    assert not same(explored.weights, untrained.weights)
+    (ended,) = of(ExplorationEnded, said + rollout.turn(explored))
+    (again,) = of(PolicyPublished, policy.turn(ended))
+    assert same(again.weights, untrained.weights) and again.version == explored.version
+    (batch,) = of(RolloutBatchReady, rollout.turn(again, rewarded(rollout)))
+    assert not of(ExplorationEnded, rollout.turn()) and batch.policy_version == again.version
+    assert len(of(PolicyPublished, policy.turn(batch))) == 1
+
+
+@pytest.mark.parametrize("taught", ["by an answer", "by a reward"])
+def test_a_rollout_that_starts_again_does_not_reset_a_taught_policy(taught: str) -> None:
+    rollout = Played("rollout", rollout__exploration_steps=BATCH, steps=100 * BATCH)
+    news = PreferenceAdded(preference(1)) if taught == "by an answer" else rewarded(rollout)
+    assert not of(ExplorationEnded, rollout.turn(news, published(rollout, 3)) + rollout.turn(published(rollout, 4)))
 
 
 def test_a_person_too_is_asked_only_afterwards() -> None:

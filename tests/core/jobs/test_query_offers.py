@@ -23,10 +23,11 @@ from core.events import (
 )
 from core.io.segment_codec import fingerprint, pair_of
 from core.jobs import build
+from core.jobs.query_offers import QueryOffers
 from core.preferences.store import PreferenceStore
 from core.session.routing import deliver
-from core.types import Choice, Query
-from tests.core.builders import preference, segment
+from core.types import Choice, Query, Segment
+from tests.core.builders import preference, segment, tiny
 from tests.core.played import Played, of, published, rewarded
 
 ASKED = {"teacher": "human", "query__ready": 4, "labels": 40, "steps": 100_000}
@@ -212,3 +213,30 @@ def test_an_answer_taken_back_is_owed_again() -> None:
     answers = [PreferenceAdded(preference(i, Choice.LEFT, o.query)) for i, o in enumerate(offered)]
     rollout.turn(*answers)
     assert len(of(QueryOffered, rollout.turn(PreferenceWithdrawn(0)))) == 1
+
+
+def renewed(disagreeing: float, chosen_at: int, now: int) -> list[int]:
+    """Ids of the queries withdrawn of three that were prepared, if the members disagree so much on new pairs."""
+    config = tiny(teacher="human", query__ready=3, query__schedule="answers", rollout__steps_per_answer=100)
+    offers = QueryOffers(config, np.random.default_rng(0))
+    offers.receive(AnswersReplayed())
+    pool = [segment(number) for number in range(12)]
+    prepared = list(offers.offer(pool, chosen_at, None))
+    known = {side.id for event in prepared for side in (event.query.left, event.query.right)}
+
+    class Members:
+        """Two members that agree on the segments shown, and disagree by so much on all others."""
+
+        def predicted_returns(self, segments: list[Segment]) -> np.ndarray:
+            worth = np.array([0.0 if s.id in known else s.id for s in segments], np.float32)
+            return np.stack([worth, -disagreeing * worth])
+
+    withdrawn = [event.query_id for event in offers.renew(pool, now, Members())]  # type: ignore[arg-type]
+    assert len(list(offers.offer(pool, now, None))) == len(withdrawn)
+    return withdrawn
+
+
+def test_pairs_prepared_ahead_are_renewed_once_the_members_agree_on_them() -> None:
+    assert renewed(disagreeing=1.0, chosen_at=0, now=100) == [2, 3]  # the first one is on screen
+    assert renewed(disagreeing=1.0, chosen_at=0, now=99) == []
+    assert renewed(disagreeing=-1.0, chosen_at=0, now=100) == []
