@@ -9,7 +9,7 @@ from torch.distributions import Categorical, Distribution, Independent, Normal, 
 
 from core.config import PolicyConfig
 from core.nn.state import load_state_arrays, state_arrays
-from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic, tanh
+from core.policy.actor_critic import ActorCritic, GaussianActorCritic, actor_critic
 from core.policy.numpy_actor import NumpyActor
 
 KINDS = ("gaussian", "categorical")
@@ -86,16 +86,6 @@ def test_values_are_rescaled_exactly(kind: str) -> None:
     network.rescale_values(-3.0, 0.5)
     assert torch.allclose(network.values(inputs), -3 * before + 0.5, atol=1e-5)
     assert all(torch.equal(a, b) for a, b in zip(network.distribution(inputs), acting, strict=True))
-
-
-def test_the_fast_tanh_is_tanh_to_the_second_derivative() -> None:
-    x = torch.linspace(-6, 6, 4096, dtype=torch.float64).requires_grad_()
-    ours, torchs = tanh(x), torch.tanh(x)
-    assert torch.allclose(ours, torchs, atol=1e-12)
-    firsts = [torch.autograd.grad(y.square().sum(), x, create_graph=True)[0] for y in (ours, torchs)]
-    assert torch.allclose(*firsts, atol=1e-12)
-    seconds = [torch.autograd.grad(first.square().sum(), x)[0] for first in firsts]
-    assert torch.allclose(*seconds, atol=1e-12)
 
 
 ROWS, SEEN, ACTIONS = 40, 7, 3
