@@ -36,7 +36,7 @@ ALGORITHM_PRESETS: dict[str, dict[str, Any]] = {
 DEFAULT: dict[str, Any] = {
     "query.schedule": "answers",
     "query.first_labels": 10,
-    "query.candidates": 60,
+    "query.candidates": 10,
     "query.pool": 1024,
     "query.pool_old": 0.5,
     "query.rest": 20,
