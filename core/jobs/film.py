@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ class FilmJob(Job):
             raise UserError(f"A film can't be {height} pixels high: give a multiple of 18, such as 720 or 1080.")
         snapshots = self._choose_snapshots(request, notes)
         yield FilmProgressed(0.0)
-        with video_file(target, height * 16 // 9, height, _FPS) as add, renderer_for(self._task) as renderer:
+        with video_file(target, height * 16 // 9, height, _FPS) as add, closing(renderer_for(self._task)) as renderer:
             scenes = []
             for info, weights in snapshots:
                 scenes.append(self.make_scene(info, weights))

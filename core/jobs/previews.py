@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def preview(name: str) -> Frames:
             env.step(next(actions))
     finally:
         env.close()
-    with renderer_for(task) as renderer:
+    with closing(renderer_for(task)) as renderer:
         return renderer.render(np.stack(states[-steps:]), SIZE, FPS)
 
 
