@@ -52,7 +52,6 @@ class Renderer(ABC):
 
 
 def renderer_for(task: Task) -> Renderer:
-    """Create the renderer for a task's clips."""
     return MujocoRenderer(task) if isinstance(task, RobotTask) else FrameRenderer(task)
 
 

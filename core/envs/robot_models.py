@@ -133,7 +133,6 @@ def _add_floor(spec: mujoco.MjSpec) -> mujoco.MjsGeom:
 
 
 def _add_floor_material(spec: mujoco.MjSpec) -> None:
-    """Add the floor's material and the sky that the other models have."""
     checker, flat = mujoco.mjtBuiltin.mjBUILTIN_CHECKER, mujoco.mjtTexture.mjTEXTURE_2D
     spec.add_texture(name="texplane", type=flat, builtin=checker, width=100, height=100)
     material = spec.add_material(name="MatPlane", reflectance=0.5, shininess=1, specular=1)

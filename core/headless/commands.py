@@ -160,7 +160,6 @@ def new_session(args: argparse.Namespace) -> Session:
 
 
 def _oracle_settings(args: argparse.Namespace) -> dict[str, float]:
-    """The oracle's settings that were given as options."""
     named = {f"oracle.{f.name}": getattr(args, f"oracle_{f.name}") for f in dataclasses.fields(OracleConfig)}
     return {name: value for name, value in named.items() if value is not None}
 

@@ -26,7 +26,6 @@ _GAME_LEAD_IN = 5
 _HELD_SECONDS = 0.25
 """Duration of a discrete action: a change at every step would look like trembling."""
 _SWING_HZ = (0.6, 1.4)
-"""Range of the frequencies at which continuous actions oscillate."""
 
 
 class PreviewsJob(Job):

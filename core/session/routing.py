@@ -63,7 +63,6 @@ class Port(Protocol):
 
 
 def receivers(kind: type[Event]) -> tuple[str, ...]:
-    """Who receives events of this class."""
     return ROUTES.get(kind, (DRIVER,))
 
 
