@@ -28,25 +28,21 @@ def main() -> int:
     try:
         return run_command(args)
     except UserError as error:
-        print(f"somersault: {error}", file=sys.stderr)
-        return 2
+        code, text = 2, str(error)
     except NotFiniteError as error:
-        print(f"somersault: {error}", file=sys.stderr)
-        return 1
+        code, text = 1, str(error)
     except StageFailedError as error:
-        print(f"somersault: {error}: {again}.", file=sys.stderr)
-        return 1
+        code, text = 1, f"{error}: {again}."
     except (MemoryError, RuntimeError, OSError) as error:
         if not lack(error):
             raise
-        print(f"somersault: there was not enough {lack(error)}; what was saved remains: {again}.", file=sys.stderr)
-        return 1
+        code, text = 1, f"there was not enough {lack(error)}; what was saved remains: {again}."
     except CutShortError:
-        print(f"somersault: stopped at once; the last checkpoint remains: {again}.", file=sys.stderr)
-        return 130
+        code, text = 130, f"stopped at once; the last checkpoint remains: {again}."
     except KeyboardInterrupt:
-        print(f"somersault: stopped; {again}.", file=sys.stderr)
-        return 130
+        code, text = 130, f"stopped; {again}."
+    print(f"somersault: {text}", file=sys.stderr)
+    return code
 
 
 def make_parser() -> argparse.ArgumentParser:

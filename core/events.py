@@ -107,7 +107,6 @@ class RolloutBatchReady(Event):
     end_observations: Observations
     last_observations: Observations
     learning_rate_scale: float = 1.0
-    """Factor of the policy's learning rate."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import numpy as np
 from core.types import Float64
 
 CAPACITY = 4096
-"""Points kept in one series."""
 _LARGEST = 1e100
 """Bound on loaded values: plotting squares and subtracts them."""
 SHOWN = 1000
@@ -96,18 +95,13 @@ class Metrics:
         self._series: dict[str, Series] = {}
 
     def append(self, name: str, x: float, y: float) -> None:
-        """Add a point to the series `name`. For the writer only."""
         if name not in self._series:
             self._series = {**self._series, name: Series()}  # a new dict: readers may be iterating
         self._series[name].append(x, y)
 
     def rewind(self, x: float) -> None:
-        """Drop all points after x from every series."""
         for series in self._series.values():
             series.rewind(x)
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._series)
 
     def snapshot(self, name: str, limit: int = SHOWN) -> tuple[Float64, Float64]:
         """Copy x and y of one series, each (n,), as `Series.snapshot` does; (0,) for an unknown name."""
@@ -118,5 +112,4 @@ class Metrics:
         return self._series
 
     def set_series(self, series: Mapping[str, Series]) -> None:
-        """Replace all series."""
         self._series = dict(series)

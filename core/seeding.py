@@ -15,7 +15,6 @@ def seed_for(root: int, name: str) -> int:
 
 
 def generator(root: int, name: str) -> np.random.Generator:
-    """Create the generator of the stream `name`."""
     return np.random.default_rng(seed_for(root, name))
 
 

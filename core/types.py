@@ -69,7 +69,6 @@ class Segment:
 
     @property
     def length(self) -> int:
-        """k"""
         return len(self.actions)
 
 

@@ -12,10 +12,8 @@ FROZEN = bool(getattr(sys, "frozen", False))
 """Whether this is the packaged program rather than Python with its sources."""
 
 WINDOW = "somersault" if FROZEN else "python -m app"
-"""Command that opens the window."""
 
 COMMAND_LINE = ("somersault-cli" if sys.platform == "win32" else "somersault") if FROZEN else "python -m core"
-"""Command that works without the window."""
 
 LIBRARIES = (
     *("PySide6-Essentials", "pyqtgraph", "torch", "numpy", "mujoco", "gymnasium", "ale-py"),

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_worker import JobWorker, MakeProcess
 from core.events import Event, JobSpec, JobState, Paused
-from core.session.routing import DRIVER, JOBS, ROUTES, Port
+from core.session.routing import DRIVER, JOBS, Port, receivers
 from core.system.child_process import JobProcess
 from core.system.shared_memory import Envelope
 
@@ -73,21 +73,21 @@ class JobGroup(QObject):
 
     def _relay(self, message: Envelope) -> bool:
         """Forward a child's event to its receivers, and return whether the window is one. Called in workers' threads."""
-        receivers = ROUTES.get(message.kind, ())
-        for name in receivers:
+        names = receivers(message.kind)
+        for name in names:
             port = self.ports.get(name)
             if isinstance(port, JobWorker):
                 port.send(message)  # not decoded
             elif port is not None:
                 port.send(message.decode())
-        return DRIVER in receivers
+        return DRIVER in names
 
     def send(self, event: Event, names: Iterable[str] | None = None) -> None:
         """Send an event of the window to the jobs that receive it, or to these.
 
         Each job has a thread for that: pickling takes time, and one child's pipe may be full.
         """
-        for name in ROUTES[type(event)] if names is None else names:
+        for name in receivers(type(event)) if names is None else names:
             if name in self._workers:
                 self._senders[name].do(partial(self.ports[name].send, event))
 

@@ -14,7 +14,7 @@ from core.events import (
     ReplayRendered,
     ReplayRequested,
 )
-from core.session.routing import ROUTES
+from core.session.routing import receivers
 
 JobRequest = ClipsRequested | ReplayRequested | JudgementRequested
 JobAnswer = ClipsRendered | ReplayRendered | ReplayRefused | AnswersJudged
@@ -35,7 +35,7 @@ class JobRequests:
     def send(self, request: JobRequest, on_answer: Callable[[Any], object]) -> None:
         """Send a request to its job; `on_answer` gets the answer unless the request is cancelled first."""
         self._open[request.token] = request, on_answer
-        self._send(request, ROUTES[type(request)])
+        self._send(request, receivers(type(request)))
 
     def cancel(self, token: int) -> None:
         """Drop the answer to this request. Unknown tokens are ignored."""
@@ -44,7 +44,7 @@ class JobRequests:
     def resend(self, jobs: Container[str]) -> None:
         """Send every open request of these jobs again: they have been restarted and have lost it."""
         for request, _ in list(self._open.values()):
-            self._send(request, [name for name in ROUTES[type(request)] if name in jobs])
+            self._send(request, [name for name in receivers(type(request)) if name in jobs])
 
     def answer(self, event: JobAnswer) -> None:
         """Pass an answer to the callback of its request; answers to cancelled requests are dropped."""

@@ -4,9 +4,6 @@ The learner sees one episode without end. When a game is over the next one begin
 but the pictures; those of the old game stay in the stack until new ones replace them. Points, penalties and scores are
 for the oracle and the metrics.
 
-An emulator that fails is replaced and starts a new game, which policy and predictor notice no more than any other end.
-If ale-py doesn't tell which emulator failed (core.envs.emulators), all games start anew.
-
 Emulators can't be saved, but a game is determined by its seed, the number of games played since the seeding, and its
 actions. These are saved, and a resumed run replays them, which takes some seconds, and continues exactly.
 """
@@ -63,7 +60,6 @@ class AtariVectorEnv:
         self._emulators = self._make_emulators()
         self._time = 0
         self._failures = np.zeros(environments, np.int64)
-        """Consecutive failures of each emulator."""
         self._seeds, self._games, self._lengths = np.zeros((3, environments), np.int64)
         self._played = np.zeros((environments, GAME_STEPS), np.uint8)
         self._scores, self._returns = np.zeros((2, environments))
@@ -82,7 +78,6 @@ class AtariVectorEnv:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Widths of a stack of pictures, an action and an encoded picture."""
         return STACK * SIDE * SIDE, self._emulators.actions, self.states.shape[1]
 
     @property
@@ -189,7 +184,6 @@ class AtariVectorEnv:
         return (self.task.reward(info) - self.task.penalty * lost).astype(np.float32)
 
     def _figures(self, row: int) -> tuple[float, dict[str, float]]:
-        """True return and measure of the game that ended in environment `row`."""
         steps = int(self._lengths[row])
         means = dict(zip(self.task.figures, (self._sums[row] / steps).tolist(), strict=True))
         return float(self._returns[row]), {
@@ -221,7 +215,6 @@ class AtariVectorEnv:
             self.states[row] = image_codec.encode_image(picture)
 
     def get_state(self) -> dict[str, Any]:
-        """Return arrays from which `set_state` resumes exactly: of each game its seed, actions, sums and pictures."""
         return {
             **{name: getattr(self, f"_{name}") for name in _KEPT},
             "time": np.array(self._time),

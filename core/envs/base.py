@@ -70,20 +70,12 @@ class VectorEnv(Protocol):
     depth: int
     """Number of frames stacked in an observation, the newest last; 1 if observations are not stacked."""
 
-    @property
-    def states(self) -> npt.NDArray[Any]:
-        """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces it and changes none."""
-        ...
-
-    @property
-    def clip_available(self) -> npt.NDArray[np.bool_]:
-        """(N,): a clip can show the present step. Always true unless the environment has to record pictures."""
-        ...
-
-    @property
-    def divergences(self) -> int:
-        """Number of simulations that failed and were restarted."""
-        ...
+    states: npt.NDArray[Any]
+    """(N, S), what clips are drawn from (see core.types.Segment.states). A step replaces it and changes none."""
+    clip_available: npt.NDArray[np.bool_]
+    """(N,): a clip can show the present step. Always true unless the environment has to record pictures."""
+    divergences: int
+    """Number of simulations that failed and were restarted."""
 
     @property
     def observations(self) -> Observations:

@@ -232,7 +232,6 @@ Emulators = VectorEmulators | InterfaceEmulators
 
 
 def interface(path: Path) -> ale_py.ALEInterface:
-    """One emulator, with its game loaded and at its beginning."""
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     game = ale_py.ALEInterface()
     game.setFloat("repeat_action_probability", 0.0)

@@ -94,7 +94,6 @@ class GymVectorEnv:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Widths of an observation, an action and an encoded picture."""
         return self.observations.shape[1], self._acted, self.states.shape[1]
 
     def close(self) -> None:
@@ -173,7 +172,6 @@ class GymVectorEnv:
             self.states[row] = image_codec.encode_image(frame)
 
     def _figures(self, index: int) -> tuple[float, dict[str, float]]:
-        """True return and measure of the episode that environment `index` ended."""
         total = float(self._returns[index])
         return total, {"return_per_episode": total, "attempts_per_episode": float(self._attempts[index])}
 
@@ -188,7 +186,6 @@ class GymVectorEnv:
             raise UserError(f"{self.task.name} fails: {_one_line(error)}") from error
 
     def get_state(self) -> dict[str, Any]:
-        """Return arrays from which `set_state` resumes, exactly if the environment repeats itself."""
         counters = {"time": np.array(self._time), "divergences": np.array(self.divergences)}
         kept = {name: getattr(self, f"_{name}") for name in _KEPT}
         return {**counters, **kept, **self._replay.get_state(), "seen": self.observations, "states": self.states}

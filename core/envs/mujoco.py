@@ -72,7 +72,6 @@ class MujocoVectorEnv:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Widths of an observation, an action and a simulator state."""
         return self.observations.shape[1], int(self.model.nu), self.states.shape[1]
 
     def close(self) -> None:
@@ -178,7 +177,6 @@ class MujocoVectorEnv:
         return standard(*inputs) if standard else own, own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:
-        """Return arrays from which `set_state` resumes exactly."""
         measure = {f"measure_{name}": values for name, values in self._measure.get_state().items()}
         plain = {"states": self.states, "ages": self._ages, "first": self._first, "returns": self._returns}
         return {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -27,21 +26,13 @@ _FULL = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
 class Renderer(ABC):
-    """Draws the states of one task's segments. Use in one thread; close it when done, or use it as a context manager."""
+    """Draws the states of one task's segments. Use in one thread; close it when done."""
 
     def __init__(self, task: Task) -> None:
         self._step_seconds = task.step_seconds
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:  # noqa: B027 - only MuJoCo's has something to release
+        """Release what drawing took."""
 
     def render(self, states: npt.NDArray[Any], size: int, fps: float) -> Frames:
         """Draw states (k, S), one per step, in real time: frames (n, size, size, 3) with n = k * step seconds * fps."""
@@ -61,15 +52,11 @@ class Renderer(ABC):
 
 
 def renderer_for(task: Task) -> Renderer:
-    """Create the renderer for a task's clips."""
     return MujocoRenderer(task) if isinstance(task, RobotTask) else FrameRenderer(task)
 
 
 class FrameRenderer(Renderer):
     """Shows pictures that were recorded during the rollout."""
-
-    def close(self) -> None:
-        pass
 
     def pictures(self, states: npt.NDArray[Any], size: int, fps: float) -> Iterator[Pixels]:
         """states: (k, ROW_BYTES) encoded pictures, one per step; steps without one are grey."""

@@ -15,11 +15,6 @@ from core.tasks.base import RobotTask
 log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
-_INTEGRATORS = {
-    "euler": mujoco.mjtIntegrator.mjINT_EULER,
-    "rk4": mujoco.mjtIntegrator.mjINT_RK4,
-    "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
-}
 _CONTACT_FIELDS = (
     mujoco.mjtConDataField.mjCONDATA_FORCE,
     mujoco.mjtConDataField.mjCONDATA_TORQUE,
@@ -42,7 +37,7 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     text = _TOTAL_MASS.sub("", text)  # MuJoCo warns that it will drop this attribute
     spec = mujoco.MjSpec.from_string(text)
     spec.option.timestep = task.timestep
-    spec.option.integrator = _INTEGRATORS[task.integrator]
+    spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{task.integrator.upper()}")
     for number, (geom_name, end) in enumerate(task.contact_points):
         _add_contact_point(spec, f"touch_{number}", geom_name, end)
     if has_contact_sensors(task):
@@ -138,7 +133,6 @@ def _add_floor(spec: mujoco.MjSpec) -> mujoco.MjsGeom:
 
 
 def _add_floor_material(spec: mujoco.MjSpec) -> None:
-    """Add the floor's material and the sky that the other models have."""
     checker, flat = mujoco.mjtBuiltin.mjBUILTIN_CHECKER, mujoco.mjtTexture.mjTEXTURE_2D
     spec.add_texture(name="texplane", type=flat, builtin=checker, width=100, height=100)
     material = spec.add_material(name="MatPlane", reflectance=0.5, shininess=1, specular=1)

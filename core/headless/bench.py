@@ -145,7 +145,6 @@ def _one_batch(env: VectorEnv, act: Act, config: Config) -> RolloutBatch:
 
 
 def _stepping(config: Config, task: Task) -> _Workload:
-    """Random actions in a Gymnasium environment."""
     env = make_envs(task, config.rollout.environments, generator(0, "raw"))
     actions = np.random.default_rng(0).uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)
     return _Workload(env.count, lambda: env.step(actions), env.close)
@@ -187,7 +186,6 @@ def _at_random(env: VectorEnv, rng: np.random.Generator) -> Act:
 
 
 def _teaching(config: Config) -> float:
-    """Steps/s of a whole session with the oracle."""
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder) / "bench", _session_config(config))
         run = HeadlessRun(session, lambda event: None)

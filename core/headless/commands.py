@@ -17,11 +17,13 @@ from tqdm import tqdm
 
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
-from core.events import Event, PreferenceAdded, RolloutReported
-from core.headless import export_import, film
+from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec, PreferenceAdded, RolloutReported
+from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
 from core.preferences.schedule import planned_steps
 from core.presets import ABLATIONS, DEFAULT, merge_presets
+from core.session.archive import export_session, import_session
+from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
 from core.system import resources
 from core.tasks import CATALOGUE, get_task
@@ -29,6 +31,7 @@ from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
 _STRIP_FRAMES = 9
+_LISTED = ("name", "title", "instruction", "segment_steps", "segment_seconds", "episode_steps")
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -41,10 +44,10 @@ def run_command(args: argparse.Namespace) -> int:
         "evaluate": _evaluate,
         "bench": _bench,
         "reproduce": _reproduce,
-        "film": film.film,
-        "export": export_import.export,
-        "import": export_import.bring_in,
-        "preferences": export_import.preferences,
+        "film": _film,
+        "export": _export,
+        "import": _import,
+        "preferences": _preferences,
     }
     commands[args.command](args)
     return 0
@@ -53,12 +56,7 @@ def run_command(args: argparse.Namespace) -> int:
 def _tasks(args: argparse.Namespace) -> None:
     entries = [
         {
-            "name": task.name,
-            "title": task.title,
-            "instruction": task.instruction,
-            "segment_steps": task.segment_steps,
-            "segment_seconds": task.segment_seconds,
-            "episode_steps": task.episode_steps,
+            **{name: getattr(task, name) for name in _LISTED},
             "true_reward": task.has_true_reward,
             "measure": task.measure_name,
         }
@@ -162,7 +160,6 @@ def new_session(args: argparse.Namespace) -> Session:
 
 
 def _oracle_settings(args: argparse.Namespace) -> dict[str, float]:
-    """The oracle's settings that were given as options."""
     named = {f"oracle.{f.name}": getattr(args, f"oracle_{f.name}") for f in dataclasses.fields(OracleConfig)}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -242,6 +239,49 @@ def _bench(args: argparse.Namespace) -> None:
     _print_result(bench.measure(get_task(args.task).name, session_steps=args.steps), args.json)
 
 
+def _film(args: argparse.Namespace) -> None:
+    from core.jobs import build
+
+    folder = Path(args.session)
+    job = build(JobSpec("film", read_config(folder).to_dict()))
+    job.receive(FilmRequested(str(folder), args.out, args.before_after, args.height))
+    made = FilmMade(args.out, "")
+    with tqdm(desc="film", total=100, unit="%", file=sys.stderr, mininterval=0.5) as bar:
+        for event in job.run():
+            if isinstance(event, FilmProgressed):
+                bar.update(round(100 * event.share) - bar.n)
+            elif isinstance(event, FilmMade):
+                made = event
+                bar.update(100 - bar.n)
+                break
+    print(" ".join(part for part in (made.note, f"wrote {made.target}") if part), file=sys.stderr)
+
+
+def _export(args: argparse.Namespace) -> None:
+    target = Path(args.file)
+    files.require_new(target)
+    with closing(Session.open(Path(args.session))) as session:
+        export_session(session, target)
+    print(f"wrote {target}", file=sys.stderr)
+
+
+def _import(args: argparse.Namespace) -> None:
+    import_session(Path(args.file), Path(args.session))
+    print(f"made {args.session}", file=sys.stderr)
+
+
+def _preferences(args: argparse.Namespace) -> None:
+    target = Path(args.target)
+    if args.action == "import":
+        count = import_preferences(Path(args.source), target)
+        print(f"made {target} with {count} answers", file=sys.stderr)
+        return
+    with closing(Session.open(Path(args.source))) as session:
+        count, lost = export_preferences(session, target)
+    damaged = f"; {lost} more could not be read" if lost else ""
+    print(f"wrote {count} answers to {target}{damaged}", file=sys.stderr)
+
+
 def _require_memory(tasks: list[str] | tuple[str, ...]) -> None:
     """Raises UserError if too little memory is free for one of these tasks."""
     pictures = any(get_task(name).pictures is not None for name in tasks)
@@ -262,7 +302,7 @@ def _write_pictures(session: Session, states: Any, video: str | None, strip: str
     from core.io.video_writer import write_strip, write_video
 
     task = get_task(session.config.task)
-    with renderer_for(task) as renderer:
+    with closing(renderer_for(task)) as renderer:
         if video:
             write_video(Path(video), renderer.render(states, size=480, fps=30.0))
             print(f"wrote {video}", file=sys.stderr)

@@ -19,7 +19,6 @@ class LocalPort:
     """A job in this process that takes turns. Between two turns it can be sent events, and its state can be read."""
 
     def __init__(self, spec: JobSpec, threads: int, processes: bool = False) -> None:
-        """threads, processes: as for core.jobs.build"""
         self.job = build(spec, threads, processes)
         self._run = self.job.run()
 

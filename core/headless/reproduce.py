@@ -45,7 +45,6 @@ FIGURES: dict[str, tuple[tuple[str, ...], tuple[int, ...], int]] = {
 In the figure of the person, the simulated person and the oracle answer under the settings that all tasks share.
 """
 _OPTIONS = {"task": "--tasks", "seed": "--seeds", "labels": "--labels", "steps": "--steps"}
-"""Settings that have an option of their own."""
 
 
 @dataclass(frozen=True)

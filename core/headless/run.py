@@ -166,7 +166,6 @@ class HeadlessRun:
                 self._handle(event)
 
     def _handle(self, event: Event) -> None:
-        """Delivers an event to its receivers: the jobs, and the run itself as the session's driver."""
         self._listener(event)
         self._batches_waiting += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
         deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
@@ -187,7 +186,6 @@ class HeadlessRun:
                 self._save_snapshot()
 
     def save(self) -> None:
-        """Writes a checkpoint of all jobs."""
         number = self._checkpoint + 1
         log.info("checkpoint %d, %d answers", number, self._store.count())
         self._session.save(number, {name: port.state() for name, port in self._ports.items()})

@@ -19,14 +19,25 @@ def write_atomically(path: Path, content: bytes) -> None:
 
     Raises UserError if it can't be written, for example because its folder is gone. The old file is untouched then.
     """
-    part = path.with_name(path.name + ".part")
-    try:
+    with replaced(path) as part:
         write_synced(part, content)
+
+
+@contextlib.contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Yield the name of an unfinished file that becomes `path` at the end; after an error nothing is left of it.
+
+    Raises UserError for an OSError.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        yield part
         os.replace(part, path)
         sync_folder(path.parent)
     except OSError as error:
-        clear_away(part)
         raise unwritable(path, error) from error
+    finally:
+        clear_away(part)
 
 
 def write_synced(path: Path, content: bytes) -> None:

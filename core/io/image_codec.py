@@ -14,7 +14,6 @@ Pixels = npt.NDArray[np.uint8]
 ROW_BYTES = 6144
 """Bytes of an encoded image; a segment of 30 steps has 184 kB."""
 _LONGEST_SIDE = 210
-"""Larger images are scaled down to this many pixels."""
 _QUALITIES = (85, 60, 35, 15, 5)
 
 

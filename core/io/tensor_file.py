@@ -25,7 +25,6 @@ _TYPES: dict[str, np.dtype[Any]] = {
     **{f"{kind[0].upper()}{bits}": np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
     **{f"F{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
 }
-"""NumPy types by their names in a safetensors header."""
 _MAX_HEADER = 16 << 20
 """Bytes of the header: names, shapes and JSON values. Real headers have about 100 kB."""
 

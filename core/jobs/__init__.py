@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from core.config import Config
 from core.events import Job, JobSpec
 from core.session.restore_errors import checkpoint_errors
@@ -19,41 +21,20 @@ def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
         from core.jobs.previews import PreviewsJob
 
         return PreviewsJob()
-    if spec.name == "play":
-        from core.jobs.play import PlayJob
-
-        return PlayJob(Config.from_dict(spec.config))
-    from core.nn import threads as parallel
-
-    parallel.set_num_threads(threads)
     config = Config.from_dict(spec.config)
-    job = _make(spec.name, config, processes)
+    if spec.name != "play":
+        from core.nn.threads import set_num_threads
+
+        set_num_threads(threads)
+    job_class = getattr(importlib.import_module(f"core.jobs.{spec.name}"), f"{spec.name.capitalize()}Job")
+    job: Job
+    if spec.name == "rollout":
+        from core.jobs.collectors import room_for_processes
+
+        job = job_class(config, processes and room_for_processes())
+    else:
+        job = job_class(config)
     if spec.state is not None:
         with checkpoint_errors(spec.name):
             job.set_state(spec.state)
     return job
-
-
-def _make(name: str, config: Config, processes: bool) -> Job:
-    if name == "rollout":
-        from core.jobs.collectors import room_for_processes
-        from core.jobs.rollout import RolloutJob
-
-        return RolloutJob(config, processes and room_for_processes())
-    if name == "reward":
-        from core.jobs.reward import RewardJob
-
-        return RewardJob(config)
-    if name == "policy":
-        from core.jobs.policy import PolicyJob
-
-        return PolicyJob(config)
-    if name == "clips":
-        from core.jobs.clips import ClipsJob
-
-        return ClipsJob(config)
-    if name == "film":
-        from core.jobs.film import FilmJob
-
-        return FilmJob(config)
-    raise ValueError(f"no job {name!r}")

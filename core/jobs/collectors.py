@@ -67,17 +67,17 @@ class Collectors:
 
     def load_policy(self, weights: Arrays) -> None:
         """Act with this policy from the next step on."""
-        for child in self._children:
-            child.request("load_policy", weights)
-        for collector in self.local:
-            collector.load_policy(weights)
+        self._load("load_policy", weights)
 
     def load_reward(self, weights: Arrays) -> None:
         """Predict with this reward from the next batch on."""
+        self._load("load_reward", weights)
+
+    def _load(self, method: str, weights: Arrays) -> None:
         for child in self._children:
-            child.request("load_reward", weights)
+            child.request(method, weights)
         for collector in self.local:
-            collector.load_reward(weights)
+            getattr(collector, method)(weights)
 
     def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
         """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start
@@ -143,7 +143,6 @@ def _name(number: int, name: str) -> str:
 
 
 def _run_collector(link: Link) -> None:
-    """Main function of a collector's process."""
     config, number, stagger, threads = link.receive()
     set_num_threads(1)
     serve(link, Collector(Config.from_dict(config), number, stagger, threads))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ class FilmJob(Job):
             raise UserError(f"A film can't be {height} pixels high: give a multiple of 18, such as 720 or 1080.")
         snapshots = self._choose_snapshots(request, notes)
         yield FilmProgressed(0.0)
-        with video_file(target, height * 16 // 9, height, _FPS) as add, renderer_for(self._task) as renderer:
+        with video_file(target, height * 16 // 9, height, _FPS) as add, closing(renderer_for(self._task)) as renderer:
             scenes = []
             for info, weights in snapshots:
                 scenes.append(self.make_scene(info, weights))
@@ -136,7 +137,6 @@ class FilmJob(Job):
         return Scene(info, Caption(info.caption, format_number(figure), task.measure_title), figure, states)
 
     def _count_pictures(self, scenes: int, before_after: bool) -> int:
-        """Approximate number of pictures in the film."""
         steps = self._last_steps + (0 if before_after else (scenes - 1) * self._scene_steps)
         cards = 0 if before_after else 2 * self._card_frames
         return max(1, round(_FPS * steps * self._task.step_seconds) + cards)
@@ -159,7 +159,6 @@ class FilmJob(Job):
         yield from [end] * self._card_frames
 
     def _before_after(self, scenes: list[Scene], renderer: Renderer, height: int) -> Iterator[Picture]:
-        """The two policies side by side, step by step."""
         side = height * 8 // 9
         clips = [renderer.pictures(scene.states[: self._last_steps], side, _FPS) for scene in scenes]
         for before, after in zip(*clips, strict=True):

@@ -71,7 +71,6 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
 
 
 def title_card(height: int, title: str, instruction: str, below: str) -> Picture:
-    """The first picture: the task's title and instruction."""
     card = blank(height)
     left, room = 0.12 * height, card.shape[1] - 0.24 * height
     lines = wrapped(instruction, 0.048 * height, room)

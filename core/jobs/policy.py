@@ -33,10 +33,8 @@ from core.tasks import get_task
 from core.types import require_count
 
 OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
-"""Optimizers by their names in config.policy.algorithm."""
 _SCALARS = ("policy_version", "env_steps", "learning_rate_scale")
 _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in _SCALARS)
-"""Fields of a batch that hold arrays."""
 
 
 class PolicyJob(Job):

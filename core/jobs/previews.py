@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 
@@ -25,7 +26,6 @@ _GAME_LEAD_IN = 5
 _HELD_SECONDS = 0.25
 """Duration of a discrete action: a change at every step would look like trembling."""
 _SWING_HZ = (0.6, 1.4)
-"""Range of the frequencies at which continuous actions oscillate."""
 
 
 class PreviewsJob(Job):
@@ -68,7 +68,7 @@ def preview(name: str) -> Frames:
             env.step(next(actions))
     finally:
         env.close()
-    with renderer_for(task) as renderer:
+    with closing(renderer_for(task)) as renderer:
         return renderer.render(np.stack(states[-steps:]), SIZE, FPS)
 
 

@@ -37,7 +37,6 @@ class StackedMLP(torch.nn.Module):
         generator: torch.Generator,
         device: torch.device = CPU,
     ) -> None:
-        """activation: a name in ACTIVATIONS"""
         super().__init__()
         self._activation = ACTIVATIONS[activation]
         sizes = ((inputs, hidden), (hidden, hidden), (hidden, 1))

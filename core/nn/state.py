@@ -12,7 +12,6 @@ from core.events import Arrays
 
 _PREFIX = "optimizer_"
 _FIELDS = {torch.optim.Adam: {"step", "exp_avg", "exp_avg_sq"}, torch.optim.RMSprop: {"step", "square_avg"}}
-"""What each optimizer keeps for a parameter that it has updated."""
 
 
 def state_arrays(module: torch.nn.Module) -> Arrays:

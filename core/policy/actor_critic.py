@@ -51,7 +51,6 @@ class ActorCritic(torch.nn.Module, ABC):
 
     @property
     def parameter_views(self) -> list[Tensor]:
-        """Views of all parameters, in the order in which they lie in `weights`."""
         return [*self.policy_parameters, *self.value_parameters]
 
     def enable_gradients(self) -> Tensor:

@@ -23,7 +23,6 @@ KINDS: dict[str, tuple[tuple[Layer, ...], int]] = {
     "small": (((16, 8, 4), (32, 4, 2)), 256),
     "nature": (((32, 8, 4), (64, 4, 2), (64, 3, 1)), 512),
 }
-"""Convolutions of each network, and the units after them."""
 _CHUNK = 512
 """Images evaluated at once without gradients: bounds the memory of the hidden layers."""
 

@@ -19,7 +19,6 @@ class NumpyActor:
     """
 
     def __init__(self, network: GaussianActorCritic) -> None:
-        """network: on the CPU"""
         self._parameters = [parameter.detach().numpy() for parameter in network.policy_parameters]
         self._mean, self._std = network.mean.numpy(), network.std.numpy()
         self._log_normalizer = network.log_normalizer

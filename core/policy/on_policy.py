@@ -151,7 +151,6 @@ class OnPolicyOptimizer(ABC):
         return None, self.network.values(inputs)
 
     def descend(self, loss: Tensor) -> None:
-        """Takes one gradient step down a scalar loss."""
         self._gradient.zero_()
         loss.backward()
         self._take_step()
@@ -186,7 +185,6 @@ class OnPolicyOptimizer(ABC):
 
 
 def flat(tensors: tuple[Tensor, ...]) -> Tensor:
-    """Tensors of any shapes, joined to one vector."""
     return torch.cat([tensor.reshape(-1) for tensor in tensors])
 
 

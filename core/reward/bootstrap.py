@@ -22,7 +22,6 @@ class Bootstrap:
     """
 
     def __init__(self, members: int, holdout: float, rng: np.random.Generator) -> None:
-        """holdout: share of the preferences that each member holds out"""
         self._share = holdout
         self._rng = rng
         self._keys = np.zeros((members, 0))
@@ -33,7 +32,6 @@ class Bootstrap:
 
     @property
     def size(self) -> int:
-        """Number of preferences, D."""
         return self._keys.shape[1]
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +17,8 @@ from core.reward.ensemble import RewardEnsemble
 from core.reward.image_ensemble import ImageEnsemble
 from core.types import Preference, Segment
 
-P = TypeVar("P")
-"""Training pass: what training adds to a forward pass (dropout, batch moments)."""
-E = TypeVar("E")
-"""Class of the ensemble."""
 
-
-class PreferenceDataset(ABC, Generic[P, E]):
+class PreferenceDataset(ABC):
     """Segments of preferences 0..D-1, in the form in which one ensemble is trained on them.
 
     A predicted return is the sum of a member's raw predictions over the k steps of a segment. Left and right segments
@@ -46,23 +41,23 @@ class PreferenceDataset(ABC, Generic[P, E]):
         return
 
     @abstractmethod
-    def training_pass(self, rng: np.random.Generator) -> P:
-        """The settings of one forward pass in training, reproducible from the state of rng."""
+    def training_pass(self, rng: np.random.Generator) -> Any:
+        """What one forward pass in training adds (dropout, batch moments), reproducible from the state of rng."""
 
-    def update_moments(self, passes: list[P]) -> None:
+    def update_moments(self, passes: list[Any]) -> None:
         """Updates the network's running moments, if it has any, by these training passes, in their order."""
         return
 
     @abstractmethod
-    def member_returns(self, indices: Tensor, training_pass: P | None) -> Tensor:
+    def member_returns(self, indices: Tensor, training_pass: Any) -> Tensor:
         """Indices (M, B) of preferences, a row for each member -> predicted returns (M, B, 2), differentiable."""
 
     @abstractmethod
-    def predicted_returns(self, indices: list[int], ensemble: E) -> Tensor:
+    def predicted_returns(self, indices: list[int], ensemble: Any) -> Tensor:
         """Predicted returns (M, B, 2) of any ensemble for B preferences, outside of training."""
 
 
-class VectorDataset(PreferenceDataset[Dropout | None, RewardEnsemble]):
+class VectorDataset(PreferenceDataset):
     """Observations and actions as float32 tensors that grow by doubling, normalized by their own moments."""
 
     chunk = 64
@@ -142,7 +137,7 @@ class VectorDataset(PreferenceDataset[Dropout | None, RewardEnsemble]):
         return ensemble.segment_returns(self._inputs[indices].flatten(0, 1)).reshape(ensemble.members, -1, 2)
 
 
-class ImageDataset(PreferenceDataset[TrainingPass, ImageEnsemble]):
+class ImageDataset(PreferenceDataset):
     """Segments of images: each image stored once, compressed unless they lie on a GPU, and stacked when needed.
 
     The latest 3,000 preferences (A.2) of 25 steps would take 4.2 GB as stacks. They take some 50 MB, or 1.2 GB of a
@@ -215,8 +210,7 @@ class _StoredSegment:
 
 def make_dataset(
     ensemble: RewardEnsemble | ImageEnsemble, config: RewardConfig, device: torch.device
-) -> PreferenceDataset[Any, Any]:
-    """The empty dataset for this class of ensemble."""
+) -> PreferenceDataset:
     if isinstance(ensemble, ImageEnsemble):
         return ImageDataset(ensemble, config, device)
     return VectorDataset(ensemble, config, device)

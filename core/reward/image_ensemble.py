@@ -27,7 +27,6 @@ class ImageEnsemble(torch.nn.Module):
         device: torch.device = CPU,
         dtype: torch.dtype | None = None,
     ) -> None:
-        """image_shape, dtype: as for StackedCNN."""
         super().__init__()
         members, hidden, scale = config.members, config.hidden, config.last_layer_scale
         self.network = StackedCNN(members, image_shape, hidden, generator, device, dtype, scale)

@@ -25,7 +25,6 @@ from core.reward.loss import cross_entropy, next_l2, squared_error
 from core.types import Preference
 
 _ENSEMBLE, _BOOTSTRAP = "ensemble_", "bootstrap_"
-"""Prefixes of array names in the saved state."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,13 @@ class RewardTrainer:
         """Largest id that config.max_labels has removed; preferences up to it are not added again."""
         self._in_epoch = False
         self._deferred: list[Callable[[], None]] = []
-        """Additions and removals requested during an epoch."""
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Ids of the preferences trained on, ascending."""
         return tuple(self._ids)
 
     @property
     def count(self) -> int:
-        """Number of preferences trained on."""
         return len(self._ids)
 
     def add(self, preference: Preference) -> None:
@@ -316,5 +312,4 @@ class RewardTrainer:
 
 
 def _without_prefix(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """The arrays whose names begin with the prefix, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -138,23 +138,19 @@ def join_batches(parts: Sequence[RolloutBatch]) -> RolloutBatch:
     """One batch of the environments of all parts, which have the same number of steps."""
     if len(parts) == 1:
         return parts[0]
-    observations, actions, log_probs, true_rewards, ends = (
-        np.concatenate([getattr(part, name) for part in parts], axis=1)
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts], axis=1)
         for name in ("observations", "actions", "log_probs", "true_rewards", "ends")
-    )
+    }
     times = np.concatenate([np.nonzero(part.ends)[0] for part in parts])
     end_observations: Observations = np.concatenate([part.end_observations for part in parts])
     return RolloutBatch(
-        observations,
-        actions,
-        log_probs,
-        true_rewards,
-        ends,
-        end_observations[np.argsort(times, kind="stable")],
-        np.concatenate([part.last_observations for part in parts]),
-        [segment for part in parts for segment in part.segments],
-        [episode for part in parts for episode in part.finished],
-        sum(part.divergences for part in parts),
+        **joined,
+        end_observations=end_observations[np.argsort(times, kind="stable")],
+        last_observations=np.concatenate([part.last_observations for part in parts]),
+        segments=[segment for part in parts for segment in part.segments],
+        finished=[episode for part in parts for episode in part.finished],
+        divergences=sum(part.divergences for part in parts),
     )
 
 

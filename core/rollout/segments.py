@@ -112,7 +112,6 @@ class SegmentBuilder:
         return compress_segment(segment, frame_sequence(observations.reshape(-1, *sides), depth))
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """Return the segments in progress."""
         return {name: getattr(self, f"_{name}") for name in _KEPT}
 
     def set_state(self, arrays: Mapping[str, np.ndarray], next_id: int) -> None:

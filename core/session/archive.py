@@ -1,10 +1,8 @@
 """Export of a session to one file, and import of such a file as a new session.
 
-The file is a zip with these members only: somersault.json (number of the format), config.json, preferences/log.jsonl,
-preferences/NUMBER.safetensors, checkpoints/NUMBER.safetensors, policies/STEPS.safetensors and, if there are curves,
-metrics.safetensors. It may come from another person: names and sizes are checked before anything is unpacked, and the
-session gets its name only after all of it was read and found undamaged. Damaged curves are accepted, as no session
-needs them.
+The file is a zip with the members in _ALLOWED only; somersault.json has the number of the format. It may come from
+another person: names and sizes are checked before anything is unpacked, and the session gets its name only after all of
+it was read and found undamaged. Damaged curves are accepted, as no session needs them.
 """
 
 from __future__ import annotations
@@ -55,7 +53,6 @@ _DAMAGE = (
     zlib.error,
     struct.error,
     EOFError,
-    NotImplementedError,
     RuntimeError,
     ValueError,
     KeyError,
@@ -70,29 +67,21 @@ def export_session(session: Session, target: Path, go_on: Callable[[], None] = l
     The session may be in use: a checkpoint that is replaced before its turn is left out.
     go_on: called many times a second; an exception that it raises ends the export without a trace.
     """
-    part = target.with_name(f"{target.name}.zip.part")
     paths = training_files(session.folder)  # listed before the answers: all answers that they build on are exported
-    try:
-        with open(part, "wb", buffering=0) as raw, _Watched(raw, go_on) as file:
-            with (
-                closing(session.reader()) as store,
-                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive,
-            ):
-                files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
-                archive.write(session.folder / CONFIG, CONFIG)
-                for name, content in store.snapshot():
-                    files.add_to_zip(archive, f"{FOLDER}/{name}", content)
-                for path in paths:
-                    with suppress(FileNotFoundError):  # a newer checkpoint, listed too, has replaced it
-                        archive.write(path, path.relative_to(session.folder).as_posix())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-        files.sync_folder(target.parent)
-    except OSError as error:
-        raise files.unwritable(target, error) from error
-    finally:
-        files.clear_away(part)
+    with files.replaced(target) as part, open(part, "wb", buffering=0) as raw, _Watched(raw, go_on) as file:
+        with (
+            closing(session.reader()) as store,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive,
+        ):
+            files.add_to_zip(archive, _MANIFEST, json.dumps({"format": _FORMAT}))
+            archive.write(session.folder / CONFIG, CONFIG)
+            for name, content in store.snapshot():
+                files.add_to_zip(archive, f"{FOLDER}/{name}", content)
+            for path in paths:
+                with suppress(FileNotFoundError):  # a newer checkpoint, listed too, has replaced it
+                    archive.write(path, path.relative_to(session.folder).as_posix())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 class _Watched(io.BufferedWriter):

@@ -27,8 +27,7 @@ def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda
 
     before_each: called before each file; an exception from it cancels, and leaves no file
     """
-    part = target.with_name(target.name + ".part")
-    try:
+    with files.replaced(target) as part:
         paths = [
             path
             for path in (*checkpoint_files(folder / CHECKPOINTS), folder / FOLDER / LOG, *sorted(folder.iterdir()))
@@ -50,11 +49,6 @@ def collect(folder: Path, target: Path, before_each: Callable[[], None] = lambda
                         text = file.read().decode("utf-8", "replace")
                     files.add_to_zip(archive, path.name, redact(text, folder))
             files.add_to_zip(archive, "about.json", redact(json.dumps(about, indent=1), folder))
-        os.replace(part, target)
-    except OSError as error:
-        raise files.unwritable(target, error) from error
-    finally:
-        files.clear_away(part)
 
 
 def redact(text: str, folder: Path) -> str:

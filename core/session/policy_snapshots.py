@@ -73,7 +73,6 @@ class PolicySnapshots:
         self._limit, self._max_total_bytes = limit, max_total_bytes
 
     def files(self) -> list[Path]:
-        """Their files, oldest first."""
         paths = self.folder.glob("*.safetensors")
         return sorted(path for path in paths if re.fullmatch("[0-9]{12,13}", path.stem, re.ASCII))
 

@@ -9,34 +9,21 @@ from typing import Protocol
 import numpy as np
 
 from core.events import (
-    AnswersJudged,
     AnswersReplayed,
-    ClipsRendered,
     ClipsRequested,
-    DemonstrationRecorded,
     Event,
     ExplorationEnded,
-    Failed,
     FinishRequested,
     HoldChanged,
     JobState,
     JudgementRequested,
     PolicyPublished,
-    PolicyUpdated,
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
-    QueryOffered,
-    QueryWithdrawn,
-    ReplayRefused,
-    ReplayRendered,
     ReplayRequested,
-    RewardFitted,
     RewardPublished,
     RolloutBatchReady,
-    RolloutReported,
-    StateSaved,
-    Waited,
 )
 from core.io.segment_codec import fingerprint, pair_of
 from core.types import Query, Segment
@@ -62,26 +49,8 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     ExplorationEnded: ("policy",),
     HoldChanged: ("rollout",),
     FinishRequested: ("rollout",),
-    **dict.fromkeys(
-        (
-            AnswersJudged,
-            ClipsRendered,
-            DemonstrationRecorded,
-            Failed,
-            PolicyUpdated,
-            QueryOffered,
-            QueryWithdrawn,
-            ReplayRefused,
-            ReplayRendered,
-            RewardFitted,
-            RolloutReported,
-            StateSaved,
-            Waited,
-        ),
-        (DRIVER,),
-    ),
 }
-"""The receivers of each event: jobs, SNAPSHOTS or DRIVER. Batches and weights never reach the driver."""
+"""The receivers of each event: jobs or SNAPSHOTS. All other events go to DRIVER, which batches and weights never reach."""
 
 REWARD = "reward_"
 """Prefix of the reward snapshot's weights in the rollout's state."""
@@ -95,6 +64,10 @@ class Port(Protocol):
     def send(self, event: Event) -> None: ...
 
 
+def receivers(kind: type[Event]) -> tuple[str, ...]:
+    return ROUTES.get(kind, (DRIVER,))
+
+
 def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     """Send an event to its receivers, as far as they have a port.
 
@@ -103,7 +76,7 @@ def deliver(event: Event, ports: Mapping[str, Port]) -> None:
     """
     if isinstance(event, PreferenceAdded) and event.preference.query.repeats is not None:
         return
-    for name in ROUTES.get(type(event), ()):
+    for name in receivers(type(event)):
         if name in ports:
             ports[name].send(_without_segments(event) if name == "rollout" else event)
 

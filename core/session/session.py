@@ -113,7 +113,6 @@ class Session:
         return checkpoint.load_newest(self.folder / CHECKPOINTS, tell)
 
     def snapshots(self) -> PolicySnapshots:
-        """The session's policy snapshots, for use in one thread."""
         return snapshots_of(self.folder, self.config)
 
     def close(self) -> None:

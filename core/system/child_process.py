@@ -196,7 +196,6 @@ class ChildLink(Link):
 
 
 def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """Main function of every child."""
     if hasattr(os, "nice"):
         os.nice(nice)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

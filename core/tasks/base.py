@@ -82,7 +82,6 @@ def forward(physics: Physics) -> Float64:
 
 
 def averages(**figures: Callable[[Physics], Float64]) -> Callable[[int, float], Measure]:
-    """Build a measure that reports the mean of each figure under its name."""
     return lambda environments, _: Averages(figures, environments)
 
 

@@ -33,7 +33,6 @@ class GymTask(Task):
 
 
 def gym_task(name: str) -> GymTask:
-    """Build the task gym:ENV_ID."""
     env_id = name.removeprefix(PREFIX)
     return GymTask(
         name=name,

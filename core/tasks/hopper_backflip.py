@@ -24,6 +24,7 @@ _LANDING_SECONDS = 0.5
 _LANDING_ANGLE = 0.5
 _CONTACT_HEIGHT = 0.01
 """Height in m below which a point touches the floor."""
+_KEPT = ("next", "flips", "clean", "landed", "clean_landed", "touched", "window", "window_clean")
 _FAST_ENOUGH = 10.0
 """Backward turning in rad/s from which the reward grows no further: a person can follow it."""
 _WELL_OFF = 0.2
@@ -142,16 +143,7 @@ class BackflipCounter:
         return figures
 
     def get_state(self) -> dict[str, Any]:
-        return {
-            "next": self._next,
-            "flips": self._flips,
-            "clean": self._clean,
-            "landed": self._landed,
-            "clean_landed": self._clean_landed,
-            "touched": self._touched,
-            "window": self._window,
-            "window_clean": self._window_clean,
-        }
+        return {name: getattr(self, f"_{name}") for name in _KEPT}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         for name, values in self.get_state().items():

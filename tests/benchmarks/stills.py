@@ -9,6 +9,7 @@ of the root. Robots that can't rise are shown in six random poses. Every still e
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 
 import core  # noqa: F401  chooses the backend of OpenGL before MuJoCo is imported
@@ -89,7 +90,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     for name in args.tasks:
         task, rng = robots[name], np.random.default_rng(0)
-        with MujocoRenderer(task) as renderer:
+        with closing(MujocoRenderer(task)) as renderer:
             stills = [still(task, renderer, clip(task, lift, angle, rng)) for lift, angle in _STILLS]
         sheet = np.vstack([np.hstack(stills[at : at + _COLUMNS]) for at in range(0, len(stills), _COLUMNS)])
         cv2.imwrite(str(args.out / f"stills-{name}.png"), cv2.cvtColor(sheet, cv2.COLOR_RGB2BGR))

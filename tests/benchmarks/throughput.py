@@ -35,7 +35,7 @@ from tests.benchmarks.windowed import (
 
 
 def steps_per_second(controller: Controller, seconds: float) -> float:
-    wait(lambda: "train loss 0" in controller.metrics.names() and controller.state == State.RUNNING)
+    wait(lambda: "train loss 0" in controller.metrics.series() and controller.state == State.RUNNING)
     wait_seconds(5)
     before = controller.progress.env_steps
     wait_seconds(seconds)

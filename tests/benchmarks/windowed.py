@@ -95,4 +95,4 @@ def press_oracle_key(controller: Controller, window: MainWindow) -> None:
 
 def trains(controller: Controller) -> bool:
     """True if the first reward fit is done and steps are collected."""
-    return "train loss 0" in controller.metrics.names() and controller.progress.steps_per_second > 0
+    return "train loss 0" in controller.metrics.series() and controller.progress.steps_per_second > 0

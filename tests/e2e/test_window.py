@@ -45,7 +45,7 @@ def test_answers_are_stored_and_train_the_reward_and_the_untrained_policy_can_be
         qtbot.waitUntil(window.isActiveWindow)
         controller.start()
         given = answer(controller, window, qtbot)
-        qtbot.waitUntil(lambda: "train loss 0" in controller.metrics.names(), timeout=_PATIENCE_MS)
+        qtbot.waitUntil(lambda: "train loss 0" in controller.metrics.series(), timeout=_PATIENCE_MS)
         with closing(controller.session.store()) as store:
             answers = list(store.each())
         assert [(answer.query.id, answer.choice) for answer in answers] == given

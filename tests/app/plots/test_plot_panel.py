@@ -137,7 +137,7 @@ def test_damaged_curves_are_no_obstacle(open_face: Callable[..., Face], caplog: 
     path = first.folder / metrics_file.NAME
     path.write_bytes(path.read_bytes()[:-1])
     again = open_face()
-    assert again.controller.metrics.names() == ()
+    assert again.controller.metrics.series() == {}
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] != []
     assert "so they start again" in caplog.text
     again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))

@@ -17,13 +17,13 @@ from core.events import (
     StateRequested,
 )
 from core.preferences.store import PreferenceStore
-from core.session.routing import DRIVER, ROUTES, SNAPSHOTS
+from core.session.routing import DRIVER, SNAPSHOTS, receivers
 from core.types import Teacher
 from tests.app.fakes import ERRORS, FULL, Face, FakeMessage, FakeProcess, make_query
 from tests.app.yielded import events
 from tests.core.builders import raising
 
-OPENED = [(name, event) for name, event in events() if {DRIVER, SNAPSHOTS} & set(ROUTES[type(event)])]
+OPENED = [(name, event) for name, event in events() if {DRIVER, SNAPSHOTS} & set(receivers(type(event)))]
 """Events that the window's process decodes; it only forwards the others."""
 
 

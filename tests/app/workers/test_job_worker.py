@@ -23,7 +23,7 @@ from core.events import (
     RolloutBatchReady,
     Waited,
 )
-from core.session.routing import DRIVER, ROUTES
+from core.session.routing import DRIVER, receivers
 from core.system.child_process import JobProcess
 from tests.app.fakes import Engine
 from tests.app.yielded import EMPTY
@@ -57,7 +57,7 @@ def test_batches_and_weights_go_from_child_to_child_unopened(qtbot: QtBot) -> No
         repr(policy),
         repr(reward),
     ]
-    assert not any(DRIVER in ROUTES[kind] for kind in (RolloutBatchReady, RewardPublished, PolicyPublished))
+    assert not any(DRIVER in receivers(kind) for kind in (RolloutBatchReady, RewardPublished, PolicyPublished))
     with qtbot.waitSignal(group.dismissed):
         group.dismiss()
     group.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -131,7 +132,7 @@ def test_the_score_is_black_and_all_else_as_the_emulator_draws_it(task: AtariTas
     inside = blanked(task)
     rng = np.random.default_rng(0)
     drawn_inside = np.zeros_like(inside)
-    with renderer_for(task) as renderer:
+    with closing(renderer_for(task)) as renderer:
         for _ in range(40):
             choice = rng.integers(env.sizes[1], size=1)
             assert not env.step(one_hot(choice, env.sizes[1])).finished
@@ -168,7 +169,7 @@ def test_a_clip_is_25_steps_in_colour_at_15_fps() -> None:
     task, env = get_task("enduro-even"), make("enduro-even", 2, captured=2)
     assert (task.segment_steps, task.step_seconds) == (25, pytest.approx(1 / 15))
     states = [env.states[1]] + [env.states[1] for _ in play_randomly(env, 24)]
-    with renderer_for(task) as renderer:
+    with closing(renderer_for(task)) as renderer:
         clip = renderer.render(np.stack(states), 420, 15.0)
     assert clip.pixels.shape == (25, 420, 420, 3)
     assert not clip.pixels[:, :, :50].any() and not clip.pixels[:, :, 370:].any()

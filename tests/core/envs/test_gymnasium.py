@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -183,7 +184,7 @@ def test_pictures_are_taken_of_the_filmed_alone_and_become_a_clip(batch: MakeBat
         states.append(env.states[0])
         forward(env, 1)
     assert not env.states[1:].any()
-    with renderer_for(env.task) as renderer:
+    with closing(renderer_for(env.task)) as renderer:
         frames = renderer.render(np.stack(states), 64, 40.0)
     assert frames.pixels.shape == (20, 64, 64, 3)  # half a second
     assert frames.pixels[::2, 32, 32, 0].tolist() == [10 * age for age in range(10)]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import av
@@ -25,7 +26,7 @@ SIZE = 64
 
 @pytest.fixture
 def renderer() -> Iterator[MujocoRenderer]:
-    with MujocoRenderer(AT_40_HZ) as made:
+    with closing(MujocoRenderer(AT_40_HZ)) as made:
         yield made
 
 
@@ -67,7 +68,7 @@ def raised(name: str, *heights: float) -> list[np.ndarray]:
     state[:, 1 : 1 + model.nq] = model.qpos0
     vertical = 2 + (model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE)
     pictures = []
-    with MujocoRenderer(task) as renderer:
+    with closing(MujocoRenderer(task)) as renderer:
         for height in heights:
             moved = state.copy()
             moved[:, vertical] += height

@@ -32,7 +32,7 @@ def loaded(folder: Path) -> Metrics:
 def test_every_point_comes_back_exactly(metrics: Metrics, tmp_path: Path) -> None:
     metrics_file.save(tmp_path, metrics)
     again = loaded(tmp_path)
-    assert set(again.names()) == {"loss", "gaps"}
+    assert set(again.series()) == {"loss", "gaps"}
     for name, series in metrics.series().items():
         assert np.array_equal(again.series()[name].points(), series.points(), equal_nan=True)
     assert [path.name for path in tmp_path.iterdir()] == [metrics_file.NAME]
@@ -53,7 +53,7 @@ def test_a_series_that_was_thinned_goes_on_as_it_would_have(tmp_path: Path) -> N
 
 
 def test_a_new_session_has_none_and_that_is_no_damage(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert loaded(tmp_path).names() == () and caplog.records == []
+    assert loaded(tmp_path).series() == {} and caplog.records == []
 
 
 def lying(arrays: dict[str, np.ndarray], strides: object, version: int = 1) -> bytes:
@@ -86,7 +86,7 @@ def test_damage_is_logged_in_a_sentence_and_nothing_is_taken(
     metrics_file.save(tmp_path, metrics)
     path = tmp_path / metrics_file.NAME
     path.write_bytes(spoil(path.read_bytes()))
-    assert loaded(tmp_path).names() == ()
+    assert loaded(tmp_path).series() == {}
     (record,) = caplog.records
     assert record.levelno == logging.WARNING and "so they start again." in record.getMessage()
 
