@@ -7,11 +7,9 @@ import traceback
 from collections import deque
 from types import TracebackType
 
-from PySide6.QtCore import QObject, QThread, Signal
-from PySide6.QtWidgets import QApplication, QDialog, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import QObject, Qt, QThread, Signal
+from PySide6.QtWidgets import QApplication, QMessageBox
 
-from app.style.labels import label
-from app.style.layouts import column, row
 from core.errors import summary
 
 _LOG_LINES = 300
@@ -21,7 +19,6 @@ _ADVICE = (
     "All your answers are saved. You can continue, but parts of the window may no longer work. To be safe, quit and"
     " open the session again: it continues from its last checkpoint."
 )
-_WIDTH = 640
 log = logging.getLogger(__name__)
 
 
@@ -60,7 +57,7 @@ class CrashReporter(QObject):
         self.log_file = log_file
         self._recent_log = RecentLog()
         self._showing = False
-        self.dialog: CrashDialog | None = None
+        self.dialog: QMessageBox | None = None
         self.crashed.connect(self._on_crashed)
         self._previous_hooks = sys.excepthook, threading.excepthook
 
@@ -93,8 +90,8 @@ class CrashReporter(QObject):
         if self._showing:  # stays set if the dialog itself can't be made
             return
         self._showing = True
-        self.dialog = CrashDialog(sentence, self._recent_log.text, self.log_file)
-        self.dialog.quit_requested.connect(self.quit_requested)
+        self.dialog = crash_dialog(sentence, self._recent_log.text, self.log_file)
+        self.dialog.defaultButton().clicked.connect(self.quit_requested)
         self.dialog.finished.connect(self._on_finished)
         if QThread.currentThread().loopLevel():
             self.dialog.open()
@@ -108,42 +105,15 @@ class CrashReporter(QObject):
             self.dialog = None
 
 
-class CrashDialog(QDialog):
-    """Error message with the recent log.
-
-    Signals:
-        quit_requested(): the person quits.
-    """
-
-    quit_requested = Signal()
-
-    def __init__(self, sentence: str, log: str, log_file: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Somersault: unexpected error")
-        self._text = f"{log}\n\nThe whole log is in {log_file}." if log_file else log
-        self.sentence = label("crash", _TEXT.format(sentence=sentence.rstrip(".")), wrap=True)
-        self.log = QPlainTextEdit(self._text, readOnly=True, tabChangesFocus=True)
-        self.log.setAccessibleName("Log")
-        self.log.hide()
-        self.show_log, self.copy = QPushButton("&Show log"), QPushButton("C&opy")
-        self.dismiss, self.quit = QPushButton("&Continue"), QPushButton("&Quit")
-        self.show_log.clicked.connect(self._on_show_log)
-        self.copy.clicked.connect(lambda: QApplication.clipboard().setText(f"{self.sentence.text()}\n\n{self._text}"))
-        self.dismiss.clicked.connect(self.reject)
-        self.quit.clicked.connect(self._on_quit)
-        self.quit.setDefault(True)
-        buttons = row(self.show_log, self.copy, None, self.dismiss, self.quit)
-        advice = label("detail", _ADVICE, wrap=True)
-        page = column(self.sentence, advice, (self.log, 1), buttons, of=self, margins=None, spacing=12)
-        self.resize(_WIDTH, page.totalHeightForWidth(_WIDTH))
-        self.quit.setFocus()
-
-    def _on_show_log(self) -> None:
-        self.log.show()
-        self.show_log.setEnabled(False)
-        self.resize(max(self.width(), 820), 560)
-        self.log.verticalScrollBar().setValue(self.log.verticalScrollBar().maximum())
-
-    def _on_quit(self) -> None:
-        self.accept()
-        self.quit_requested.emit()
+def crash_dialog(sentence: str, log: str, log_file: str = "") -> QMessageBox:
+    """Error message with the recent log as its details; the copied text is all of it."""
+    log = f"{log}\n\nThe whole log is in {log_file}." if log_file else log
+    box = QMessageBox(textFormat=Qt.TextFormat.PlainText, detailedText=log, icon=QMessageBox.Icon.Critical)
+    box.setWindowTitle("Somersault: unexpected error")
+    box.setText(f"{_TEXT.format(sentence=sentence.rstrip('.'))}\n\n{_ADVICE}")
+    copy = box.addButton("C&opy", QMessageBox.ButtonRole.ActionRole)
+    copy.clicked.disconnect()  # the box stays open
+    copy.clicked.connect(lambda: QApplication.clipboard().setText(f"{box.text()}\n\n{log}"))
+    box.addButton("&Continue", QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(box.addButton("&Quit", QMessageBox.ButtonRole.AcceptRole))
+    return box

@@ -52,8 +52,7 @@ def open_display() -> QApplication:
     def on_message(kind: QtMsgType, _: QMessageLogContext, text: str) -> None:
         messages.append(text)
         if kind == QtMsgType.QtFatalMsg:
-            if stderr is not None:
-                os.write(stderr, f"{explain_failure(messages[0])}\n".encode())
+            os.write(stderr, f"{explain_failure(messages[0])}\n".encode())
             os._exit(2)
 
     qInstallMessageHandler(on_message)
@@ -61,17 +60,13 @@ def open_display() -> QApplication:
         return QApplication(sys.argv[:1])
     finally:
         qInstallMessageHandler(None)
-        if stderr is not None:
-            os.dup2(stderr, 2)
-            os.close(stderr)
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
-def _silence_stderr() -> int | None:
-    """Discard standard error; return a descriptor of the original one, None if it is closed."""
-    try:
-        stderr = os.dup(2)
-    except OSError:
-        return None
+def _silence_stderr() -> int:
+    """Discard standard error; return a descriptor of the original one."""
+    stderr = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     return stderr

@@ -13,8 +13,8 @@ from PySide6.QtGui import QPixmap
 
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair
 from app.style.images import of_pixels
+from app.workers.background_thread import StoreThread
 from app.workers.job_requests import JobRequests
-from app.workers.store_thread import StoreThread
 from core.errors import UserError
 from core.events import ClipsRendered, ClipsRequested
 from core.preferences.store import PreferenceStore

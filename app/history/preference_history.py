@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from app.history.clip_cache import ClipCache
+from app.workers.background_thread import StoreThread
 from app.workers.job_requests import JobRequests
 from app.workers.preference_writer import PreferenceWriter
-from app.workers.store_thread import StoreThread
 from core.events import AnswersJudged, JudgementRequested
 from core.preferences.store import PreferenceStore
 from core.session.session import Session

@@ -1,27 +1,32 @@
-"""One plot: header, canvas, readout at the crosshair, and menu."""
+"""One plot: title, legend, menu, canvas, and readout at the crosshair."""
 
 import math
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QImage, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QImage, QKeyEvent, QMouseEvent, QShowEvent
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.plots import plot_text
 from app.plots.plot_canvas import PlotCanvas
-from app.plots.plot_header import PlotHeader
-from app.plots.plot_shortcuts import PlotShortcuts
+from app.plots.plot_shortcuts import KEY_TEXTS, PlotShortcuts
 from app.plots.plot_specs import CurveSpec, PlotSpec, Source
 from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
 from app.style.images import encoded, picture_of
 from app.style.labels import label
-from app.style.layouts import column
+from app.style.layouts import column, row
 from core.metrics import SHOWN, Metrics
 from core.types import Float64
 
 _DASHED = 300
 """Points of a dashed curve, which is several times slower to draw than a solid one."""
+_HELP = (
+    "Drag to pan; scroll to zoom (after a click, or with Ctrl), also on an axis; double-click to show everything.\n"
+    "Double-click the title to open the plot in its own window. Keys: "
+    + "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in KEY_TEXTS)
+    + "."
+)
 _HIDDEN = "The true reward is hidden (see the View menu)."
 
 
@@ -49,13 +54,13 @@ class Plot(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.canvas = self._make_canvas()
         self.items = {curve: self.canvas.add_curve(curve.right) for curve in spec.curves}
-        self.header = PlotHeader(spec.title, self._make_menu())
-        self.header.double_clicked.connect(self.enlarge_requested)
+        self.header = self._make_header()
         self.note = label("plotKey")
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.readout, self.message = label("readout", rich=True), label("plotMessage", wrap=True, centred=True)
         for overlay in (self.readout, self.message):
-            self.canvas.overlay(overlay)
+            overlay.setParent(self.canvas)
+            overlay.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.readout.hide()
         self._keys = PlotShortcuts(self.canvas, self._step_reading, None if in_window else self.enlarge_requested.emit)
         column(self.header, self.note, (self.canvas, 1), of=self, margins=(4, 2, 4, 2), spacing=2)
@@ -70,9 +75,30 @@ class Plot(QWidget):
             canvas.setLabel("bottom", spec.axis.title, color=theme.palette().muted)
         canvas.pointed_at.connect(self.read_off)
         canvas.pointer_left.connect(self.stop_reading)
-        canvas.pressed.connect(self.setFocus)
-        canvas.resized.connect(self._place_overlays)
+        canvas.view.sigResized.connect(lambda: self._place_overlays())
         return canvas
+
+    def _make_header(self) -> QWidget:
+        """Title, legend, and a button for the menu; it takes no focus, as keys and the context menu do the same."""
+        header = QWidget()
+        header.setToolTip(_HELP)
+        self.title, self.legend = label("plotTitle", self.spec.title), label("plotKey", rich=True)
+        self.legend.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # the plot may be narrow
+        button = QToolButton(popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setText("⋮")
+        button.setFixedSize(24, 24)
+        button.setObjectName("plotMenu")
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        button.setAccessibleName(f"Menu of {self.spec.title}")
+        button.setToolTip("Show everything, enlarge, save")
+        button.setMenu(self._make_menu())
+        policy = button.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # keeps its place while a picture is taken without it
+        button.setSizePolicy(policy)
+        self._menu_button = button
+        row(self.title, (self.legend, 1), button, of=header, spacing=6)
+        return header
 
     def _make_menu(self) -> QMenu:
         self.menu = QMenu(self)
@@ -103,7 +129,9 @@ class Plot(QWidget):
         points = np.empty(0), np.empty(0)
         if curve in self.spec.visible_curves(self._hidden):
             points = self.source.snapshot(curve.series, _DASHED if curve.dashed else SHOWN)
-        if curve in self._drawn and all(map(_same, points, self._drawn[curve])):
+        if curve in self._drawn and all(
+            np.array_equal(new, old, equal_nan=True) for new, old in zip(points, self._drawn[curve], strict=True)
+        ):
             return False
         self._drawn[curve] = points
         x, y = points
@@ -115,7 +143,7 @@ class Plot(QWidget):
     def _update_texts(self) -> None:
         """Update title, note and message from the points."""
         title = plot_text.headline(self.spec, self.source, self._hidden)
-        self.header.title.setText(title)
+        self.title.setText(title)
         self.setAccessibleName(title)
         self.note.clear()
         if isinstance(self.source, EpisodeRewards) and not self._hidden:
@@ -129,7 +157,7 @@ class Plot(QWidget):
         """Redraw with the palette on screen and the visible curves."""
         self.canvas.apply_palette()
         self.canvas.show_right(any(curve.right for curve in self.spec.visible_curves(self._hidden)))
-        self.header.legend.setText(plot_text.legend(self.spec, self._hidden, theme.palette()))
+        self.legend.setText(plot_text.legend(self.spec, self._hidden, theme.palette()))
         self._drawn.clear()
         self._draw()
 
@@ -181,9 +209,9 @@ class Plot(QWidget):
 
     def picture(self) -> QImage:
         """Image of title, legend and curves."""
-        self.header.menu_button.hide()
+        self._menu_button.hide()
         image = picture_of(self)
-        self.header.menu_button.show()
+        self._menu_button.show()
         return image
 
     def save_picture(self) -> None:
@@ -211,6 +239,10 @@ class Plot(QWidget):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         self.menu.popup(event.globalPos())
 
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if self.header.geometry().contains(event.position().toPoint()):
+            self.enlarge_requested.emit()
+
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self.canvas.takes_wheel = True
@@ -230,7 +262,3 @@ class Plot(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(900, 560) if self._in_window else QSize(360, 150)
-
-
-def _same(a: Float64, b: Float64) -> bool:
-    return np.array_equal(a, b, equal_nan=True)

@@ -8,7 +8,6 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QWidget
 
 from app.plots.axes import LogAxis, UnitAxis
 from app.style import theme
@@ -47,14 +46,10 @@ class PlotCanvas(pg.PlotWidget):
     Signals:
         pointed_at(float): x below the pointer.
         pointer_left(): the pointer left the plot.
-        pressed(): a mouse button was pressed.
-        resized(): overlays must be placed again.
     """
 
     pointed_at = Signal(float)
     pointer_left = Signal()
-    pressed = Signal()
-    resized = Signal()
 
     def __init__(
         self, tick: Callable[[float], str], right_log: bool, has_right: bool, band: tuple[float, float] | None
@@ -72,7 +67,6 @@ class PlotCanvas(pg.PlotWidget):
         self.right = self._add_right() if has_right else None
         self._band = self._add_band(band) if band else None
         self._lines = tuple(pg.InfiniteLine(angle=angle, movable=False) for angle in (90, 0))
-        self.view.sigResized.connect(lambda: self.resized.emit())
         for line in self._lines:
             self.addItem(line, ignoreBounds=True)
             line.setVisible(False)
@@ -186,10 +180,6 @@ class PlotCanvas(pg.PlotWidget):
         else:
             ev.ignore()
 
-    def mousePressEvent(self, ev: QMouseEvent) -> None:
-        self.pressed.emit()
-        super().mousePressEvent(ev)
-
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         super().mouseDoubleClickEvent(ev)
         self.fit()
@@ -211,8 +201,3 @@ class PlotCanvas(pg.PlotWidget):
             self.pointed_at.emit(self.view.mapSceneToView(point).x())
         else:
             self.pointer_left.emit()
-
-    def overlay(self, widget: QWidget) -> None:
-        """Place a widget over the plot that lets the mouse through."""
-        widget.setParent(self)
-        widget.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

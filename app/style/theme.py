@@ -5,8 +5,6 @@ time. A widget that has to keep a colour, as plots do, learns of the change as Q
 """
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 
 from PySide6.QtCore import Qt
@@ -93,21 +91,12 @@ def _show(chosen: Palette) -> None:
     assert isinstance(app, QApplication)
     _present = chosen
     sheet = _filled(assets.text("style.qss"), chosen)
-    with _no_garbage_collection():
+    gc.disable()  # deleting widgets of a closed window while Qt iterates over all widgets has crashed
+    try:
         app.setPalette(_qt_palette(chosen))
         app.setStyleSheet(sheet)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Keep Python from deleting widgets of a closed window while Qt iterates over all widgets: that has crashed."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
     finally:
-        if was_on:
-            gc.enable()
+        gc.enable()
 
 
 def _qt_palette(chosen: Palette) -> QPalette:

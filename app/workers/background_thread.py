@@ -1,4 +1,4 @@
-"""A thread for work that must not block the window: pickling into pipes, reading and writing checkpoints."""
+"""Threads for work that must not block the window: pickling, checkpoints, and reading and writing answers."""
 
 import logging
 import queue
@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QThread, Signal
 
 from core.errors import UserError, summary
+from core.preferences.store import PreferenceStore
 
 log = logging.getLogger(__name__)
 Task = Callable[[], Any]
@@ -52,3 +53,33 @@ class BackgroundThread(QThread):
 
     def _on_outcome(self, receiver: Receiver, outcome: Any) -> None:
         receiver(outcome)
+
+
+class StoreThread(BackgroundThread):
+    """Background thread whose store is opened in this thread at the first request, and again until it opens."""
+
+    def __init__(self, open_store: Callable[[], PreferenceStore], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._open_store = open_store
+        self._store: PreferenceStore | None = None
+
+    def ask(
+        self, look: Callable[[PreferenceStore], Any], done: Receiver | None = None, refused: Receiver | None = None
+    ) -> None:
+        """Call `look` with the store; `done` and `refused` are called as by `do`."""
+        if not self.isRunning():
+            self.start()
+        self.do(lambda: look(self._opened()), done, refused)
+
+    def _opened(self) -> PreferenceStore:
+        self._store = self._store or self._open_store()
+        return self._store
+
+    def end(self) -> None:
+        self.do(self._close_store)
+        super().end()
+
+    def _close_store(self) -> None:
+        if self._store:
+            self._store.close()
+            self._store = None

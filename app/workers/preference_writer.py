@@ -7,8 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from app.workers.background_thread import Receiver
-from app.workers.store_thread import StoreThread
+from app.workers.background_thread import Receiver, StoreThread
 from core.errors import UserError, summary
 from core.events import AnswersReplayed, PreferenceAdded, PreferenceChanged, PreferenceWithdrawn
 from core.preferences.review import Repeats

@@ -68,11 +68,6 @@ def test_a_second_platform_is_tried(environ: dict[str, str]) -> None:
     assert (done.returncode, done.stdout) == (0, "xcb\n"), done.stderr
 
 
-def test_a_closed_standard_error_is_no_hindrance() -> None:
-    done = run_python("-c", "import os; os.close(2)\n" + _OPENED, **{**NOWHERE, "DISPLAY": ":987"})
-    assert (done.returncode, done.stdout) == (2, "")
-
-
 @pytest.mark.parametrize(
     ("table", "environ"),
     [
