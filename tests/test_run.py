@@ -66,7 +66,6 @@ def no_library_but(run: ModuleType, monkeypatch: pytest.MonkeyPatch, *present: s
         ({"DISPLAY": ":0"}, "linux", True),
         ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
         ({}, "win32", True),
-        ({}, "darwin", True),
     ],
 )
 def test_a_display_is_known_by_its_variables(
@@ -139,7 +138,6 @@ def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleTy
         (False, "linux", False, False),
         (True, "linux", True, False),
         (False, "win32", True, False),
-        (False, "darwin", True, False),
     ],
 )
 def test_linux_without_a_gpu_gets_the_small_build_where_it_can(

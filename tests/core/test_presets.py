@@ -29,14 +29,6 @@ def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str
     assert made(task=dict(get_task(task).presets), algorithm=algorithm).policy.algorithm == algorithm
 
 
-def test_the_papers_numbers() -> None:
-    trpo, a2c = made(task={}, algorithm="trpo"), made(task={}, algorithm="a2c")
-    assert (trpo.policy.discount, trpo.policy.gae_lambda, trpo.policy.entropy_bonus) == (0.995, 0.97, 0.01)
-    assert (a2c.rollout.steps, a2c.rollout.environments, a2c.policy.discount) == (5, 16, 0.99)
-    assert (a2c.policy.learning_rate, a2c.policy.entropy_bonus, a2c.policy.gae_lambda) == (7e-4, 0.01, 1.0)
-    assert (a2c.policy.rms_decay, a2c.policy.rms_epsilon) == (0.99, 1e-5)
-
-
 def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> None:
     config = made(task=TUNED)
     assert (config.policy.algorithm, config.policy.minibatch, config.rollout.environments) == ("ppo", 512, 256)

@@ -13,11 +13,9 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from core.session.session import Session
@@ -66,29 +64,6 @@ def assert_taught(done: subprocess.CompletedProcess[str], folder: Path) -> None:
 def test_its_size() -> None:
     files = [path for path in BUNDLE.rglob("*") if path.is_file() and not path.is_symlink()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
-
-
-def test_the_windows_process_maps_no_heavy_library(display: str, tmp_path: Path) -> None:
-    environ = environment(tmp_path / "home", display)
-    command = [str(PROGRAM), *TEACH, "--session", str(tmp_path / "s")]
-    with subprocess.Popen(command, env=environ, cwd=tmp_path) as program:
-        window = psutil.Process(program.pid)
-        children: set[str] = set()
-        while program.poll() is None and not any("libtorch_cpu" in name for name in children):
-            children = {name for child in window.children(recursive=True) for name in _libraries(child)}
-            time.sleep(0.5)
-        own = _libraries(window)
-        program.terminate()
-    assert program.returncode == 0
-    assert any("libQt6Widgets" in name for name in own)
-    assert not [name for name in own if re.search("libtorch|libmujoco|cv2", name)]
-
-
-def _libraries(process: psutil.Process) -> set[str]:
-    try:
-        return {entry.path for entry in process.memory_maps()}
-    except psutil.Error:
-        return set()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")

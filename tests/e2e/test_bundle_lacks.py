@@ -29,13 +29,6 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> 
         assert word in done.stderr
 
 
-def test_without_a_gpu_cuda_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    environ = environment(tmp_path / "home", None) | {"CUDA_VISIBLE_DEVICES": "-1"}
-    done = started([*TEACH, "--device", "cuda", "--session", tmp_path / "s"], environ)
-    told = done.stderr.splitlines()[-1]  # below the progress bar
-    assert done.returncode == 2 and "no CUDA device" in told and "--device cpu" in told
-
-
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
@@ -69,15 +62,3 @@ def test_without_opengl_it_teaches_and_only_a_video_is_refused(tmp_path: Path) -
     assert done.returncode == 0 and json.loads(done.stdout)["labels"] > 0
     film = [PROGRAM, "evaluate", tmp_path / "s", "--episodes", "1", "--video", tmp_path / "x.mp4"]
     assert_one_sentence(started(with_mounts(_without_opengl(), film), environ), "OpenGL", "libegl1")
-
-
-@needs_root
-def test_too_little_memory(display: str, tmp_path: Path) -> None:
-    (tmp_path / "meminfo").write_text("MemTotal: 2000000 kB\nMemAvailable: 400000 kB\nSwapFree: 0 kB\n")
-    hidden = [f"--bind {tmp_path / 'meminfo'} /proc/meminfo"]
-    done = started(with_mounts(hidden, [PROGRAM]), environment(tmp_path / "home", display))
-    assert_one_sentence(done, "0.4 GB of memory are free", "1.5 GB")
-    teach = [*TEACH, "--session", tmp_path / "s"]
-    done = started(with_mounts(hidden, teach), environment(tmp_path / "home", None))
-    assert_one_sentence(done, "0.4 GB of memory are free", "0.6 GB")
-    assert not (tmp_path / "s").exists()

@@ -19,30 +19,8 @@ from core.config import Config
 from core.events import Event, Logged
 from tests.app.fakes import Engine, Face
 from tests.app.start_page_driver import Drawers
-from tests.app.yielded import FILM, PLAY, PREVIEWS, events
+from tests.app.yielded import FILM, PLAY, PREVIEWS
 from tests.core.builders import raising
-
-TO_CHILDREN = {
-    sent.PreferenceAdded,
-    sent.PreferenceWithdrawn,
-    sent.PreferenceChanged,
-    sent.JudgementRequested,
-    sent.AnswersReplayed,
-    sent.ClipsRequested,
-    sent.ReplayRequested,
-    sent.PreviewRequested,
-    sent.FilmRequested,
-    sent.StateRequested,
-    sent.Paused,
-    sent.ControlsHeld,
-}
-"""What the window sends and no child does: a fault in the sending of it is what test_faults.py injects."""
-
-
-def test_no_event_that_a_child_may_send_is_forgotten() -> None:
-    known = {kind for kind in Event.__subclasses__() if kind.__module__ == sent.__name__}
-    stages = {type(event) for _, event in events()}
-    assert stages | {type(event) for event in (*FILM, *PREVIEWS, *PLAY)} | {Logged} == known - TO_CHILDREN
 
 
 def names(event: Event) -> str:

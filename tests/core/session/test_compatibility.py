@@ -147,7 +147,6 @@ def test_an_answer_that_claims_what_it_is_not_is_refused(
         {"observations": np.full((5, 12), np.nan, np.float32)},
         {"actions": np.full((5, 3), np.inf, np.float32)},
         {"true_rewards": np.zeros(4, np.float32)},
-        {"true_rewards": np.zeros((5, 1), np.float32)},
         {name: np.zeros((0, 3), np.float32) for name in ("observations", "actions", "states")},
     ],
 )

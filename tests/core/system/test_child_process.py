@@ -6,12 +6,9 @@ import errno
 import gc
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -162,29 +159,3 @@ def test_a_parent_that_waits_for_the_rest_of_a_message_is_freed_by_killing_the_c
     child.kill()
     receiver.join(10)
     assert "exit code -9" in str(died[0])
-
-
-PARENT = """
-import multiprocessing, time
-from core.system.child_process import ChildProcess
-from tests.core import failing
-if __name__ == "__main__":
-    child = ChildProcess("light", failing.run_server)
-    child.start()
-    child.request("echo", 1)
-    child.answer("echo")
-    child.request("say_half")
-    print(*(process.pid for process in multiprocessing.active_children()), flush=True)
-    time.sleep(3600)
-"""
-
-
-def test_a_busy_child_ends_with_its_killed_parent(tmp_path: Path) -> None:
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environ) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        parent.kill()
-    assert is_gone(pid)
