@@ -118,11 +118,6 @@ def test_root_installs_the_packages_at_once(
     assert calls[-1][-1] == "libgl1"
 
 
-@pytest.mark.parametrize(("gpu", "expected"), [(False, "torch==2.13.0"), (True, "torch>=2.6,<3")])
-def test_torch_is_the_cpu_build_unless_there_is_a_gpu(run: ModuleType, gpu: bool, expected: str) -> None:
-    assert run.torch_requirement(["numpy", "torch>=2.6,<3"], gpu) == expected
-
-
 def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleType) -> None:
     from packaging.requirements import Requirement
 

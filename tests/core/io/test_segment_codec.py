@@ -107,7 +107,6 @@ def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
         ("stacks", np.zeros((4, 4), np.int32)),
         ("stacks", np.full((5, 4), 8, np.int32)),
         ("stacks", np.full((5, 4), -1, np.int32)),
-        ("stacks", np.zeros(5, np.int32)),
         ("stacks", np.zeros((5, 4), np.float32)),
         ("pictures_shape", np.array([8, 32_000, 32_000])),
         ("pictures_shape", np.array([8, 84])),

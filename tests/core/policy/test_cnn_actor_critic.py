@@ -64,10 +64,6 @@ def right(of: CNNActorCritic) -> float:
     return float((logs.argmax(1).numpy() == wanted(places)).mean())
 
 
-def of(made: OnPolicyOptimizer) -> CNNActorCritic:
-    return made.network
-
-
 @pytest.mark.parametrize(
     ("vision", "filters", "features", "units"),
     [
@@ -84,10 +80,10 @@ def test_the_networks_are_those_of_2013_and_2015(vision: str, filters: int, feat
 @pytest.mark.parametrize(("algorithm", "updates"), [("ppo", 6), ("a2c", 60), ("trpo", 8)])
 def test_every_algorithm_learns_what_to_do_where(algorithm: str, updates: int) -> None:
     made = optimizer(algorithm)
-    assert right(of(made)) < 0.6
+    assert right(made.network) < 0.6
     for seed in range(updates):
-        improve(made, bandit(of(made), seed))
-    assert right(of(made)) > 0.9
+        improve(made, bandit(made.network, seed))
+    assert right(made.network) > 0.9
 
 
 def test_pictures_without_actions_to_choose_from_are_refused(block_task: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,8 +139,6 @@ def test_an_answer_that_claims_what_it_is_not_is_refused(
 @pytest.mark.parametrize(
     "arrays",
     [
-        {"observations": np.zeros(5, np.float32)},
-        {"actions": np.zeros(5, np.float32)},
         {"states": np.zeros(5)},
         {"states": np.zeros((4, 13))},
         {"observations": np.zeros((5, 12))},

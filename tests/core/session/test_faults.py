@@ -113,7 +113,6 @@ def test_a_lock_that_cannot_be_taken_is_told_of(tmp_path: Path, monkeypatch: pyt
         (OSError(errno.ENOMEM, "Cannot allocate memory"), Lack.MEMORY),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), Lack.NOTHING),
         (ValueError("out of memory"), Lack.NOTHING),
-        (OSError(errno.ENOSPC, "No space left on device"), Lack.NOTHING),
     ],
 )
 def test_what_there_was_not_enough_of(error: Exception, expected: Lack) -> None:

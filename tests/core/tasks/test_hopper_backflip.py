@@ -60,7 +60,6 @@ def turning(*corners: float) -> list[float]:
         ((0, 0.3, -0.3, 0.3, -0.3, 0.3), 0),  # rocking to and fro, though half a turn back each time
         ((0, -1.1, -0.9, -1.1, -0.9, -1.1), 1),  # to and fro across the mark
         ((0, -1.1, 0, -1.1), 1),  # forward again what was turned back
-        ((0, 1, -0.5), 0),
         ((0, 1, -1.01), 1),
         ((0, -1.1, -2.05), 2),
     ],
@@ -77,11 +76,8 @@ def landing(seconds_later: float, height: float = 0.0, tilt: float = 0.0) -> flo
     return counted(angles, heights)[LANDINGS]
 
 
-def test_upright_on_the_foot_within_half_a_second_is_a_landing() -> None:
+def test_a_landing_is_upright_on_the_foot_within_half_a_second() -> None:
     assert [landing(0.1), landing(0.45), landing(0.1, tilt=0.45), landing(0.1, tilt=-0.45)] == [1] * 4
-
-
-def test_later_or_tilted_or_with_the_foot_in_the_air_is_none() -> None:
     assert [landing(0.6), landing(0.1, tilt=0.55), landing(0.1, tilt=-0.55), landing(0.1, height=0.05)] == [0] * 4
 
 
@@ -112,7 +108,6 @@ def figures(tape: Tape) -> tuple[float, ...]:
 @pytest.mark.parametrize(
     ("tape", "expected"),
     [
-        ([IN_THE_AIR, LANDED], (1, 1, 1, 1)),
         ([(0.0, 0.0, 0.5), IN_THE_AIR, LANDED], (1, 1, 1, 1)),  # it jumps off its foot
         ([(-0.2, 0.0, 0.0), IN_THE_AIR, LANDED], (1, 0, 1, 0)),  # it rolls
         ([(-0.2, 0.5, 0.009), IN_THE_AIR, LANDED], (1, 0, 1, 0)),
@@ -193,10 +188,8 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
         ({"rate": 0, "height": 0.0}, 0.1),  # stands
         ({"rate": 0, "height": 0.5}, 0.0),
         ({"rate": 10, "height": 0.5}, -1.25),  # forward
-        ({"rate": 10, "height": 0.0}, -1.25 + 0.1),
         ({"rate": 0, "height": 0.0, "rest": 0.0}, -0.5),  # lies
         ({"rate": -10, "height": 0.0, "rest": 0.0}, -0.25),  # rolls
-        ({"rate": -10, "height": 0.5, "rest": 0.0}, -0.25),
     ],
 )
 def test_turning_backward_off_the_floor_pays_and_landing_on_the_foot_pays_more(
