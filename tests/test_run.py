@@ -66,7 +66,6 @@ def no_library_but(run: ModuleType, monkeypatch: pytest.MonkeyPatch, *present: s
         ({"DISPLAY": ":0"}, "linux", True),
         ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
         ({}, "win32", True),
-        ({}, "darwin", True),
     ],
 )
 def test_a_display_is_known_by_its_variables(
@@ -119,11 +118,6 @@ def test_root_installs_the_packages_at_once(
     assert calls[-1][-1] == "libgl1"
 
 
-@pytest.mark.parametrize(("gpu", "expected"), [(False, "torch==2.13.0"), (True, "torch>=2.6,<3")])
-def test_torch_is_the_cpu_build_unless_there_is_a_gpu(run: ModuleType, gpu: bool, expected: str) -> None:
-    assert run.torch_requirement(["numpy", "torch>=2.6,<3"], gpu) == expected
-
-
 def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleType) -> None:
     from packaging.requirements import Requirement
 
@@ -139,7 +133,6 @@ def test_the_version_without_a_gpu_is_one_that_the_project_accepts(run: ModuleTy
         (False, "linux", False, False),
         (True, "linux", True, False),
         (False, "win32", True, False),
-        (False, "darwin", True, False),
     ],
 )
 def test_linux_without_a_gpu_gets_the_small_build_where_it_can(

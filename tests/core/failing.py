@@ -1,12 +1,8 @@
-"""A server for light child processes in tests: its methods answer, raise, log and hang."""
+"""A server for light child processes in tests: its methods answer, raise and log."""
 
 from __future__ import annotations
 
 import logging
-import os
-import stat
-import struct
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,19 +33,6 @@ class Server:
     def advance(self) -> int:
         self.steps += 1
         return self.steps
-
-    def say_half(self) -> None:
-        """Begin a message of 1,000 bytes, and hang."""
-        pipes = [int(name) for name in os.listdir("/proc/self/fd") if _is_socket(int(name))]
-        os.write(pipes[0], struct.pack("!i", 1000))
-        time.sleep(3600)
-
-
-def _is_socket(handle: int) -> bool:
-    try:
-        return stat.S_ISSOCK(os.fstat(handle).st_mode)
-    except OSError:
-        return False
 
 
 def run_server(link: Link) -> None:

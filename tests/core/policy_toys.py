@@ -24,10 +24,10 @@ def optimizer(
     rng: np.random.Generator | None = None,
     **settings: Any,
 ) -> OnPolicyOptimizer:
-    """For observations of 2 numbers and actions of 1, or 3 to choose from. settings: PolicyConfig's, steps, horizon."""
-    steps, horizon = settings.pop("steps", 1_000_000), settings.pop("horizon", 0)
+    """For observations of 2 numbers and actions of 1, or 3 to choose from. settings: PolicyConfig's, steps."""
+    steps = settings.pop("steps", 1_000_000)
     changes = {f"policy__{name}": value for name, value in {**_SMALL, "algorithm": algorithm, **settings}.items()}
-    config = replaced(Config(), steps=steps, query__horizon=horizon, **changes)
+    config = replaced(Config(), steps=steps, **changes)
     network = actor_critic(2, 3 if discrete else 1, discrete, config.policy, torch.Generator().manual_seed(seed))
     return OPTIMIZERS[algorithm](network, config, rng or np.random.default_rng(seed))
 

@@ -1,24 +1,13 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import pytest
 
-from core.config import Config, OracleConfig, QueryConfig, RewardConfig, replaced
+from core.config import Config, replaced
 from core.errors import UserError
 from tests.core.builders import tiny
-
-
-def test_the_papers_numbers_are_the_defaults() -> None:
-    reward, query = RewardConfig(), QueryConfig()
-    assert (reward.hidden, reward.error_rate, reward.std) == (64, 0.1, 1.0)
-    assert reward.holdout == pytest.approx(1 / math.e)
-    assert (reward.ratio_low, reward.ratio_high) == (1.1, 1.5)
-    assert (query.candidates, query.first_share, query.half_life) == (10, 0.25, 2e6)
-    assert Config().oracle == OracleConfig(mistakes=0.0, skip=0.0, equal=0.0, beta=0.0, myopia=1.0)
-    assert (query.selection, reward.target) == ("disagreement", "comparisons")
 
 
 def test_written_and_read_back_it_is_the_same() -> None:
@@ -33,16 +22,12 @@ def test_what_an_older_config_lacks_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("labels", -1),
         ("labels", 1.5),
         ("query__half_life", float("inf")),
         ("policy__learning_rate", float("nan")),
-        ("teacher", "cat"),
         ("task", 5),
-        ("true_reward", "openais"),
         ("reward__members", 0),
         ("reward__error_rate", 1.0),
-        ("query__segment_steps", 10_000),
         ("rollout__environments", 65536),
         ("query__pool", 10**15),
     ],
@@ -56,13 +41,8 @@ def test_values_out_of_bounds_are_refused_by_name(name: str, value: Any) -> None
 @pytest.mark.parametrize(
     "changes",
     [
-        {"reward__members": 1, "query__selection": "disagreement"},
-        {"reward__members": 1, "query__selection": "random", "reward__bonus": 1.0},
         {"reward__target": "returns", "teacher": "human"},
-        {"reward__target": "returns", "teacher": "none"},
-        {"reward__target": "returns", "oracle__mistakes": 0.1},
         {"reward__ratio_low": 1.6, "reward__ratio_high": 1.5},
-        {"teacher": "oracle", "labels": 0},
         {"reward__members": 100, "reward__hidden": 4096},
         {"query__pool": 16384, "query__segment_steps": 65},
         {"rollout__environments": 2048, "query__segment_steps": 1000},

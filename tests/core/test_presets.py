@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from core.config import Config, replaced
-from core.preferences.schedule import first_labels
 from core.presets import ALGORITHM_PRESETS, merge_presets
-from core.tasks import CATALOGUE, PAPER_GAMES, get_task
+from core.tasks import CATALOGUE, get_task
 
 TUNED = {"policy.minibatch": 512, "policy.discount": 0.98, "rollout.environments": 256, "policy.entropy_bonus": 1e-3}
 
@@ -18,23 +17,10 @@ def made(*, task: dict[str, Any], paper_presets: dict[str, Any] | None = None, a
     return replaced(Config(), **merge_presets(task, paper_presets or {}, algorithm))
 
 
-def made_of(name: str, algorithm: str | None = None) -> Config:
-    task = get_task(name)
-    return replaced(Config(task=name), **merge_presets(task.presets, task.paper_presets, algorithm))
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHM_PRESETS)
 @pytest.mark.parametrize("task", CATALOGUE)
 def test_every_task_can_be_taught_with_every_algorithm(task: str, algorithm: str) -> None:
     assert made(task=dict(get_task(task).presets), algorithm=algorithm).policy.algorithm == algorithm
-
-
-def test_the_papers_numbers() -> None:
-    trpo, a2c = made(task={}, algorithm="trpo"), made(task={}, algorithm="a2c")
-    assert (trpo.policy.discount, trpo.policy.gae_lambda, trpo.policy.entropy_bonus) == (0.995, 0.97, 0.01)
-    assert (a2c.rollout.steps, a2c.rollout.environments, a2c.policy.discount) == (5, 16, 0.99)
-    assert (a2c.policy.learning_rate, a2c.policy.entropy_bonus, a2c.policy.gae_lambda) == (7e-4, 0.01, 1.0)
-    assert (a2c.policy.rms_decay, a2c.policy.rms_epsilon) == (0.99, 1e-5)
 
 
 def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> None:
@@ -44,17 +30,3 @@ def test_what_a_task_says_about_its_own_algorithm_is_left_out_for_another() -> N
     assert (config.rollout.environments, config.policy.discount, config.policy.entropy_bonus) == (16, 0.99, 1e-3)
     assert made(task=TUNED, algorithm="trpo").policy.minibatch == 256
     assert made(task=TUNED, paper_presets={"reward.epochs": 9}, algorithm="trpo").reward.epochs == 9
-
-
-@pytest.mark.parametrize("task", PAPER_GAMES)
-def test_games_have_the_papers_numbers_where_they_do_not_say_why_not(task: str) -> None:
-    config = made_of(task)
-    assert (config.reward.std, config.reward.members) == (0.05, 3)
-    assert (config.policy.discount, config.policy.entropy_bonus) == (0.99, 0.01)
-    asked = (config.reward.max_labels, config.query.half_life, first_labels(config.labels, config.query))
-    assert asked == ((2000, 2e6, 600) if task == "pong" else (3000, 1.25e6, asked[2]))
-    assert 300 <= asked[2] <= (600 if task == "pong" else 500)
-    a2c = made_of(task, "a2c")
-    assert (a2c.policy.vision, a2c.reward.std) == ("nature", 0.05)
-    assert (a2c.reward.dropout, a2c.reward.epochs_first, a2c.reward.steps_per_label) == (0.5, 200, 10)
-    assert first_labels(5500, a2c.query) == 500

@@ -144,14 +144,6 @@ def test_it_is_in_the_path_and_in_the_menu(fresh: Path, within: Run, installed: 
 
 
 @needs_root
-def test_it_teaches_without_a_window_and_films(fresh: Path, within: Run, installed: set[str]) -> None:
-    teach = ["somersault", "teach", "hopper-backflip", "--teacher", "oracle", "--labels", "10", "--steps", "30000"]
-    done = within(*teach, "--session", "/root/s", "--video", "/root/s.mp4")
-    assert done.returncode == 0, done.stderr
-    assert (fresh / "root/s.mp4").stat().st_size > 10_000
-
-
-@needs_root
 def test_it_opens_a_window_that_teaches(suite: str, fresh: Path, installed: set[str]) -> None:
     picture = ROOT / os.environ.get("SOMERSAULT_PICTURES", "build/pictures") / f"{suite}.png"
     picture.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The bundle's folder: its list, its launcher, and libraries made smaller without harm."""
+"""The bundle's folder: what is taken into it, its launcher, and libraries made smaller without harm."""
 
 from __future__ import annotations
 
@@ -82,3 +82,25 @@ def test_what_the_bundle_has_it_does_not_ask_the_system_for(script: Script, tmp_
     (tmp_path / "libc.so.6").write_bytes(b"")
     assert "libc.so.6" not in bundle.needed_libraries(tmp_path)
     assert bundle.needed_glibc(tmp_path).startswith("2.")
+
+
+LEFT_OUT = """torch/test/test_api torch/bin/protoc-3.13.0.0 torch/_inductor/scheduler.py mujoco/studio/app.so
+    PySide6/Qt/translations/qt_de.qm PySide6/Qt/plugins/platforms/libqeglfs.so PySide6/QtCore.pyi"""
+TAKEN = """torch/lib/libtorch_cpu.so torch/distributed/config.py torch/nn/functional.py mujoco/libmujoco.so.4.0.0
+    PySide6/Qt/plugins/platforms/libqxcb.so PySide6/Qt/plugins/platforms/libqwayland.so ale_py/roms/pong.bin
+    glfw/x11/libglfw.so resources/style.qss"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "names", "wanted"),
+    [
+        ("/venv", LEFT_OUT, False),
+        ("/venv", TAKEN, True),
+        ("/lib/x86_64-linux-gnu", "libssl.so.3 libsqlite3.so.0", True),
+        ("/lib/x86_64-linux-gnu", "libGL.so.1 libstdc++.so.6 libX11.so.6 libglib-2.0.so.0", False),
+    ],
+    ids=["left out", "taken", "Python's own libraries", "the system's libraries"],
+)
+def test_what_is_shipped(script: Script, folder: str, names: str, wanted: bool) -> None:
+    is_wanted = script("contents").is_wanted
+    assert [name for name in names.split() if is_wanted(name, f"{folder}/{name}") is not wanted] == []

@@ -18,13 +18,10 @@ TEXTS = Path(__file__).resolve().parents[2] / "packaging/licences"
         ("libx264-d6533a8d.so.165", "x264"),
         ("libSDL2-2-50d19f93.0.so.0.3200.10", "SDL2"),
         ("libSDL2_image-2-d6906c81.0.so.0.800.12", "SDL2_image"),
-        ("libSDL2-2.0.so.0.3000.11", "SDL2"),
         ("libscipy_openblas64_-32a4b2a6.so", "scipy_openblas64_"),
         ("libopenblasp-r0-59ffcd50.3.15.so", "openblasp-r0"),
         ("libgfortran-040039e1-0352e75f.so.5.0.0", "gfortran"),
-        ("libxcb-shape-7716c890.so.0.0.0", "xcb-shape"),
         ("libicui18n.so.73", "icui18n"),
-        ("libdav1d-f4b27961.so.7.0.0", "dav1d"),
         ("avcodec-62-0123456789abcdef.dll", "avcodec"),
     ],
 )

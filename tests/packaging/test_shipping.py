@@ -1,4 +1,4 @@
-"""The lock, the licences, and the packages' own files."""
+"""The version, the lock, the licences, and the packages' own files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -14,8 +15,17 @@ import filelock
 import numpy
 import pytest
 
+from core.version import LIBRARIES, VERSION
 from tests.packaging.conftest import Script
 from tests.screens import ROOT, run_python
+
+
+def test_the_version_is_stated_in_one_place_and_every_dependency_is_listed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "core.version.VERSION"}
+    newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert newest and newest[1] == VERSION
+    assert {re.split(r"[^\w-]", line)[0] for line in project["project"]["dependencies"]} == set(LIBRARIES)
 
 
 def test_a_pin_is_a_version_however_it_was_built(script: Script) -> None:

@@ -50,32 +50,6 @@ def test_each_frame_stands_as_long_as_the_speed_says(
     assert shown == [1, 2, 3, 4, 5, 6, 7, 0, 1, 2]
 
 
-def test_a_loop_pauses_on_its_last_frame_before_it_begins_again(
-    clock: FrameClock, time: Clock, shown: list[int]
-) -> None:
-    play_frames(clock, time, 7)
-    end = time.now
-    for late in (0.05, 0.2, 0.34):
-        time.now = end + late
-        clock.tick()
-    assert shown[-1] == 7
-    time.now = end + 0.05 + 0.3
-    clock.tick()
-    assert shown[-2:] == [7, 0]
-    clock.halt()
-
-
-def test_a_restart_begins_at_the_first_frame_whether_it_plays_or_is_held(
-    clock: FrameClock, time: Clock, shown: list[int]
-) -> None:
-    for prepare in (lambda: play_frames(clock, time, 3), lambda: clock.step(2)):
-        prepare()
-        clock.restart()
-        assert shown[-1] == clock.frame == 0 and clock.playing
-        assert clock.deadline - time.now == pytest.approx(0.05)
-    clock.halt()
-
-
 def test_an_error_does_not_add_up(clock: FrameClock, time: Clock) -> None:
     for _ in range(100):
         time.now = clock.deadline + 0.004  # the timer is late each time
@@ -103,13 +77,3 @@ def test_another_speed_keeps_the_frame_on_screen(clock: FrameClock, time: Clock,
     clock.halt()
     clock.set_speed(2.0)  # held: it stays held
     assert not clock.playing and clock.frame == 3
-
-
-def test_steps_go_round_and_hold(clock: FrameClock, shown: list[int]) -> None:
-    clock.step(-1)
-    clock.step(1)
-    clock.step(1)
-    assert shown == [0, 7, 0, 1] and not clock.playing and clock.frame == 1
-    clock.resume()
-    assert shown[-1] == 1 and clock.playing
-    clock.halt()

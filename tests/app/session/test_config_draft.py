@@ -33,7 +33,6 @@ def test_the_defaults_of_every_task_are_valid(task: str) -> None:
     ("changes", "sentence", "wrong"),
     [
         ({"policy.discount": 5}, "discount is 5", {"policy.discount"}),
-        ({"rollout.environments": "many"}, "environments is 'many'", {"rollout.environments"}),
         ({"labels": 0}, "0 labels", {"labels"}),
         ({"reward.ratio_low": 9.0, "reward.ratio_high": 10.0, "policy.clip": 7}, "clip is 7", {"policy.clip"}),
         ({"reward.target": "returns", "teacher": "oracle"}, "target=comparisons", {"reward.target"}),

@@ -135,18 +135,3 @@ def test_a_notice_stays_while_the_oracle_answers_and_goes_with_the_persons_next_
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: not face.window.banner.isVisible())
-
-
-def test_a_worker_that_can_not_relay_an_event_ends_and_is_restarted(
-    face: Face, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Failing:
-        def send(self, event: Event) -> None:
-            raise RuntimeError("as injected")
-
-    with monkeypatch.context() as patch:
-        patch.setitem(face.controller.job_group.ports, "snapshots", Failing())
-        face.engine["policy"].play(PolicyPublished(1, {}))
-        face.wait_until(lambda: face.window.banner.shows_failure)
-    assert "Policy training stopped: RuntimeError: as injected" in face.window.banner.text.text()
-    face.restart()

@@ -33,12 +33,6 @@ def test_tasks_with_captured_clips_get_a_small_pool(task: str, given: int, pool:
     assert in_window.rollout.captured_envs == 4
 
 
-def test_a_true_reward_that_the_task_lacks_is_refused() -> None:
-    assert session_config("hopper-backflip", {"true_reward": "openai"}).true_reward == "openai"
-    with pytest.raises(UserError, match="leave true_reward at 'task'"):
-        session_config("pong", {"true_reward": "openai"})
-
-
 def test_new_sessions_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     for number in (1, 2):

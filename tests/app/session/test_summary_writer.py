@@ -38,8 +38,7 @@ def keep() -> Iterator[Keep]:
 
 
 def read(face: Face) -> Summary:
-    current = summary.read(face.folder)
-    return current
+    return summary.read(face.folder)
 
 
 def test_it_has_the_task_at_once_and_answers_steps_and_the_best_figure_with_the_next_checkpoint(

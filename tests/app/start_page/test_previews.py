@@ -34,8 +34,7 @@ def open_previews(tmp_path: Path) -> Iterator[Open]:
 def brought(qtbot: QtBot, previews: Previews, task: str) -> Preview:
     with qtbot.waitSignal(previews.preview_ready, check_params_cb=lambda name, _: name == task) as ready:
         previews.request(task)
-    preview = ready.args[1]
-    return preview
+    return ready.args[1]
 
 
 def test_a_picture_is_drawn_once_and_then_comes_from_the_cache(open_previews: Open, qtbot: QtBot) -> None:

@@ -68,7 +68,9 @@ def test_the_window_comes_back_as_it_was_left(open_face: Callable[..., Face]) ->
 def test_a_damaged_memory_of_the_window_is_no_obstacle(open_face: Callable[..., Face]) -> None:
     settings.keep("window/geometry", QByteArray(b"\x00\x01\x02"))
     settings.keep("window/state", "no bytes")
-    assert open_face().window.dock.isVisible()
+    settings.keep("plots/hide_true_reward", "perhaps")
+    window = open_face().window
+    assert window.dock.isVisible() and window.true_reward.hidden
 
 
 def test_tab_goes_round_everything_and_shows_where_it_is(face: Face) -> None:

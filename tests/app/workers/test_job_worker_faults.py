@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,33 +15,10 @@ from app.start_page.previews import Previews
 from app.windows.play import Playing
 from core import events as sent
 from core.config import Config
-from core.events import Event, Logged
+from core.events import Event
 from tests.app.fakes import Engine, Face
 from tests.app.start_page_driver import Drawers
-from tests.app.yielded import FILM, PLAY, PREVIEWS, events
-from tests.core.builders import raising
-
-TO_CHILDREN = {
-    sent.PreferenceAdded,
-    sent.PreferenceWithdrawn,
-    sent.PreferenceChanged,
-    sent.JudgementRequested,
-    sent.AnswersReplayed,
-    sent.ClipsRequested,
-    sent.ReplayRequested,
-    sent.PreviewRequested,
-    sent.FilmRequested,
-    sent.StateRequested,
-    sent.Paused,
-    sent.ControlsHeld,
-}
-"""What the window sends and no child does: a fault in the sending of it is what test_faults.py injects."""
-
-
-def test_no_event_that_a_child_may_send_is_forgotten() -> None:
-    known = {kind for kind in Event.__subclasses__() if kind.__module__ == sent.__name__}
-    stages = {type(event) for _, event in events()}
-    assert stages | {type(event) for event in (*FILM, *PREVIEWS, *PLAY)} | {Logged} == known - TO_CHILDREN
+from tests.app.yielded import FILM, PLAY, PREVIEWS
 
 
 def names(event: Event) -> str:
@@ -112,19 +88,3 @@ def test_a_game_whose_worker_fails_says_so_and_can_be_played_again(
     engine["play"].play(event)
     qtbot.waitUntil(lambda: "Score 7" in again.score.text())
     playing.close()
-
-
-def test_a_stage_whose_message_cannot_be_logged_is_told_of_and_started_again(face: Face) -> None:
-    first, _ = face.answered()
-    failing = raising(RuntimeError("as injected"))
-    logger = logging.getLogger("core.jobs.reward")
-    logger.addFilter(failing)
-    try:
-        face.engine["reward"].play(Logged("reward", logging.WARNING, "the fit is slow"))
-        face.wait_until(lambda: face.window.banner.shows_failure)
-    finally:
-        logger.removeFilter(failing)
-    text = face.window.banner.text.text()
-    assert "as injected" in text and "Reward training stopped" in text
-    face.restart()
-    assert [a.query.id for a in face.answers()] == [first.id]

@@ -51,14 +51,6 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(one.astype(int) - other.astype(int)).mean())
 
 
-def test_the_robot_is_to_be_seen_and_its_pose_told(renderer: MujocoRenderer) -> None:
-    standing, lying = moving(2), moving(2)
-    lying[:, 3] -= 1.5
-    upright, tilted = (renderer.render(states, SIZE, 40.0).pixels[0] for states in (standing, lying))
-    assert upright.std() > 10
-    assert difference(upright, tilted) > 1
-
-
 def raised(name: str, *heights: float) -> list[np.ndarray]:
     """Pictures of a robot whose root is so many metres above its usual place."""
     task = get_task(name)

@@ -232,7 +232,6 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         (["teach", "hopper-backflip", "--session", "foreign"], "foreign"),
         (["teach", "--resume", "s", "--video", "film.gif"], ".mp4"),
         (["teach", "--resume", "s", "--labels", "5"], "--resume DIR alone"),
-        (["teach", "--resume", "s", "--algorithm", "ppo"], "--resume DIR alone"),
         (["evaluate", "nowhere"], "nowhere"),
         (["evaluate", "nowhere", "--episodes", "0"], "episode"),
     ],

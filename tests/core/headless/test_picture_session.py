@@ -10,14 +10,11 @@ import pytest
 
 from core.api import LearnedReward, environment, policy
 from core.config import Config
-from core.events import Event, PreferenceAdded, QueryOffered, RewardFitted, RolloutBatchReady
+from core.events import Event, PreferenceAdded, RolloutBatchReady
 from core.headless.run import HeadlessRun
-from core.io.segment_codec import CompressedSegment
 from core.rollout.episodes import evaluate
 from core.session.checkpoint import load_newest
 from core.session.session import Session
-from core.system.shared_memory import encode
-from core.types import Segment
 from tests.core.builders import same
 from tests.core.picture_toys import SHAPE, block_config
 
@@ -42,27 +39,6 @@ def run(folder: Path, config: Config | None, cycles: int = 0) -> list[Event]:
 
 def batches(events: list[Event]) -> list[RolloutBatchReady]:
     return [event for event in events if isinstance(event, RolloutBatchReady)]
-
-
-def segments_of(events: list[Event]) -> list[Segment]:
-    offered = [event.query for event in events if isinstance(event, QueryOffered)]
-    return [segment for query in offered for segment in (query.left, query.right)]
-
-
-def test_observations_are_bytes_at_every_stage(tmp_path: Path) -> None:
-    events = run(tmp_path / "s", block_config())
-    (first, *_) = batches(events)
-    with closing(encode(first)) as envelope:
-        crossed = envelope.decode()
-    for batch in (first, crossed):
-        of = (batch.observations, batch.end_observations, batch.last_observations)
-        assert {array.dtype for array in of} == {np.dtype(np.uint8)}
-        assert batch.observations.shape == (16, 8, SIZE)
-    assert set(np.unique(first.observations)) == {0, 200}
-    segments = segments_of(events)
-    assert len(segments) == 2 * 16 and all(isinstance(segment, CompressedSegment) for segment in segments)
-    assert {segment.observations.dtype for segment in segments} == {np.dtype(np.uint8)}
-    assert any(isinstance(event, RewardFitted) for event in events)
 
 
 def test_a_session_that_was_stopped_goes_on_exactly(tmp_path: Path) -> None:

@@ -107,7 +107,6 @@ def damaged(name: str, value: np.ndarray) -> dict[str, np.ndarray]:
         ("stacks", np.zeros((4, 4), np.int32)),
         ("stacks", np.full((5, 4), 8, np.int32)),
         ("stacks", np.full((5, 4), -1, np.int32)),
-        ("stacks", np.zeros(5, np.int32)),
         ("stacks", np.zeros((5, 4), np.float32)),
         ("pictures_shape", np.array([8, 32_000, 32_000])),
         ("pictures_shape", np.array([8, 84])),
@@ -125,13 +124,6 @@ def test_a_payload_of_another_size_is_refused_before_memory_is_taken(shape: tupl
     payload = compress(noise(28)).payload
     with pytest.raises(ValueError, match="size|believable"):
         CompressedArray(payload, shape).array()
-
-
-def test_a_bomb_is_refused_by_its_claim_and_by_what_it_unpacks_to() -> None:
-    megabytes = compress(np.zeros((33, 1024, 1024), np.uint8)).payload  # 1,000 times as large as this
-    for shape, told in (((33, 1024, 1024), "believable"), ((1, 84, 84), "size")):
-        with pytest.raises(ValueError, match=told):
-            CompressedArray(megabytes, shape).array()
 
 
 def test_the_longest_segment_of_a_game_is_still_believed() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,15 +10,13 @@ import numpy as np
 import pytest
 
 from core.config import Config
-from core.envs.base import Step
 from core.events import Arrays, JobState
 from core.jobs.collectors import Collectors
 from core.nn.stacked_mlp import CPU
 from core.nn.state import state_arrays
 from core.reward.ensemble import build_ensemble
 from core.rollout.actor import build_policy
-from core.rollout.collector import RolloutBatch, collect, join_batches, shares
-from core.system.child_process import ChildDiedError
+from core.rollout.collector import RolloutBatch, join_batches, shares
 from core.tasks import get_task
 from tests.core.builders import same, tiny
 
@@ -109,13 +106,6 @@ def test_results_are_the_same_in_one_process_or_in_two(both: Pair) -> None:
     assert all(stamp % 256 == 0 for stamp in stamps)
 
 
-def test_each_resumes_from_the_others_state(both: Pair) -> None:
-    for first, again in (both, both[::-1]):
-        batch(first)
-        again.set_state(first.get_state())
-        require_same(batch(first), batch(again))
-
-
 def test_the_state_can_be_read_while_a_batch_is_collected(both: Pair) -> None:
     here, apart = both
     expected = batch(here)
@@ -140,18 +130,6 @@ def test_divergences_of_all_collectors_are_counted_and_kept(both: Pair) -> None:
         assert made.divergences == 3
 
 
-def test_a_killed_collector_is_reported_by_its_name() -> None:
-    before = set(multiprocessing.active_children())
-    apart = collectors(True)
-    (child,) = set(multiprocessing.active_children()) - before
-    try:
-        child.kill()
-        with pytest.raises(ChildDiedError, match="^the collector 2 process ended with exit code -9"):
-            batch(apart)
-    finally:
-        apart.close()
-
-
 def test_the_division_depends_on_the_task_and_the_number_alone() -> None:
     divided = {
         ("pendulum", 255): (255,),
@@ -163,34 +141,16 @@ def test_the_division_depends_on_the_task_and_the_number_alone() -> None:
     assert {key: shares(get_task(key[0]), key[1]) for key in divided} == divided
 
 
-class Scripted:
-    """An environment in which episodes end where the script says."""
-
-    discrete, depth, divergences = False, 1, 0
-
-    def __init__(self, ends: list[list[int]], mark: float) -> None:
-        """ends: the rows that end, step by step"""
-        self.count, self._ends, self._mark, self._time = 3, ends, mark, 0
-        self.observations = np.full((3, 1), mark, np.float32)
-        self.states, self.clip_available, self.sizes = np.zeros((3, 1)), np.ones(3, np.bool_), (1, 1, 1)
-
-    def step(self, actions: np.ndarray) -> Any:
-        rows = np.array(self._ends[self._time], np.int64)
-        self._time += 1
-        ended = np.isin(np.arange(3), rows)
-        seen = (100 * self._time + self._mark + rows)[:, None].astype(np.float32)
-        nothing = np.zeros(3, np.float32)
-        return Step(self.observations, nothing, ended, seen, [], rows[:0], ended & False)
-
-
-def act(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return observations, observations[:, 0]
+def ended(mark: int, *ends: tuple[int, int]) -> RolloutBatch:
+    """Three steps of three environments with these ends: step and row."""
+    nothing, flags = np.zeros((3, 3, 1), np.float32), np.zeros((3, 3), np.bool_)
+    flags[tuple(zip(*ends, strict=True))] = True
+    seen = np.array([[100 * (step + 1) + mark + row] for step, row in ends], np.float32)
+    return RolloutBatch(nothing, nothing, *[nothing[..., 0]] * 2, flags, seen, nothing[0], [], [], 0)
 
 
 def test_ends_are_joined_in_the_order_of_steps_and_rows() -> None:
-    scripts = [[[2], [], [0, 1]], [[0], [1, 2], [2]]]
-    parts = [list(collect(Scripted(script, 10.0 * i), act, 3))[-1] for i, script in enumerate(scripts)]  # type: ignore[arg-type]
-    joined = join_batches([part for part in parts if part is not None])
+    joined = join_batches([ended(0, (0, 2), (2, 0), (2, 1)), ended(10, (0, 0), (1, 1), (1, 2), (2, 2))])
     assert joined.end_observations[:, 0].tolist() == [102, 110, 211, 212, 300, 301, 312]
     assert np.argwhere(joined.ends).tolist() == [[0, 2], [0, 3], [1, 4], [1, 5], [2, 0], [2, 1], [2, 5]]
 

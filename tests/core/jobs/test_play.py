@@ -19,7 +19,6 @@ KEYS = {"←": "left", "→": "right", "↑": "up", "↓": "down", "Space": "fir
     ("held", "name"),
     [
         (ControlsHeld(), "NOOP"),
-        (ControlsHeld(fire=True), "FIRE"),
         (ControlsHeld(up=True, left=True, fire=True), "UPLEFTFIRE"),
         (ControlsHeld(down=True, right=True), "DOWNRIGHT"),
         (ControlsHeld(left=True, right=True, fire=True), "FIRE"),

@@ -141,18 +141,6 @@ def test_a_restored_reward_keeps_its_state_and_waits_until_all_answers_are_repla
     assert again.values == saved.values and same(again.arrays, saved.arrays)
 
 
-@pytest.mark.parametrize("max_labels", [0, 4])
-def test_a_reward_restored_after_withdrawals_continues_bit_for_bit(max_labels: int) -> None:
-    reward = trained_reward(reward__max_labels=max_labels)
-    reward.turn(PreferenceAdded(preference(7)), PreferenceWithdrawn(7), PreferenceWithdrawn(3))
-    standing = [PreferenceAdded(preference(number)) for number in (0, 1, 2, 4)]
-    restored = Played("reward", reward.job.get_state(), labels=4, reward__max_labels=max_labels)
-    restored.turn(*standing, AnswersReplayed())
-    for news in (PolicyPublished(3, {}), PreferenceAdded(preference(8)), PreferenceWithdrawn(1)):
-        expected, got = (of(RewardPublished, job.turn(news))[0] for job in (reward, restored))
-        assert same(got.weights, expected.weights) and got.generation == expected.generation
-
-
 ANSWERS = [PreferenceAdded(preference(number)) for number in range(4)]
 BATCH = 8 * 32
 PACED = {"reward__epochs": 6, "reward__steps_per_label": BATCH / 10}
@@ -188,24 +176,6 @@ def test_a_turn_passes_as_many_answers_as_go_with_a_batch() -> None:
 def test_an_epoch_that_is_more_than_a_batch_is_worth_is_a_turn_of_its_own() -> None:
     port = reward(reward__epochs=3, reward__steps_per_label=BATCH / 2)
     assert [len(told) for told in (turn(port, due()), turn(port), turn(port))] == [0, 0, 1]
-
-
-@pytest.mark.parametrize("turns", [1, 2])
-def test_one_saved_between_two_turns_of_a_round_goes_on_bit_for_bit(turns: int) -> None:
-    port = reward(**PACED)
-    turn(port, due())
-    for _ in range(turns - 1):
-        turn(port)
-    state = port.state()
-    assert state.values["epochs_left"] == (3, 1)[turns - 1]
-    restored = LocalPort(JobSpec("reward", tiny(labels=4, **PACED).to_dict(), state), 1)
-    expected = [told for _ in range(4 - turns) for told in turn(port)]
-    got = turn(restored, *ANSWERS, AnswersReplayed()) + [told for _ in range(3 - turns) for told in turn(restored)]
-    assert len(expected) == len(got) == 1
-    assert same(got[0].weights, expected[0].weights)
-    assert turn(port) == turn(restored) == []
-    one, other = port.state().values, restored.state().values
-    assert one == other
 
 
 def test_a_round_that_came_due_during_another_comes_after_it() -> None:

@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from core.policy.trpo import TRPO, conjugate_gradients, fisher_product
+from core.policy.trpo import conjugate_gradients, fisher_product
 from tests.core.policy_toys import improve, one_step, optimizer
-
-
-def trpo(**numbers: float) -> TRPO:
-    made = optimizer("trpo", **numbers)
-    return made
 
 
 def test_conjugate_gradients_solve_a_known_system() -> None:
@@ -63,7 +58,7 @@ def test_no_update_moves_the_policy_beyond_the_limit(discrete: bool) -> None:
 
 
 def test_a_rejected_step_leaves_every_bit_of_the_policy_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = trpo()
+    made = optimizer("trpo")
     improve(made, one_step(made.network, 0))
     policy = made.network.weights[: made.network.policy_size]
     values = made.network.weights[made.network.policy_size :]

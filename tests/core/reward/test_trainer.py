@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from core.errors import NotFiniteError
-from core.nn.threads import set_num_threads
 from core.reward.trainer import EpochReport, RewardTrainer
 from core.types import Choice, Preference
 from tests.core.builders import preference, query, same, saved_state, segment
@@ -291,17 +290,6 @@ def test_a_changed_answer_is_as_if_given_so_and_starts_nothing_over() -> None:
     for trainer in (changed, never):
         train(trainer, [], 3)
     assert same(saved_state(changed), saved_state(never))
-
-
-@pytest.mark.parametrize("dropout", [0.0, 0.2])
-def test_the_numbers_do_not_depend_on_the_threads(dropout: float) -> None:
-    results = []
-    for threads in (1, 2):
-        set_num_threads(threads)
-        trainer = new_trainer(dropout=dropout)
-        train(trainer, toy_preferences(0, 100), 3)
-        results.append(weights(trainer))
-    assert same(*results)
 
 
 HISTORIES = {"plain": ([], []), "withdrawn": ([15, 9], []), "changed": ([], [6, 9]), "both": ([15], [6])}

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 import logging
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from core.errors import UserError
 from core.events import JobState
 from core.seeding import generator, get_rng_state
 from core.session.checkpoint import load_newest, save_checkpoint
-from tests.screens import run_python
 
 
 def states(number: int = 1) -> dict[str, JobState]:
@@ -98,15 +95,6 @@ def long_header(path: Path) -> None:
         file.truncate(8 + (90 << 20))
 
 
-def claiming(path: Path, size: int) -> None:
-    """An array of that size, which is there but takes no room on the disk."""
-    claim = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
-    header = json.dumps({"__metadata__": {"somersault": "{}", "digest": ""}, "policy/x": claim}).encode()
-    with open(path, "wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        file.truncate(8 + len(header) + size)
-
-
 def renamed(path: Path) -> None:
     path.rename(path.with_name("00000009.safetensors"))
 
@@ -139,19 +127,6 @@ def test_a_damaged_one_gives_way_to_the_one_before(
     assert number_of(load_newest(tmp_path)) == 2
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process's most memory so")
-def test_what_is_read_takes_its_size_in_memory_but_once(tmp_path: Path) -> None:
-    claiming(tmp_path / "x", 200 << 20)
-    code = (
-        "import sys; from pathlib import Path; from core.io import files, tensor_file\n"
-        "def most(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) >> 10\n"
-        "before = most(); content = files.read_regular(Path(sys.argv[1]), 1 << 30)\n"
-        "_, arrays, _ = tensor_file.parse(content); print(len(arrays), most() - before)"
-    )
-    count, megabytes = run_python("-c", code, tmp_path / "x").stdout.split()
-    assert int(count) == 1 and 190 < int(megabytes) < 250
-
-
 def test_one_that_is_too_large_to_be_loaded_again_is_not_written(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, 1, states(1))
     vast = np.broadcast_to(np.zeros((), np.uint8), (600 << 20,))  # takes no memory
@@ -171,8 +146,3 @@ def test_another_versions_is_refused(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, 1, states(1), version=1000)
     with pytest.raises(UserError, match="version"):
         load_newest(tmp_path)
-
-
-def test_the_window_loads_checkpoints_without_torch() -> None:
-    code = "import sys, core.session.session; sys.exit('torch' in sys.modules or 'mujoco' in sys.modules)"
-    assert run_python("-c", code).returncode == 0

@@ -139,15 +139,12 @@ def test_an_answer_that_claims_what_it_is_not_is_refused(
 @pytest.mark.parametrize(
     "arrays",
     [
-        {"observations": np.zeros(5, np.float32)},
-        {"actions": np.zeros(5, np.float32)},
         {"states": np.zeros(5)},
         {"states": np.zeros((4, 13))},
         {"observations": np.zeros((5, 12))},
         {"observations": np.full((5, 12), np.nan, np.float32)},
         {"actions": np.full((5, 3), np.inf, np.float32)},
         {"true_rewards": np.zeros(4, np.float32)},
-        {"true_rewards": np.zeros((5, 1), np.float32)},
         {name: np.zeros((0, 3), np.float32) for name in ("observations", "actions", "states")},
     ],
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.errors import Lack, NotFiniteError, UserError, lack, summary
+from core.errors import Lack, UserError, lack
 from core.events import JobState
 from core.session import library
 from core.session.archive import export_session, import_session
@@ -113,16 +113,7 @@ def test_a_lock_that_cannot_be_taken_is_told_of(tmp_path: Path, monkeypatch: pyt
         (OSError(errno.ENOMEM, "Cannot allocate memory"), Lack.MEMORY),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), Lack.NOTHING),
         (ValueError("out of memory"), Lack.NOTHING),
-        (OSError(errno.ENOSPC, "No space left on device"), Lack.NOTHING),
     ],
 )
 def test_what_there_was_not_enough_of(error: Exception, expected: Lack) -> None:
     assert lack(error) == expected
-
-
-def test_an_error_is_one_line_for_a_person() -> None:
-    assert summary(RuntimeError("one\n  two")) == "RuntimeError: one two"
-    assert summary(KeyError()) == "KeyError"
-    assert summary(MemoryError()) == "there was not enough memory"
-    assert summary(UserError("Do this.")) == "Do this."
-    assert summary(NotFiniteError("reward fit", "the loss")).startswith("reward fit: the loss")

@@ -57,17 +57,6 @@ def test_without_a_summary_the_config_and_the_store_are_asked(make: Make) -> Non
     assert (found.changed_at, found.problem) == (5000.0, "")
 
 
-def test_what_cannot_be_opened_is_listed_with_the_reason(make: Make, tmp_path: Path) -> None:
-    make("whole", opened_at=1.0)
-    broken, foreign = make("broken", answers=1), tmp_path / "sessions" / "foreign"
-    (broken / "preferences" / "log.jsonl").write_bytes(b"not a log, by any means\n" * 100)
-    foreign.mkdir()
-    found = {entry.folder.name: entry.problem for entry in library.sessions(tmp_path / "sessions")}
-    assert found["whole"] == ""
-    assert "damaged" in found["broken"]
-    assert "no config.json" in found["foreign"]
-
-
 def test_sessions_elsewhere_are_listed_as_long_as_they_are_there(make: Make, tmp_path: Path) -> None:
     make("here", opened_at=1.0)
     away = tmp_path / "away"

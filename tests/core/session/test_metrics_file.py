@@ -74,7 +74,6 @@ POINTS = np.array([[0.0, 1.0], [1.0, 2.0]])
         lambda content: lying({"a": POINTS}, [1]),
         lambda content: lying({"a": POINTS.astype(np.float32)}, {"a": 1}),
         lambda content: lying({"a": POINTS[::-1].copy()}, {"a": 1}),
-        lambda content: lying({"a": POINTS.ravel()}, {"a": 1}),
         lambda content: lying({"a": np.array([[np.nan, 0.0]])}, {"a": 1}),
         lambda content: lying({"a": np.arange(2.0 * CAPACITY + 2).reshape(-1, 2)}, {"a": 1}),
         lambda content: lying({str(i): POINTS for i in range(513)}, dict.fromkeys(map(str, range(513)), 1)),

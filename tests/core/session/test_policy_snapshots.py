@@ -79,15 +79,6 @@ def test_so_many_are_kept_evenly_with_the_first_and_the_newest(tmp_path: Path, l
     assert gaps[:-1].max() <= 2 * gaps[:-1].min()
 
 
-def test_a_session_resumed_from_an_earlier_checkpoint_forgets_what_came_after(tmp_path: Path) -> None:
-    made = filled(tmp_path, 0, 100, 200, 300)
-    assert not PolicySnapshots(tmp_path, min_steps=50).add(info(220), weights(1))
-    assert made.env_steps() == [0, 100, 200]
-    assert not made.add(info(200), weights(9)) and made.load(200)[1]["weights"][0] == 200
-    assert PolicySnapshots(tmp_path, min_steps=50).add(info(250), weights(2))
-    assert made.env_steps() == [0, 100, 200, 250]
-
-
 def lying(path: Path) -> None:
     path.rename(path.with_name("000000000150.safetensors"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +20,6 @@ from core.events import (
     PreferenceWithdrawn,
     QueryOffered,
     RewardPublished,
-    RolloutBatchReady,
-    RolloutReported,
-    Waited,
 )
 from core.session.routing import deliver
 from core.session.session import Session
@@ -37,19 +33,6 @@ def one_sentence(refused: pytest.ExceptionInfo[UserError]) -> str:
     text = str(refused.value)
     assert "\n" not in text and text.endswith((".", "?"))
     return text
-
-
-def test_what_was_made_can_be_opened_again_with_its_numbers_and_answers(tmp_path: Path) -> None:
-    config = tiny(seed=5)
-    session = Session.create(tmp_path / "deep" / "s", config)
-    with closing(session), closing(session.store()) as store:
-        store.add(query(1), Choice.TIE, "human")
-    again = Session.open(tmp_path / "deep" / "s")
-    assert again.config == config
-    with closing(again.store()) as store:
-        assert [p.choice for p in store.each()] == [Choice.TIE]
-    assert again.load() is None
-    again.close()
 
 
 def test_a_session_is_never_made_over_another_or_over_other_things(tmp_path: Path) -> None:
@@ -103,8 +86,8 @@ class Listening:
         self.heard.append(event)
 
 
-def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy", "clips", "snapshots")) -> set[str]:
-    ports = {name: Listening() for name in jobs}
+def hearers(event: Event) -> set[str]:
+    ports = {name: Listening() for name in ("rollout", "reward", "policy", "clips", "snapshots")}
     deliver(event, ports)
     assert all([type(heard) for heard in port.heard] in ([], [type(event)]) for port in ports.values())
     return {name for name, port in ports.items() if port.heard}
@@ -121,7 +104,6 @@ def hearers(event: Event, jobs: tuple[str, ...] = ("rollout", "reward", "policy"
         (AnswersReplayed(), {"reward", "rollout"}),
         (ClipsRequested(1, (), 8, 30.0), {"clips"}),
         (QueryOffered(query(1)), set()),
-        (Waited("rollout", "why"), set()),
     ],
 )
 def test_each_fact_reaches_those_whom_it_concerns(event: Event, jobs: set[str]) -> None:
@@ -139,10 +121,3 @@ def test_the_rollout_counts_answers_and_is_sent_no_segments(kind: type[Preferenc
     counted = heard.preference
     assert (counted.id, counted.query.id, counted.choice) == (7, 3, Choice.TIE)
     assert counted.query.left.length == counted.query.right.length == 0
-
-
-def test_the_true_reward_has_no_way_to_the_policy() -> None:
-    """Events for the policy have no field for it, and events that have one are not delivered to it."""
-    assert "true" not in " ".join(RolloutBatchReady.__dataclass_fields__)
-    report = RolloutReported(1, 0.1, 1, 1, 5.0, 0.0, {}, 0.5, 0)
-    assert hearers(report) == set()

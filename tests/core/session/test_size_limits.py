@@ -48,9 +48,7 @@ def test_what_a_large_workstation_can_do_is_let_through(task: str) -> None:
     for environments, steps in ((16, 5), (128, 128), (256, 256), (400, 5)):
         config = Config(task=task)
         require_bearable(replaced(config, rollout__environments=environments, rollout__steps=steps), get_task(task))
-
-
-def test_long_segments_are_let_through_where_the_pool_is_as_small_as_a_window_makes_it() -> None:
+    # and long segments, where the pool is as small as a window makes it
     config = replaced(Config(task="pong"), rollout__environments=16, query__segment_steps=250)
     require_bearable(config, get_task("pong"))
     require_bearable(replaced(config, rollout__captured_envs=4, query__pool=FILMED_POOL), get_task("pong"))

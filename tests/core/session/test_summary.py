@@ -26,7 +26,6 @@ def test_it_is_read_as_it_was_written(tmp_path: Path, best: float | None) -> Non
     "content",
     [
         b"",
-        b"{}",
         b"[]",
         b"\xff\xfe",
         b"[" * 20_000,

@@ -6,12 +6,7 @@ import errno
 import gc
 import os
 import signal
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,12 +52,6 @@ def ask(child: ChildProcess, method: str, *arguments: object) -> object:
     return child.answer(method)
 
 
-def hang(child: ChildProcess) -> int:
-    assert ask(child, "echo", 1) == 1
-    os.kill(pid := pid_of("light"), signal.SIGSTOP)
-    return pid
-
-
 def test_a_child_answers_and_what_it_logs_is_logged_here(spawn: Spawn, caplog: pytest.LogCaptureFixture) -> None:
     child = spawn()
     assert np.array_equal(ask(child, "echo", LARGE), LARGE)
@@ -104,14 +93,6 @@ def test_what_a_child_raises_is_raised_here_with_its_traceback(
     assert "Traceback" in failed.value.__notes__[0] and "failing.py" in failed.value.__notes__[0]
 
 
-def test_ctrl_c_is_the_parents(spawn: Spawn) -> None:
-    child = spawn()
-    os.kill(pid_of("light"), signal.SIGINT)  # while it still imports
-    assert ask(child, "echo", 1) == 1
-    os.kill(pid_of("light"), signal.SIGINT)
-    assert ask(child, "echo", 2) == 2
-
-
 def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> None:
     child = spawn()
     assert ask(child, "echo", 1) == 1
@@ -123,68 +104,3 @@ def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> Non
         with pytest.raises(ChildDiedError):
             send()
     envelope.close()
-
-
-def test_a_child_that_reads_nothing_is_ended_with_all_that_it_was_sent(spawn: Spawn) -> None:
-    child, sent = spawn(), list[int]()
-    pid = hang(child)
-
-    def fill() -> None:
-        with pytest.raises(ChildDiedError):
-            while True:
-                child.send(np.zeros(5000))
-                sent.append(1)
-
-    sender = threading.Thread(target=fill)
-    sender.start()
-    count = -1
-    while count != len(sent):  # until the pipe is full
-        count = len(sent)
-        time.sleep(0.05)
-    child.close()
-    sender.join(10)
-    assert not sender.is_alive() and is_gone(pid) and sent
-
-
-def test_a_parent_that_waits_for_the_rest_of_a_message_is_freed_by_killing_the_child(spawn: Spawn) -> None:
-    child, died = spawn(), list[ChildDiedError]()
-
-    def receive() -> None:
-        with pytest.raises(ChildDiedError) as error:
-            child.answer("say_half")
-        died.append(error.value)
-
-    child.request("say_half")
-    receiver = threading.Thread(target=receive)
-    receiver.start()
-    receiver.join(0.5)
-    assert receiver.is_alive()
-    child.kill()
-    receiver.join(10)
-    assert "exit code -9" in str(died[0])
-
-
-PARENT = """
-import multiprocessing, time
-from core.system.child_process import ChildProcess
-from tests.core import failing
-if __name__ == "__main__":
-    child = ChildProcess("light", failing.run_server)
-    child.start()
-    child.request("echo", 1)
-    child.answer("echo")
-    child.request("say_half")
-    print(*(process.pid for process in multiprocessing.active_children()), flush=True)
-    time.sleep(3600)
-"""
-
-
-def test_a_busy_child_ends_with_its_killed_parent(tmp_path: Path) -> None:
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environ) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        parent.kill()
-    assert is_gone(pid)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -41,14 +39,6 @@ def test_arrays_cross_unchanged_and_are_the_receivers_own(array: np.ndarray, bes
         assert array.any()
     one.close(), other.close()
     assert left_open() == before
-
-
-def test_a_large_message_stays_out_of_the_pipe_and_a_small_one_needs_no_file() -> None:
-    small = encode([np.arange(5)])
-    with closing(encode([LARGE, np.arange(5)])) as large:
-        assert isinstance(large.content, io.FileIO) and sum(large.sizes) > LARGE.nbytes
-        assert np.array_equal(large.decode()[0], LARGE)
-    assert isinstance(small.content, bytes) and small.decode()[0].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_message_is_forwarded_to_several_receivers_unopened() -> None:
