@@ -158,6 +158,13 @@ class Labelling(QObject):
             self.preference_writer.find_repeat(self.repeats)
         self._render_next()
 
+    def withdraw_query(self, query_id: int) -> None:
+        """Drop a query that the rollout no longer asks, unless it is on screen or its answer was undone."""
+        if all(query.id != query_id for query in self._undone.values()):
+            for token in self.pairs.withdraw(query_id):
+                self._job_requests.cancel(token)
+            self._render_next()
+
     def forget_offered(self) -> None:
         """Drop the queries of a rollout that has been restarted."""
         for token in self.pairs.forget_offered():

@@ -30,6 +30,7 @@ from core.events import (
     Failed,
     JobState,
     QueryOffered,
+    QueryWithdrawn,
     RolloutReported,
     StateSaved,
     Waited,
@@ -230,6 +231,8 @@ class Controller(QObject):
                 self._waits[job] = reason, time.monotonic()
             case QueryOffered(query):
                 self.labelling.offer(query)
+            case QueryWithdrawn(query_id):
+                self.labelling.withdraw_query(query_id)
             case _ if isinstance(event, JobAnswer):
                 self._job_requests.answer(event)
             case DemonstrationRecorded():

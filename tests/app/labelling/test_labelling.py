@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.workers.preference_writer import PreferenceWriter
-from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded
+from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, QueryWithdrawn
 from core.io.segment_codec import fingerprint, pair_of
 from core.preferences.store import PreferenceStore
 from core.types import Choice, Preference, Teacher
@@ -113,6 +113,17 @@ def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: F
     ((waiting,),) = [told.waiting for told in face.engine["rollout"].got(AnswersReplayed)]
     assert face.query is shown and waiting.id == shown.id
     assert waiting.pair == pair_of(fingerprint(shown.left), fingerprint(shown.right))
+
+
+def test_a_withdrawn_query_is_not_asked_unless_it_is_on_screen(face: Face) -> None:
+    first, second, third = face.offer(make_query(), make_query(), make_query())
+    for query in (first, second):
+        face.engine["rollout"].play(QueryWithdrawn(query.id))
+    face.engine["rollout"].play(report(1000))  # after them
+    face.wait_until(lambda: face.controller.progress.env_steps == 1000)
+    assert face.query is first
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is third)
 
 
 def test_the_oracle_answers_by_itself(face: Face) -> None:
