@@ -143,11 +143,14 @@ _PACE = (
     PlotSpec(
         "answers",
         "Answers",
-        (
-            CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),
-            CurveSpec("schedule", metrics_recorder.SCHEDULE, lambda s: s.amber, dashed=True),
-        ),
+        (CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),),
         "Appears after the first steps.",
+    ),
+    PlotSpec(
+        "agreement",
+        "Predictors that agree on new pairs",
+        (CurveSpec("share of new pairs", metrics_recorder.AGREEMENT, lambda s: s.teal),),
+        _FIRST_FIT,
     ),
     PlotSpec(
         "speed",

@@ -23,8 +23,8 @@ def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answer
     assert face.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         face.press(key)
+        face.wait_until(lambda choice=choice: face.window.clips.flashed == choice)
         face.wait_until(lambda following=following: face.query is following)
-        assert face.window.clips.flashed == choice
     expected = [(query.id, choice, "human") for query, choice in zip(queries, KEYS.values(), strict=False)]
     assert [(a.query.id, a.choice, a.labeller) for a in face.answers()] == expected
     for name in ("reward", "rollout"):
@@ -64,6 +64,7 @@ def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face
     face.window.plots.setFocus()
     QTest.keyClick(face.window.plots, Qt.Key.Key_Right)
     face.wait_until(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: face.labelling.pairs.shown is not None)
     QTest.mouseClick(face.window.key_hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
     face.wait_until(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT, Choice.TIE])
 
