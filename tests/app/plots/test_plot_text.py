@@ -43,12 +43,12 @@ def test_how_they_go_together_is_said_in_words(true: list[float] | None, said: s
 
 def test_values_at_a_place_are_those_recorded_by_then() -> None:
     metrics = Metrics()
-    metrics.append(metrics_recorder.LABELS, 1.0, 5)
-    metrics.append(metrics_recorder.SCHEDULE, 2.0, 0.1 + 0.2)
-    found = plot_text.values_at(PLOTS["answers"], metrics, False, 1.2)
+    metrics.append(metrics_recorder.PREDICTED, 1.0, 5)
+    metrics.append(metrics_recorder.TRUE, 2.0, 0.1 + 0.2)
+    found = plot_text.values_at(PLOTS["return"], metrics, False, 1.2)
     assert found and found[0] == 1.0
     assert found[1][0][1] == 5 and math.isnan(found[1][1][1])
-    found = plot_text.values_at(PLOTS["answers"], metrics, False, 99)
+    found = plot_text.values_at(PLOTS["return"], metrics, False, 99)
     assert found and (found[0], [value for _, value in found[1]]) == (2.0, [5, 0.1 + 0.2])
     assert plot_text.values_at(PLOTS["loss"], metrics, False, 1.0) is None
 
