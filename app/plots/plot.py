@@ -22,7 +22,7 @@ from core.types import Float64
 
 _DASHED = 300
 """Points of a dashed curve, which is several times slower to draw than a solid one."""
-_HIDDEN = "The true reward is hidden (see the View menu)."
+_HIDDEN = "Hidden with the true reward (see the View menu)."
 
 
 class Plot(QWidget):

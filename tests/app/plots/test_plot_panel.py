@@ -56,6 +56,16 @@ def test_answers_are_drawn_as_they_come_and_go(open_face: Callable[..., Face]) -
     face.wait_until(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 0]))
 
 
+def test_plots_over_steps_share_their_range(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    ranges = []
+    for key in ("return", "loss"):
+        shown = plot(face, key)
+        shown.grab()  # scales are fitted when they are painted
+        ranges.append(shown.canvas.view.viewRange()[0])
+    assert ranges[0] == pytest.approx(ranges[1], rel=0.05) and ranges[0][0] < 0.1 and ranges[0][1] > 2.9
+
+
 def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
     show_true_reward(face)
