@@ -158,8 +158,9 @@ class Controller(QObject):
 
     @property
     def can_finish(self) -> bool:
-        """True while training that follows the answers is under way, or waits for the next one."""
-        return self.course.follows_answers and self.course.started and self.state == State.RUNNING
+        """True while training that follows the answers is under way or waits, and not being finished already."""
+        course = self.course
+        return self.state == State.RUNNING and course.follows_answers and course.started and course.finishing is None
 
     def finish(self) -> None:
         """Let training take its last steps; the next answer ends this."""

@@ -32,7 +32,6 @@ class TrainingLine(QWidget):
         super().__init__(parent)
         self._controller, self._finish, self._clock = controller, finish, clock
         self._changed_at = -math.inf
-        self._key: object = None
         self.text, self.keep, self.finish = label("stages"), button("Keep training"), button("Finish training")
         for part in (self.keep, self.finish):
             policy = part.sizePolicy()
@@ -49,7 +48,7 @@ class TrainingLine(QWidget):
         can_finish = controller.can_finish
         self._finish.setEnabled(can_finish)
         self.finish.setVisible(can_finish)
-        self.keep.setVisible(can_finish)
+        self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
         self.keep.setText("Hold between answers" if course.lifted else "Keep training")
         text = _sentence(controller)
         if text != self.text.text() and (at_once or self._clock() - self._changed_at >= _SETTLED_SECONDS):
