@@ -96,7 +96,8 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
     text = face.window.banner.text.text()
     assert STOPPED[target] in text and "\n" not in text
     stored = len(face.answers())
-    assert stored == {PreferenceAdded: 2, ClipsRequested: 2, PreferenceWithdrawn: 0}.get(kind, 1)  # on disk, with or without the job
+    assert stored == {PreferenceAdded: 2, ClipsRequested: 2, PreferenceWithdrawn: 0}.get(kind, 1)  # on disk
+    face.wait_until(lambda: face.labelling.pairs.shown is not None)  # a new rollout would offer others
     face.restart()
     assert face.engine[target] is not broken
     for name in {target} & {"rollout", "reward"}:
