@@ -1,4 +1,4 @@
-"""Two clips side by side, looping in step, with a flash that confirms a choice."""
+"""Two clips side by side, looping in step, with a tick that confirms the choice of the answered pair."""
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -12,7 +12,8 @@ from app.style import theme
 from app.style.layouts import row
 from core.types import Choice
 
-_FLASH_MS = 500
+_PREDICTION_MS = 500
+"""Time that a prediction is shown, also over the next pair, which follows sooner."""
 _FLASHES: dict[Choice, tuple[str, str]] = {
     Choice.LEFT: ("✓ Left is better", ""),
     Choice.RIGHT: ("", "✓ Right is better"),
@@ -28,28 +29,27 @@ class ClipPair(QWidget):
     flashed: the choice that is being confirmed
 
     Signals:
-        flash_ended(): the confirmation of the last choice has ended.
         playback_changed(): the clips have started, stopped, or changed their speed.
     """
 
-    flash_ended = Signal()
     playback_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.left, self.right = ClipPlayer("Left clip", self), ClipPlayer("Right clip", self)
+        self.overlay = PredictionOverlay(self)
         self.shown: Pair | None = None
         self.flashed: Choice | None = None
         self.clock = FrameClock(self)
         self.clock.frame_due.connect(self._on_frame_due)
-        self._flash_end = QTimer(self, singleShot=True, interval=_FLASH_MS)
-        self._flash_end.timeout.connect(self._on_flash_end)
+        self._prediction_end = QTimer(self, singleShot=True, interval=_PREDICTION_MS)
+        self._prediction_end.timeout.connect(lambda: self.overlay.show_prediction(()))
         row(self.left, self.right, of=self, spacing=16)
-        self.overlay = PredictionOverlay(self)
 
     def show_pair(self, pair: Pair | None) -> None:
-        """Show a pair; None for an empty screen."""
+        """Show a pair, without the tick of the last one; None for an empty screen."""
         self.shown = pair
+        self._clear_flash()
         self.left.set_frames(pair.left if pair else None)
         self.right.set_frames(pair.right if pair else None)
         if pair:
@@ -59,7 +59,7 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def flash(self, choice: Choice, predicted: tuple[float, ...] = ()) -> None:
-        """Confirm a choice on top of the clips, so that the next pair need not wait.
+        """Confirm a choice on top of the answered clips, until the next pair is shown.
 
         predicted: P[left preferred] of each ensemble member for the answered pair, to be shown with it
         """
@@ -67,13 +67,12 @@ class ClipPair(QWidget):
         self.overlay.show_prediction(predicted)
         for player, text in zip((self.left, self.right), _FLASHES[choice], strict=True):
             player.set_flash(theme.palette().choice_colours[choice] if text else None, text)
-        self._flash_end.start()
+        self._prediction_end.start()
 
     def end_flash(self) -> None:
         """End the confirmation at once: the answer has been undone."""
-        if self.flashed is not None:
-            self._flash_end.stop()
-            self._on_flash_end()
+        self._clear_flash()
+        self.overlay.show_prediction(())
 
     def toggle_playback(self) -> None:
         if self.clock.playing:
@@ -105,9 +104,7 @@ class ClipPair(QWidget):
         self.left.show_frame(index)
         self.right.show_frame(index)
 
-    def _on_flash_end(self) -> None:
+    def _clear_flash(self) -> None:
         self.flashed = None
-        self.overlay.show_prediction(())
         self.left.set_flash(None)
         self.right.set_flash(None)
-        self.flash_ended.emit()

@@ -24,6 +24,7 @@ class Command(StrEnum):
     START_PAGE = "start page"
     PAUSE = "pause"
     STOP = "stop"
+    FINISH = "finish training"
     HUMAN = "human"
     ORACLE = "oracle"
     EXPORT = "export"
@@ -103,6 +104,11 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
     ),
     Command.PAUSE: CommandInfo("&Pause", ("Ctrl+P",), "Pauses or resumes the training; you can keep answering"),
     Command.STOP: CommandInfo("S&top", ("Ctrl+.",), "Saves a checkpoint and ends the training"),
+    Command.FINISH: CommandInfo(
+        "&Finish training",
+        (),
+        "Trains for the last time on your answers, in ever smaller steps; the next answer ends this",
+    ),
     Command.HUMAN: CommandInfo("&Human", ("F6",), "You are now answering", checkable=True),
     Command.ORACLE: CommandInfo(
         "&Oracle", ("F7",), "The computer answers, using the true reward if the task has one", checkable=True
@@ -139,7 +145,7 @@ COMMANDS: dict[KeyAction, CommandInfo] = {
         "Plots: rewar&d model", ("Ctrl+2",), "How well the predicted reward fits your answers"
     ),
     Command.SESSION_PLOTS: CommandInfo(
-        "Plots: sess&ion", ("Ctrl+3",), "Answers compared with their schedule, and steps per second"
+        "Plots: sess&ion", ("Ctrl+3",), "Answers, agreement of the predictors, and steps per second"
     ),
     Command.HIDE_TRUE_REWARD: CommandInfo(
         "Hide the tr&ue reward",

@@ -4,7 +4,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.labelling.pair_queue import CLIP_FPS, CLIP_SIZE, Pair, PairQueue
 from app.labelling.progress import Progress
@@ -21,6 +21,8 @@ from core.types import Choice, Preference, Query, Teacher
 
 _ORACLE_MS = 700
 """Time each pair stays on screen before the oracle answers, so that an audience can follow."""
+_FLASH_MS = 250
+"""Time that an answered pair stays on screen with the tick of its answer; keys for answers are ignored meanwhile."""
 _MAX_RECENT_PAIRS = 2
 """Answered pairs whose clips stay in memory, for an instant undo; older ones are rendered again."""
 
@@ -34,6 +36,7 @@ class Labelling(QObject):
     repeats: when to show a pair again
     preference_writer: thread that writes the answers; its signals report changed answers
     oracle_timer: time until the oracle answers the pair on screen
+    flash_timer: time until the next pair follows the answered one
 
     Signals:
         pair_shown(object): this Pair is to be answered.
@@ -41,7 +44,7 @@ class Labelling(QObject):
         answer_kept(object): the answer to the pair on screen is on disk; the Preference.
         answer_withdrawn(object): an answer was undone; the Preference.
         answer_restored(object): an answer to a pair that is not on screen was redone; the Preference.
-        milestone_reached(object): the number of labels has reached this Milestone for the first time.
+        mark_reached(int): the number of labels has reached this one for the first time.
         trouble_arose(str): the store refused a request; nothing was lost. One sentence.
         replay_refused(object, str): these jobs, by name, did not get every answer; one sentence. Answers are not
             accepted until the jobs are restarted and get all.
@@ -53,7 +56,7 @@ class Labelling(QObject):
     answer_kept = Signal(object)
     answer_withdrawn = Signal(object)
     answer_restored = Signal(object)
-    milestone_reached = Signal(object)
+    mark_reached = Signal(int)
     trouble_arose = Signal(str)
     replay_refused = Signal(object, str)
     teacher_changed = Signal(str)
@@ -80,6 +83,8 @@ class Labelling(QObject):
         """Queries of answers that can be redone, by the answer's id."""
         self.oracle_timer = QTimer(self, singleShot=True, interval=_ORACLE_MS)
         self.oracle_timer.timeout.connect(self._answer_as_oracle)
+        self.flash_timer = QTimer(self, singleShot=True, interval=_FLASH_MS, timerType=Qt.TimerType.PreciseTimer)
+        self.flash_timer.timeout.connect(self._advance)
         writer = self.preference_writer = PreferenceWriter(open_store, ports, self)
         writer.answer_kept.connect(self._on_added)
         writer.answer_given_again.connect(self._on_redone)
@@ -140,12 +145,13 @@ class Labelling(QObject):
         self.wake_oracle()
 
     def wake_oracle(self) -> None:
-        """Let the oracle answer if the schedule asks for a label.
+        """Let the oracle answer if the schedule asks for a label, or training waits for one.
 
         Labels spent before the policy moves would teach far less (3.3).
         """
         can_answer = self.open and not self._writing and self.pairs.shown is not None
-        if self.teacher != Teacher.ORACLE or not can_answer or self._progress.labels >= self._progress.due:
+        asked = self._progress.labels < self._progress.due or self._progress.course.holding
+        if self.teacher != Teacher.ORACLE or not can_answer or not asked:
             self.oracle_timer.stop()
         elif not self.oracle_timer.isActive():
             self.oracle_timer.start()
@@ -158,6 +164,13 @@ class Labelling(QObject):
             self.preference_writer.find_repeat(self.repeats)
         self._render_next()
 
+    def withdraw_query(self, query_id: int) -> None:
+        """Drop a query that the rollout no longer asks, unless it is on screen or its answer was undone."""
+        if all(query.id != query_id for query in self._undone.values()):
+            for token in self.pairs.withdraw(query_id):
+                self._job_requests.cancel(token)
+            self._render_next()
+
     def forget_offered(self) -> None:
         """Drop the queries of a rollout that has been restarted."""
         for token in self.pairs.forget_offered():
@@ -166,6 +179,7 @@ class Labelling(QObject):
     def close(self) -> None:
         """End the writer's thread; block until every answer is on disk."""
         self.oracle_timer.stop()
+        self.flash_timer.stop()
         self.preference_writer.close()
 
     def _advance(self) -> None:
@@ -197,7 +211,7 @@ class Labelling(QObject):
         self._progress.drawing.end()
         if self.pairs.rendering:
             self._progress.drawing.begin()
-        if self.pairs.shown is None:
+        if self.pairs.shown is None and not self.flash_timer.isActive():
             self._advance()
         self._render_next()
 
@@ -215,20 +229,22 @@ class Labelling(QObject):
         self._count_answer(preference, query)
 
     def _count_answer(self, preference: Preference, query: Query) -> None:
-        """Count an answer to this query; if its pair is on screen, show the next one."""
+        """Count an answer to this query; if its pair is on screen, show the next one after a flash."""
         self._writing = False
         shown = self.pairs.shown
         answers_shown = shown is not None and shown.query is query
         if preference.query.repeats is None:  # the answer to a repeat is no label
             self._progress.answered()
         if shown is not None and answers_shown:
+            self.pairs.shown = None  # it stays on screen for the flash, but takes no other answer
+            self.flash_timer.start()
             self._recent[preference.id] = shown
             while len(self._recent) > _MAX_RECENT_PAIRS:
                 self._recent.popitem(last=False)
         (self.answer_kept if answers_shown else self.answer_restored).emit(preference)
-        if milestone := self._progress.milestones.reached(self._progress.labels):
-            self.milestone_reached.emit(milestone)
-        if answers_shown or shown is None:
+        if self._progress.passes_mark():
+            self.mark_reached.emit(self._progress.labels)
+        if shown is None and not self.flash_timer.isActive():
             self._advance()
         else:
             self.wake_oracle()
@@ -243,6 +259,7 @@ class Labelling(QObject):
             self._progress.withdrawn()
         self.set_teacher(Teacher.HUMAN)  # the oracle would give the same answer again
         self.answer_withdrawn.emit(preference)
+        self.flash_timer.stop()
         pair = self._recent.pop(preference.id, None)
         self._undone[preference.id] = pair.query if pair else preference.query
         if pair:

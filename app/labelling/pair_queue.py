@@ -10,8 +10,8 @@ from core.types import Frames, Query
 
 CLIP_SIZE, CLIP_FPS = 480, 30.0
 """Pixels and frames a second of every pair: the renderer has to be set up again for another size."""
-_AHEAD = 3
-"""Pairs rendered ahead of the one on screen; each takes some 60 MB."""
+_AHEAD = 1
+"""Pairs rendered ahead of the one on screen: more would be about outdated behaviour."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,17 @@ class PairQueue:
                 self._undone = None
         self._offered = deque(offered for offered in self._offered if offered is not query)
         self._ready = deque(pair for pair in self._ready if pair.query is not query)
+
+    def withdraw(self, query_id: int) -> list[int]:
+        """Drop the offered query with this ID, unless it is on screen or undone. Return the unneeded tokens."""
+        tokens = [token for token, query in self._rendering.items() if query.id == query_id and token != self._undone]
+        for query in [
+            *(self._rendering[token] for token in tokens),
+            *(query for query in self._offered if query.id == query_id),
+            *(pair.query for pair in self._ready if pair.query.id == query_id),
+        ]:
+            self.drop(query)
+        return tokens
 
     def forget_offered(self) -> list[int]:
         """Drop all but the shown and the undone pair: a restarted rollout offers others. Return the unneeded tokens."""

@@ -1,19 +1,22 @@
 """Progress of a session: counts, pace, and expected times. Pure."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
 from app.labelling.countdown import DEFAULT_START_SECONDS, Countdown
-from app.labelling.milestones import Milestone, MilestoneTracker
+from app.labelling.training_course import TrainingCourse
 from core.config import Config
-from core.preferences.schedule import scheduled
+from core.preferences.schedule import first_labels, scheduled
 from core.session.policy_snapshots import SnapshotInfo
 
 _LABEL_WINDOW = 60.0
 """Seconds over which the pace of labelling is measured."""
 _SPEED_WINDOW = 10.0
 """Seconds over which the speed of the simulation is measured."""
+_MARKS = (25, 50, 100)
+"""Numbers of labels that are announced, besides the one at which training starts."""
 _LONGEST_SILENCE = 60.0
 """Seconds. Jobs report several times a second: after a longer silence the computer must have slept."""
 
@@ -21,7 +24,9 @@ _LONGEST_SILENCE = 60.0
 class Progress:
     """Labels, environment steps and their pace.
 
-    target: planned labels
+    course: what training is doing, if the answers drive it
+    agreement: share of pairs of new segments on which all predictors agree; nan before the first fit
+    first_labels: labels at which training starts
     divergences: simulations in the session that failed and were reset
     first_pair, drawing: countdowns to the first pair and to the next rendered pair
     seconds_before: seconds of training in earlier runs of the session
@@ -31,8 +36,11 @@ class Progress:
         self, config: Config, clock: Callable[[], float] = time.monotonic, usual_start: float = DEFAULT_START_SECONDS
     ) -> None:
         """usual_start: expected seconds from the start to the first pair"""
-        self.target, self.labels, self.env_steps, self.divergences = config.labels, 0, 0, 0
-        self.milestones = MilestoneTracker(config.labels)
+        self.labels, self.env_steps, self.divergences = 0, 0, 0
+        self.agreement = math.nan
+        self.course = TrainingCourse(config)
+        self.first_labels = first_labels(config.labels, config.query)
+        self._most_labels = 0
         self.first_pair, self.drawing = Countdown(usual_start, clock), Countdown(None, clock)
         self.seconds_before = 0.0
         self._config, self._clock = config, clock
@@ -68,6 +76,7 @@ class Progress:
 
     def answered(self) -> None:
         self.labels += 1
+        self.course.answered()
         self._answers.append(self._clock())
 
     def withdrawn(self) -> None:
@@ -78,13 +87,24 @@ class Progress:
     def counted(self, labels: int) -> None:
         """Set the number of labels that the session has already."""
         self.labels = labels
-        self.milestones.start(labels)
+        self._most_labels = max(self._most_labels, labels)
+
+    def passes_mark(self) -> bool:
+        """True if the labels have reached a number to be announced; once for each, even if answers are undone."""
+        new = self.labels > self._most_labels
+        self._most_labels = max(self._most_labels, self.labels)
+        return new and self.labels in (self.first_labels, *_MARKS)
+
+    @property
+    def labels_to_start(self) -> int:
+        """Labels that training waits for before it starts."""
+        return max(0, self.first_labels - self.labels)
 
     def offered(self) -> None:
         self._offers.append(self._clock())
 
-    def reported(self, env_steps: int, divergences: int = 0) -> None:
-        self.env_steps, self.divergences = env_steps, divergences
+    def reported(self, env_steps: int, divergences: int = 0, agreement: float = math.nan) -> None:
+        self.env_steps, self.divergences, self.agreement = env_steps, divergences, agreement
         self._steps.append((self._clock(), env_steps))
 
     @property
@@ -111,16 +131,6 @@ class Progress:
         if len(recent) < 2:
             return float(len(recent))
         return 60 * len(recent) / max(now - recent[0], 1.0)
-
-    @property
-    def next_milestone(self) -> Milestone | None:
-        return self.milestones.next(self.labels)
-
-    @property
-    def minutes_to_milestone(self) -> float | None:
-        """Minutes to the next milestone at the present pace; None without a pace or a milestone."""
-        milestone, pace = self.next_milestone, self.labels_per_minute
-        return (milestone.labels - self.labels) / pace if milestone and pace else None
 
     @property
     def steps_per_second(self) -> float:

@@ -28,8 +28,8 @@ class TrueRewardVisibility(QObject):
         self.hidden = settings.flag(_SETTING, teacher == Teacher.HUMAN)
 
     def hides(self, task: Task) -> bool:
-        """True if the task's own measure must be hidden too, because it reveals the true return."""
-        return self.hidden and task.measure_tells_reward
+        """True if the task's own measure is hidden too: a person would begin to answer for it as well."""
+        return self.hidden and task.has_true_reward
 
     def hide(self, on: bool) -> None:
         """Apply and save the person's choice."""

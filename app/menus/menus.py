@@ -16,7 +16,7 @@ MENUS: tuple[tuple[str, tuple[tuple[KeyAction, ...], ...]], ...] = (
         "&Session",
         (
             (Command.START_PAGE,),
-            (Command.PAUSE, Command.STOP),
+            (Command.PAUSE, Command.STOP, Command.FINISH),
             (Command.HUMAN, Command.ORACLE),
             (Command.EXPORT, Command.TRAINING_FILM, Command.BEFORE_AFTER_FILM),
             (Command.PLAY_GAME,),

@@ -27,7 +27,7 @@ _HELP = (
     + "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in KEY_TEXTS)
     + "."
 )
-_HIDDEN = "The true reward is hidden (see the View menu)."
+_HIDDEN = "Hidden with the true reward (see the View menu)."
 
 
 class Plot(QWidget):

@@ -24,8 +24,14 @@ class _TimeView(pg.ViewBox):
     """The mouse zooms and pans along x, and y fits the visible points; on an axis it changes only that axis."""
 
     def __init__(self) -> None:
+        self.extent: tuple[float, float] | None = None
         super().__init__(enableMenu=False)
         fit_visible(self)
+
+    def childrenBounds(self, *args: Any, **named: Any) -> list[Any]:
+        """Bounds that everything is fitted to: of x those that plots share, if there are points."""
+        bounds: list[Any] = super().childrenBounds(*args, **named)
+        return bounds if self.extent is None or bounds[0] is None else [list(self.extent), bounds[1]]
 
     def mouseDragEvent(self, ev: Any, axis: int | None = None) -> None:
         super().mouseDragEvent(ev, axis=0 if axis is None else axis)
@@ -131,6 +137,12 @@ class PlotCanvas(pg.PlotWidget):
     def show_right(self, on: bool) -> None:
         if self.right is not None:
             self.showAxis("right", on)
+
+    def share_extent(self, low: float, high: float) -> None:
+        """Take low to high as all of x, as in the plots beside this one."""
+        if self.view.extent != (low, high):
+            self.view.extent = low, high
+            self.view.queueUpdateAutoRange()
 
     def show_crosshair(self, x: float, y: float) -> None:
         """Show the crosshair at x and at y of the left scale; NaN for y shows only the vertical line."""

@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QDialog, QFrame, QPushButton, QScrollArea, QTabWid
 
 from app.labelling.true_reward_visibility import TrueRewardVisibility
 from app.plots.plot import Plot
-from app.plots.plot_specs import PlotSpec, groups
-from app.session.metrics_recorder import EpisodeRewards
+from app.plots.plot_specs import STEPS, PlotSpec, groups
+from app.session.metrics_recorder import LABELS, EpisodeRewards
 from app.style.layouts import column, row
 from core.config import RewardConfig
 from core.metrics import Metrics
@@ -82,6 +82,10 @@ class PlotPanel(QTabWidget):
         plots = self._all()
         for plot in plots:
             self._set_source(plot)
+        steps = metrics.snapshot(LABELS)[0]
+        for plot in plots:
+            if plot.spec.axis is STEPS and len(steps):
+                plot.canvas.share_extent(0.0, float(steps[-1]))
         self._next %= len(plots)
         for index in (*range(self._next, len(plots)), *range(self._next)):
             if plots[index].draw_changes():

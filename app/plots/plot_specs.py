@@ -22,7 +22,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class CurveSpec:
-    """One curve. right: it uses the right scale; tells_reward: it reveals the true reward."""
+    """One curve. right: it uses the right scale; tells_reward: it is hidden with the true reward."""
 
     name: str
     series: str
@@ -90,7 +90,7 @@ def _member(number: int) -> Callable[[Palette], str]:
 
 
 def _measure(task: Task) -> PlotSpec:
-    curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.measure_tells_reward)
+    curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.has_true_reward)
     return PlotSpec("measure", task.measure_title, (curve,), "Appears after the first finished episodes.")
 
 
@@ -143,11 +143,14 @@ _PACE = (
     PlotSpec(
         "answers",
         "Answers",
-        (
-            CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),
-            CurveSpec("schedule", metrics_recorder.SCHEDULE, lambda s: s.amber, dashed=True),
-        ),
+        (CurveSpec("answers", metrics_recorder.LABELS, lambda s: s.green),),
         "Appears after the first steps.",
+    ),
+    PlotSpec(
+        "agreement",
+        "Predictors that agree on new pairs",
+        (CurveSpec("share of new pairs", metrics_recorder.AGREEMENT, lambda s: s.teal),),
+        _FIRST_FIT,
     ),
     PlotSpec(
         "speed",

@@ -13,7 +13,7 @@ from core.config import Config
 from core.errors import UserError
 from core.types import Teacher
 
-PLAIN = ("task", "teacher", "labels", "seed", "device")
+PLAIN = ("task", "teacher", "seed", "device")
 """Settings with a field of their own in the form; all others are advanced."""
 _LEADING = ("labels", "policy.algorithm")
 """Settings that the defaults of others follow."""

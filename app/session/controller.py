@@ -28,8 +28,11 @@ from core.events import (
     DemonstrationRecorded,
     Event,
     Failed,
+    FinishRequested,
+    HoldChanged,
     JobState,
     QueryOffered,
+    QueryWithdrawn,
     RolloutReported,
     StateSaved,
     Waited,
@@ -77,6 +80,7 @@ class Controller(QObject):
         self.state = State.STOPPED
         self.metrics, self.episode = Metrics(), EpisodeRewards.empty()
         self.progress = Progress(session.config, usual_start=usual_start_seconds(self.task.name))
+        self.course = self.progress.course
         self._waits: dict[str, tuple[str, float]] = {}
         self._failures: dict[str, Failed] = {}
         self._recovery = RecoveryAction("Restart", window_config(session.config))
@@ -147,6 +151,23 @@ class Controller(QObject):
             self._enter(State.RESTARTING)
             self._restart_also(())
 
+    def hold(self, on: bool) -> None:
+        """Let training wait for answers, or go on without them."""
+        self.course.lifted = not on
+        self.job_group.send(HoldChanged(on))
+
+    @property
+    def can_finish(self) -> bool:
+        """True while training that follows the answers is under way or waits, and not being finished already."""
+        course = self.course
+        return self.state == State.RUNNING and course.follows_answers and course.started and course.finishing is None
+
+    def finish(self) -> None:
+        """Let training take its last steps; the next answer ends this."""
+        if self.can_finish:
+            self.course.finish()
+            self.job_group.send(FinishRequested())
+
     def stop(self) -> None:
         """Take a last checkpoint and end the children.
 
@@ -215,6 +236,8 @@ class Controller(QObject):
         self.labelling.replay(tuple(name for name in ("reward", "rollout") if name in names))
         if "rollout" in names:
             self.labelling.forget_offered()
+            if self.course.lifted:
+                self.hold(False)
         if "clips" in names:
             self.demonstrations.cancel_drawing()
             if reward := kept_reward(states):
@@ -226,10 +249,12 @@ class Controller(QObject):
     def _on_event(self, event: Event) -> None:
         self.progress.passed()
         match event:
-            case Waited(job, reason):
-                self._waits[job] = reason, time.monotonic()
+            case Waited():
+                self._on_waited(event)
             case QueryOffered(query):
                 self.labelling.offer(query)
+            case QueryWithdrawn(query_id):
+                self.labelling.withdraw_query(query_id)
             case _ if isinstance(event, JobAnswer):
                 self._job_requests.answer(event)
             case DemonstrationRecorded():
@@ -241,12 +266,22 @@ class Controller(QObject):
                 self._failures[event.job] = event
             case _:
                 if isinstance(event, RolloutReported):
-                    self.progress.reported(event.env_steps, event.divergences)
-                    if self.progress.explores:  # its start is no measure of other starts
-                        self.progress.first_pair.drop()
-                    self.labelling.wake_oracle()
+                    self._on_reported(event)
                 record(event, self.metrics, self.progress)
         self.demonstrations.draw_if_due(self.labelling.pairs.ready > 0)
+
+    def _on_waited(self, event: Waited) -> None:
+        self._waits[event.job] = event.reason, time.monotonic()
+        if event.job == "rollout":
+            self.course.waited(event.reason)
+            self.labelling.wake_oracle()
+
+    def _on_reported(self, event: RolloutReported) -> None:
+        self.progress.reported(event.env_steps, event.divergences, event.agreement)
+        self.course.reported(event.env_steps, event.predicted_return)
+        if self.progress.explores:  # its start is no measure of other starts
+            self.progress.first_pair.drop()
+        self.labelling.wake_oracle()
 
     def _snapshot_figures(self) -> tuple[int, float, float]:
         """Labels, seconds of training and the newest measure, for a policy snapshot. Called in a worker's thread."""

@@ -14,7 +14,7 @@ from app.command_line import DEFAULT_TASK, given
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import first_labels
-from core.presets import merge_presets
+from core.presets import DEFAULT, merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.session.size_limits import FILMED_POOL, require_explorable
@@ -25,14 +25,18 @@ from core.version import COMMAND_LINE
 
 _UNLIMITED_STEPS = 10**12
 """Environment steps of a session in the window: it runs until the person ends it."""
+_UNLIMITED_LABELS = 10_000
+"""Answers to a robot: no number is asked for."""
+_READY = 2
+"""Pairs of a robot: one on screen and one ahead, so that a pair is never about long outdated behaviour."""
 _MAX_FIRST_LABELS = 30
-"""Most answers asked for before training starts."""
+"""Most answers asked for before training starts, in a game."""
 _CAPTURED_ENVS = 4
 """Environments that record frames, for tasks whose clips can't be rendered from simulator states."""
 _DEMONSTRATE_EVERY = 4
 """Rollout batches between two recordings for the live view: a few seconds."""
-WINDOW_SETTINGS = ("teacher", "steps", "query.horizon", "query.first_labels", "policy.decay")
-"""Settings whose default differs in the window, for every task."""
+WINDOW_SETTINGS = ("teacher", "steps", "labels", "query.horizon", "query.first_labels", "query.ready")
+"""Settings whose default may differ in the window, for every task."""
 
 
 def open_or_create(options: argparse.Namespace) -> Session:
@@ -105,16 +109,21 @@ def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Confi
 
 
 def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
-    """Return the default config of a task in the window; some defaults follow the labels and the algorithm chosen."""
+    """Return the default config of a task in the window; some defaults follow the labels and the algorithm chosen.
+
+    All robots have the same settings, which suit any behaviour; games have presets of their own.
+    """
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    chosen = merge_presets(task.presets, task.paper_presets, changes.get("policy.algorithm"))
+    presets = task.presets if task.pictures else DEFAULT
+    chosen = merge_presets(presets, task.paper_presets, changes.get("policy.algorithm"))
+    own = {"teacher": Teacher.HUMAN, "steps": _UNLIMITED_STEPS}
+    if task.pictures is None:
+        usual = {"labels": _UNLIMITED_LABELS, "query.ready": _READY}
+        return replaced(Config(task=task.name), **{**chosen, **own, **usual, **labels})
     config = replaced(Config(task=task.name), **{**chosen, **labels})
     first = min(_MAX_FIRST_LABELS, first_labels(config.labels, config.query))
-    # A robot's planned steps are over in minutes: without decay the policy can still follow an hour of answers.
-    decay = config.policy.decay if task.pictures else 0.0
-    values = (Teacher.HUMAN, _UNLIMITED_STEPS, config.planned_steps, first, decay)
-    return replaced(config, **dict(zip(WINDOW_SETTINGS, values, strict=True)))
+    return replaced(config, **own, **{"query.horizon": config.planned_steps, "query.first_labels": first})
 
 
 def window_config(config: Config) -> Config:

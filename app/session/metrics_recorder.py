@@ -13,7 +13,7 @@ from core.metrics import SHOWN, Metrics
 from core.types import Float32, Float64
 
 TRUE, PREDICTED, CORRELATION = "true return", "predicted return", "correlation"
-LABELS, SCHEDULE, SPEED = "labels", "labels due", "steps per second"
+LABELS, AGREEMENT, SPEED = "labels", "agreement", "steps per second"
 TRAIN_LOSS, VALIDATION_LOSS, LOSS_RATIO = "train loss", "validation loss", "loss ratio"
 L2 = "weight decay"
 """The coefficient."""
@@ -36,6 +36,7 @@ def record(event: Event, metrics: Metrics, progress: Progress) -> None:
             metrics.append(TRUE, x, event.true_return)
             metrics.append(PREDICTED, x, event.predicted_return)
             metrics.append(CORRELATION, x, event.correlation)
+            metrics.append(AGREEMENT, x, event.agreement)
             for name, value in event.measure.items():
                 metrics.append(name, x, value)
             metrics.append(SPEED, x, progress.steps_per_second or math.nan)
@@ -50,10 +51,7 @@ def record(event: Event, metrics: Metrics, progress: Progress) -> None:
 
 
 def record_labels(metrics: Metrics, progress: Progress) -> None:
-    """Append the number of labels, and the number that the schedule asks for by now."""
-    x = progress.env_steps / 1000
-    metrics.append(LABELS, x, progress.labels)
-    metrics.append(SCHEDULE, x, progress.due)
+    metrics.append(LABELS, progress.env_steps / 1000, progress.labels)
 
 
 @dataclass(frozen=True)

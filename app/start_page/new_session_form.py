@@ -39,7 +39,7 @@ _OPTION_NAMES = {
     "cpu": "The processor (cpu)",
     "cuda": "An NVIDIA GPU (cuda)",
 }
-_LABELS = {"teacher": "&Teacher", "labels": "&Answers", "seed": "S&eed", "device": "&Device"}
+_LABELS = {"teacher": "&Teacher", "seed": "S&eed", "device": "&Device"}
 
 
 class NewSessionForm(QWidget):
@@ -83,8 +83,7 @@ class NewSessionForm(QWidget):
         self.fields: dict[str, Editor] = {name: editor_for(setting(name)) for name in PLAIN if name != "task"}
         self.fields["teacher"] = self._make_named_options("teacher", TEACHERS)
         self.fields["device"] = self._make_named_options("device", setting("device").options)
-        for name in ("labels", "seed"):
-            self.fields[name].edited.connect(lambda value, name=name: self._on_edited(name, value))  # type: ignore[union-attr]
+        self.fields["seed"].edited.connect(lambda value: self._on_edited("seed", value))  # type: ignore[union-attr]
 
     def _make_named_options(self, name: str, options: tuple[str, ...]) -> ChoiceBox:
         box = editor_for(setting(name))

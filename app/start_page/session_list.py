@@ -16,7 +16,7 @@ _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
 
 
 class _Row(QStyledItemDelegate):
-    """Thumbnail, name, task and teacher, progress bar of answers, best result, and time since it was last opened."""
+    """Thumbnail, name, task and teacher, number of answers, best result, and time since it was last opened."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(300, _HEIGHT)
@@ -87,22 +87,10 @@ class _Row(QStyledItemDelegate):
         set_font(painter, 12)
         line = QRect(room.left(), room.top() + 20, room.width(), 18)
         write_line(painter, line, f"{title(entry)}  ·  {summary.teacher}", muted)
-        count = f"{summary.labels} / {summary.planned} answers"
-        width = painter.fontMetrics().horizontalAdvance(count)
-        line = QRect(room.left(), room.top() + 40, room.width(), 16)
-        write_line(painter, line, count, muted, RIGHT)
-        bar = QRectF(line.left(), line.center().y() - 2, line.width() - width - 12, 6)
-        self._draw_bar(painter, bar, min(1.0, summary.labels / max(1, summary.planned)))
+        count = f"{summary.labels:,} answer{'' if summary.labels == 1 else 's'}"
+        write_line(painter, QRect(room.left(), room.top() + 40, room.width(), 16), count, muted)
         colour = theme.palette().green if summary.best is not None else muted
         write_line(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(entry), colour)
-
-    def _draw_bar(self, painter: QPainter, bar: QRectF, share: float) -> None:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.palette().line))
-        painter.drawRoundedRect(bar, 3, 3)
-        if share > 0:
-            painter.setBrush(QColor(theme.palette().blue))
-            painter.drawRoundedRect(QRectF(bar.left(), bar.top(), max(6.0, bar.width() * share), bar.height()), 3, 3)
 
 
 class SessionList(QListView):

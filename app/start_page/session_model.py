@@ -108,4 +108,4 @@ def _spoken(entry: SessionEntry) -> str:
     if entry.summary is None:
         return f"{entry.folder.name}, can't be opened: {entry.problem}"
     summary = entry.summary
-    return f"{entry.folder.name}, {title(entry)}, {summary.labels} of {summary.planned} answers, {figures(entry)}"
+    return f"{entry.folder.name}, {title(entry)}, {summary.labels} answers, {figures(entry)}"

@@ -26,7 +26,7 @@ from core.types import Choice, Preference, Teacher
 _REFRESH_MS = 250
 _NAMES = {Choice.LEFT: "Left", Choice.TIE: "Tie", Choice.CANT_TELL: "Can't tell", Choice.RIGHT: "Right"}
 _QUESTION = "Which is better?"
-_ORACLE_ANSWERS, _ORACLE_FINISHED = "The computer is choosing", "The computer has given all answers"
+_ORACLE_ANSWERS = "The computer is choosing"
 _DESIGNED = 1280, 720
 """Screen size in pixels that all sizes refer to; they scale with the screen."""
 _SIZES = {
@@ -211,12 +211,8 @@ class DemoWindow(QWidget):
         self._clear_tiles()
 
     def _update_question(self) -> None:
-        progress = self._controller.progress
-        if self._controller.labelling.teacher != Teacher.ORACLE:
-            self.question.setText(_QUESTION)
-        else:
-            finished = progress.target and progress.labels >= progress.target
-            self.question.setText(_ORACLE_FINISHED if finished else _ORACLE_ANSWERS)
+        oracle = self._controller.labelling.teacher == Teacher.ORACLE
+        self.question.setText(_ORACLE_ANSWERS if oracle else _QUESTION)
 
 
 def _font_rule(name: str, scale: float) -> str:

@@ -11,7 +11,6 @@ from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.focus import Focus
 from app.keys.key_hints import KeyHints
 from app.keys.key_map import KeyMap, load_key_map, save_key_map
-from app.labelling.milestones import Milestone
 from app.live.live_view import LiveView
 from app.menus.dialogs import dialog_handlers
 from app.menus.menus import add_menus, file_handlers
@@ -32,6 +31,7 @@ from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
 from app.windows.play import Playing, playable
 from app.windows.status_strip import StatusStrip
+from app.windows.training_line import TrainingLine
 from app.windows.waiting_message import explanation
 from core.types import Choice, Preference, Teacher
 
@@ -67,7 +67,7 @@ class MainWindow(QMainWindow):
         self.demo_commands = DemoCommands(controller, self.clips, self.live, self.film_bar, lambda: self.commands.keys)
         self.view_commands = ViewCommands(self.plots, self.true_reward, self.commands, self)
         self.playing = Playing(controller.session.config, controller.job_group.make_process, self)
-        self.notifier = Notifier(self, self.statusBar().showMessage)
+        self.notifier = Notifier(self, lambda text: self.statusBar().showMessage(text, _MESSAGE_MS))
         self.history_commands = HistoryCommands(self, controller, self.commands)
         self._handlers = self._make_handlers()
         self._focus = Focus(self, self.centre)
@@ -88,9 +88,10 @@ class MainWindow(QMainWindow):
         self.pair_page = PairPage(self._controller, self.empty)
         self.clips = self.pair_page.clips
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
+        self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
-        parts = self.banner, self.film_bar, self._make_top(), (self.pair_page, 1), self.key_hints, self.status_strip
-        column(*parts, of=self.centre, margins=(20, 14, 20, 14), spacing=14)
+        parts = self.banner, self.film_bar, self._make_top(), (self.pair_page, 1), self.key_hints
+        column(*parts, self.training_line, self.status_strip, of=self.centre, margins=(20, 14, 20, 14), spacing=14)
         self.setCentralWidget(self.centre)
 
     def _make_top(self) -> QHBoxLayout:
@@ -110,7 +111,7 @@ class MainWindow(QMainWindow):
         split.setContentsMargins(10, 10, 14, 14)
         split.addWidget(self.live)
         split.addWidget(self.plots)
-        split.setSizes([300, 560])
+        split.setSizes([430, 430])
         dock = QDockWidget("Progress", self)
         dock.setObjectName("progress")
         dock.setTitleBarWidget(QWidget())
@@ -141,10 +142,8 @@ class MainWindow(QMainWindow):
         bar.addActions(list(self.teacher_actions.values()))
         bar.addSeparator()
         bar.addActions([of[Command.UNDO], of[Command.REDO]])
-        self.stages, self.playback_status = label("stages"), label("stages")
-        self.playback_status.setContentsMargins(16, 0, 0, 0)
-        for shown in (self.stages, self.playback_status):
-            self.statusBar().addPermanentWidget(shown)
+        self.playback_status = label("stages")
+        self.statusBar().addPermanentWidget(self.playback_status)
 
     def _make_handlers(self) -> dict[Command, Callable[[], object]]:
         """Functions by command. A new command needs a row in COMMANDS and a place in MENUS too."""
@@ -154,6 +153,7 @@ class MainWindow(QMainWindow):
             Command.REDO: labelling.redo,
             Command.PAUSE: self._on_pause_requested,
             Command.STOP: self._controller.stop,
+            Command.FINISH: self._on_finish_requested,
             Command.HUMAN: lambda: labelling.set_teacher(Teacher.HUMAN),
             Command.ORACLE: lambda: labelling.set_teacher(Teacher.ORACLE),
             Command.START_PAGE: self._on_start_page_requested,
@@ -179,7 +179,7 @@ class MainWindow(QMainWindow):
         self.pair_page.page_updated.connect(self._on_page_updated)
         labelling.answer_kept.connect(self._on_answer_kept)
         labelling.answer_restored.connect(self._on_answer_restored)
-        labelling.milestone_reached.connect(self._on_milestone_reached)
+        labelling.mark_reached.connect(self._on_mark_reached)
         labelling.trouble_arose.connect(self.banner.show_notice)
         labelling.teacher_changed.connect(self._on_teacher_changed)
         self.true_reward.hidden_changed.connect(self._on_hidden_changed)
@@ -209,8 +209,7 @@ class MainWindow(QMainWindow):
         """Update figures, plots and the waiting message; called several times a second."""
         self.status_strip.refresh()
         self.plots.refresh(self._controller.metrics, self._controller.episode)
-        waits = self._controller.waits
-        self.stages.setText("   ".join(waits[job] for job in ("reward", "policy") if job in waits))
+        self.training_line.refresh()
         if not self.pair_page.has_pair:
             self.empty.set_message(*explanation(self._controller))
 
@@ -265,10 +264,9 @@ class MainWindow(QMainWindow):
         self.statusBar().showMessage(f"Restored the answer “{name}”; its pair is not on screen.", _MESSAGE_MS)
         self.status_strip.refresh()
 
-    def _on_milestone_reached(self, milestone: Milestone) -> None:
-        left = self._controller.progress.target - milestone.labels
-        rest = f"{left} to go" if left else "all given"
-        self.notifier.tell(f"{milestone.labels} answers given", f"{milestone.percent} % of this session, {rest}")
+    def _on_mark_reached(self, labels: int) -> None:
+        starts = "Training starts." if labels == self._controller.progress.first_labels else "Training follows them."
+        self.notifier.tell(f"{labels} answers given", starts)
 
     def _on_playback_changed(self) -> None:
         self.playback_status.setText(self.playback_commands.status_text)
@@ -300,6 +298,10 @@ class MainWindow(QMainWindow):
     def _on_quit_requested(self) -> None:
         self.quit_requested.emit()
         self.close()
+
+    def _on_finish_requested(self) -> None:
+        self._controller.finish()
+        self.training_line.refresh(at_once=True)
 
     def _on_pause_requested(self) -> None:
         if self._controller.state == State.STOPPED:

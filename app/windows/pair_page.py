@@ -27,7 +27,6 @@ class PairPage(QStackedWidget):
         labelling.pair_awaited.connect(self._on_pair_awaited)
         labelling.answer_withdrawn.connect(self.clips.end_flash)
         controller.state_changed.connect(self.update_page)
-        self.clips.flash_ended.connect(self._on_flash_ended)
 
     @property
     def has_pair(self) -> bool:
@@ -44,14 +43,5 @@ class PairPage(QStackedWidget):
         self.update_page()
 
     def _on_pair_awaited(self) -> None:
-        if self.clips.flashed is None:
-            self._clear()
-
-    def _on_flash_ended(self) -> None:
-        """Without a next pair, the answered one stayed on screen until its flash ended."""
-        if self._controller.labelling.pairs.shown is None:
-            self._clear()
-
-    def _clear(self) -> None:
         self.clips.show_pair(None)
         self.update_page()

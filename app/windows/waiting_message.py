@@ -36,11 +36,6 @@ def _while_running(controller: Controller) -> tuple[str, str]:
     if controller.state == State.PAUSED:
         return "Paused", "Press Resume to continue simulating."
     reason = _sentence_case(controller.waits.get("rollout", ""))
-    if progress.target and progress.labels >= progress.target:
-        return (
-            f"All planned answers are given: {progress.target}",
-            f"{reason or 'The policy keeps training on your answers'}.",
-        )
     if progress.explores:
         return _with_countdown("Exploring before the first question", progress.seconds_of_exploring), _EXPLORES
     if progress.first_pair.under_way:

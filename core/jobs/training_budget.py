@@ -6,7 +6,7 @@ from typing import Any
 
 from core.config import Config
 from core.events import Event, FinishRequested, HoldChanged, PreferenceAdded
-from core.preferences.schedule import finishing, first_labels
+from core.preferences.schedule import FINISHED, HOLDS, finishing, first_labels
 from core.types import Teacher
 
 
@@ -47,11 +47,11 @@ class TrainingBudget:
         if not self._limited or self._started is None:
             return ""
         if self._finished_from is not None:
-            return "training is finished" if self.progress(env_steps) >= 1 else ""
+            return FINISHED if self.progress(env_steps) >= 1 else ""
         if self._lifted:
             return ""
         allowed = self._config.rollout.steps_per_answer * (1 + max(0, answers - self._first))
-        return "training holds until the next answer" if env_steps >= self._started + allowed else ""
+        return HOLDS if env_steps >= self._started + allowed else ""
 
     def progress(self, env_steps: int) -> float:
         """Share of the finish, or with the paper's schedule of the whole session, that is done."""

@@ -44,6 +44,15 @@ KEYS = {
     Qt.Key.Key_Up: Choice.TIE,
     Qt.Key.Key_Down: Choice.CANT_TELL,
 }
+DRIVEN: dict[str, Any] = {
+    "query__schedule": "answers",
+    "query__first_labels": 2,
+    "rollout__steps_per_answer": 1000,
+    "rollout__finish_steps": 10_000,
+    "steps": 10**12,
+    "labels": 10_000,
+}
+"""Settings of a session whose answers drive the training."""
 STEPS = 40
 """Of a segment of the default task, whose sizes the others have too."""
 

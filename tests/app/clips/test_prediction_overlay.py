@@ -34,12 +34,12 @@ def test_it_is_shown_with_the_flash_of_its_own_answer_and_goes_with_it(face: Fac
     face.labelling.pair_shown.connect(lambda pair: at_pairs.append(face.window.clips.overlay.members))
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.window.clips.overlay.members == SURE)
-    assert face.query is second and "left 82 %, right 18 %" in words(face.window)
+    assert face.query is first and "left 82 %, right 18 %" in words(face.window)
+    face.wait_until(lambda: face.query is second)
     face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: face.window.clips.overlay.members == OTHER)
     assert at_pairs[0] == SURE  # of the first pair, while the second is on screen
-    face.wait_until(lambda: face.window.clips.flashed is None)
-    assert face.window.clips.overlay.members == ()
+    face.wait_until(lambda: face.window.clips.overlay.members == ())
 
 
 def test_before_the_answer_pairs_look_and_read_alike_whatever_is_predicted(face: Face) -> None:

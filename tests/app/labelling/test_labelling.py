@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.workers.preference_writer import PreferenceWriter
-from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded
+from core.events import AnswersReplayed, ClipsRequested, Event, PreferenceAdded, QueryWithdrawn
 from core.io.segment_codec import fingerprint, pair_of
 from core.preferences.store import PreferenceStore
 from core.types import Choice, Preference, Teacher
@@ -23,8 +23,8 @@ def test_each_key_gives_its_choice_and_the_next_pair_and_the_jobs_get_the_answer
     assert face.query is queries[0]
     for (key, choice), following in zip(KEYS.items(), queries[1:], strict=True):
         face.press(key)
+        face.wait_until(lambda choice=choice: face.window.clips.flashed == choice)
         face.wait_until(lambda following=following: face.query is following)
-        assert face.window.clips.flashed == choice
     expected = [(query.id, choice, "human") for query, choice in zip(queries, KEYS.values(), strict=False)]
     assert [(a.query.id, a.choice, a.labeller) for a in face.answers()] == expected
     for name in ("reward", "rollout"):
@@ -64,6 +64,7 @@ def test_keys_work_with_the_focus_elsewhere_and_a_hint_can_be_clicked(face: Face
     face.window.plots.setFocus()
     QTest.keyClick(face.window.plots, Qt.Key.Key_Right)
     face.wait_until(lambda: len(face.answers()) == 1)
+    face.wait_until(lambda: face.labelling.pairs.shown is not None)
     QTest.mouseClick(face.window.key_hints.buttons[Choice.TIE], Qt.MouseButton.LeftButton)
     face.wait_until(lambda: [a.choice for a in face.answers()] == [Choice.RIGHT, Choice.TIE])
 
@@ -113,6 +114,17 @@ def test_a_rollout_that_is_started_again_is_told_which_pair_is_on_screen(face: F
     ((waiting,),) = [told.waiting for told in face.engine["rollout"].got(AnswersReplayed)]
     assert face.query is shown and waiting.id == shown.id
     assert waiting.pair == pair_of(fingerprint(shown.left), fingerprint(shown.right))
+
+
+def test_a_withdrawn_query_is_not_asked_unless_it_is_on_screen(face: Face) -> None:
+    first, second, third = face.offer(make_query(), make_query(), make_query())
+    for query in (first, second):
+        face.engine["rollout"].play(QueryWithdrawn(query.id))
+    face.engine["rollout"].play(report(1000))  # after them
+    face.wait_until(lambda: face.controller.progress.env_steps == 1000)
+    assert face.query is first
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.query is third)
 
 
 def test_the_oracle_answers_by_itself(face: Face) -> None:

@@ -20,16 +20,29 @@ def rendered(count: int) -> tuple[PairQueue, list[Query]]:
     return pairs, queries
 
 
-def test_three_pairs_are_rendered_ahead() -> None:
+def test_one_pair_is_rendered_ahead() -> None:
     pairs = PairQueue(itertools.count(1))
-    for _ in range(9):
+    for _ in range(3):
         pairs.offer(make_query())
-    assert len(pairs.next_renderings()) == 3 and pairs.next_renderings() == []
+    assert len(pairs.next_renderings()) == 1 and pairs.next_renderings() == []
     assert not pairs.add_clips(99, CLIPS)  # never requested
 
 
+def test_a_withdrawn_query_is_dropped_unless_it_is_on_screen_or_undone() -> None:
+    pairs, queries = rendered(1)
+    shown, (ahead, waiting, undone) = pairs.advance(), [make_query() for _ in range(3)]
+    for query in (ahead, waiting):
+        pairs.offer(query)
+    ((token, _),) = pairs.next_renderings()
+    assert pairs.withdraw(waiting.id) == [] and pairs.withdraw(ahead.id) == [token]
+    assert pairs.next_renderings() == [] and pairs.rendering == 0
+    assert pairs.withdraw(queries[0].id) == [] and pairs.shown is shown
+    pairs.render_first(undone)
+    assert pairs.withdraw(undone.id) == [] and pairs.waits_for_undone
+
+
 def test_of_pairs_undone_in_a_row_only_the_last_is_rendered_first() -> None:
-    pairs, _ = rendered(1)
+    pairs, _ = rendered(0)
     queries = [make_query() for _ in range(50)]
     tokens = [pairs.render_first(query)[0] for query in queries]
     assert pairs.rendering == 1 and pairs.waits_for_undone
@@ -59,6 +72,8 @@ def test_a_query_that_was_answered_otherwise_is_dropped_wherever_it_waits() -> N
     pairs.render_first(fourth)
     for query in (fourth, third, first):
         pairs.drop(query)
-    assert not pairs.waits_for_undone and pairs.rendering == 0 and pairs.next_renderings() == []
+    assert not pairs.waits_for_undone and pairs.rendering == 0
+    ((token, query),) = pairs.next_renderings()
+    assert query is second and pairs.add_clips(token, CLIPS)
     shown = pairs.advance()
     assert shown is not None and shown.query is second and pairs.advance() is None

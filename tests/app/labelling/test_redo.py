@@ -50,7 +50,6 @@ def test_every_undone_answer_can_be_redone_with_its_choice_and_the_jobs_get_both
     for following in queries[1:]:
         redo(face)
         face.wait_until(lambda following=following: face.query is not None and face.query.id == following.id)
-    assert face.window.clips.flashed == CHOICES[-1]
     again = face.answers()
     assert [(a.id, a.query.id, a.choice, a.answered_at) for a in again] == [
         (g.id, g.query.id, g.choice, g.answered_at) for g in given

@@ -36,6 +36,7 @@ def render(face: Face) -> None:
 
 
 def test_the_slider_shows_the_policy_at_which_it_stands(face: Face) -> None:
+    face.window.true_reward.hide(False)
     learned(face, *STEPS[:2])
     live = face.window.live
     live.slider.setValue(0)

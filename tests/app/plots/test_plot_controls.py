@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.plots.plot import Plot
 from tests.app.fakes import Face, take_file
-from tests.app.tape import NAN, plot, teaching
+from tests.app.tape import NAN, plot, show_true_reward, teaching
 
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
@@ -76,6 +76,7 @@ def test_the_crosshair_reads_the_nearest_recorded_point_exactly(open_face: Calla
 
 def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
+    show_true_reward(face)
     QTest.keyClick(face.window, Qt.Key.Key_1, CTRL)
     measure = face.window.plots.by_key["measure"]
     face.wait_until(measure.hasFocus)
@@ -99,6 +100,7 @@ def test_the_keys_read_off_zoom_pan_fit_and_enlarge(open_face: Callable[..., Fac
 
 def test_the_mouse_zooms_pans_and_fits_along_x(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
+    show_true_reward(face)
     measure = plot(face, "measure")
     whole = span(measure)
     turn_wheel(measure)

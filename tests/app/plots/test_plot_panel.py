@@ -46,14 +46,24 @@ def test_each_plot_shows_what_was_told(open_face: Callable[..., Face]) -> None:
     assert drawn(plot(face, "correlation"))["correlation of predicted and true reward"] == (X, [0.7654] * 3)
 
 
-def test_answers_are_drawn_beside_the_schedule(open_face: Callable[..., Face]) -> None:
+def test_answers_are_drawn_as_they_come_and_go(open_face: Callable[..., Face]) -> None:
     face = teaching(open_face)
-    assert drawn(plot(face, "answers")) == {"answers": (X, [0, 0, 0]), "schedule": (X, [17, 21, 25])}
+    assert drawn(plot(face, "answers")) == {"answers": (X, [0, 0, 0])}
     face.offer(make_query())
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 1]))
     face.press(Qt.Key.Key_Backspace)
     face.wait_until(lambda: drawn(plot(face, "answers"))["answers"] == (X, [0, 0, 0]))
+
+
+def test_plots_over_steps_share_their_range(open_face: Callable[..., Face]) -> None:
+    face = teaching(open_face)
+    ranges = []
+    for key in ("return", "loss"):
+        shown = plot(face, key)
+        shown.grab()  # scales are fitted when they are painted
+        ranges.append(shown.canvas.view.viewRange()[0])
+    assert ranges[0] == pytest.approx(ranges[1], rel=0.05) and ranges[0][0] < 0.1 and ranges[0][1] > 2.9
 
 
 def test_one_episode_is_drawn_over_its_time(open_face: Callable[..., Face]) -> None:
@@ -114,7 +124,7 @@ def test_what_was_chosen_is_kept_and_otherwise_the_teacher_decides(open_face: Ca
     assert not teaching(open_face).window.true_reward.hidden
 
 
-def test_a_measure_that_is_the_true_return_is_hidden_with_it(open_face: Callable[..., Face]) -> None:
+def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Face]) -> None:
     face = open_face(task="gym:CartPole-v1")
     face.controller.metrics.append("return_per_episode", 1.0, 123.0)
     face.window.live.set_live(Demonstration(make_frames(), np.zeros(6, np.float32), 1000, 123.0))
@@ -140,5 +150,6 @@ def test_damaged_curves_are_no_obstacle(open_face: Callable[..., Face], caplog: 
     assert again.controller.metrics.series() == {}
     assert [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING] != []
     assert "so they start again" in caplog.text
+    show_true_reward(again)
     again.engine["rollout"].play(report(4000, 0.0, 0.0, 7.25))
     first.wait_until(lambda: drawn(plot(again, "measure")) == {_MEASURE: ([4.0], [7.25])})

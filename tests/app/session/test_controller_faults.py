@@ -58,12 +58,10 @@ STOPPED = {
 
 def cause(face: Face, kind: type[Event]) -> None:
     """Make the program send an event of this kind."""
-    if kind is PreferenceAdded:
+    if kind in (PreferenceAdded, ClipsRequested):  # after an answer the pair after the next is rendered
         face.press(Qt.Key.Key_Left)
     elif kind is PreferenceWithdrawn:
         face.press(Qt.Key.Key_Backspace)
-    elif kind is ClipsRequested:
-        face.engine.offer(*[make_query() for _ in range(3)])
     elif kind is Paused:
         face.controller.pause(True)
     elif kind is StateRequested:
@@ -98,7 +96,8 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
     text = face.window.banner.text.text()
     assert STOPPED[target] in text and "\n" not in text
     stored = len(face.answers())
-    assert stored == {PreferenceAdded: 2, PreferenceWithdrawn: 0}.get(kind, 1)  # on disk, with or without the job
+    assert stored == {PreferenceAdded: 2, ClipsRequested: 2, PreferenceWithdrawn: 0}.get(kind, 1)  # on disk
+    face.wait_until(lambda: face.labelling.pairs.shown is not None)  # a new rollout would offer others
     face.restart()
     assert face.engine[target] is not broken
     for name in {target} & {"rollout", "reward"}:

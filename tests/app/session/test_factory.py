@@ -11,6 +11,7 @@ from app.command_line import parsed
 from app.session.factory import new_config, open_or_create, session_config, sessions_folder, window_config
 from core.errors import UserError
 from core.preferences.schedule import scheduled
+from core.presets import DEFAULT
 from core.session.session import Session
 from core.system import resources
 from core.tasks import get_task
@@ -18,11 +19,20 @@ from core.types import Choice
 from tests.core.builders import query
 
 
-def test_a_session_has_the_given_options_no_end_and_its_labels_due_over_the_tasks_steps() -> None:
-    config = new_config(parsed(["--labels", "50", "--seed", "7", "--teacher", "oracle"]))
-    assert (config.labels, config.seed, config.teacher) == (50, 7, "oracle") and config.steps > 10**9
-    assert config.query.horizon == get_task("hopper-backflip").presets["steps"]
-    assert scheduled(config.query.horizon, config) == 50
+def test_a_robot_has_the_settings_for_every_robot_and_no_end() -> None:
+    config = new_config(parsed(["--seed", "7", "--teacher", "oracle"]))
+    assert (config.seed, config.teacher, config.query.ready) == (7, "oracle", 2)
+    assert config.steps > 10**9 and config.labels >= 10_000
+    shown = {name: getattr(getattr(config, name.split(".")[0]), name.split(".")[1]) for name in DEFAULT}
+    assert shown == DEFAULT
+    due = [scheduled(config.explored_steps + steps, config) for steps in (0, 20_000, 200_000)]
+    assert due == [10, 11, 20]
+
+
+def test_a_game_keeps_its_presets_with_its_labels_due_over_its_steps() -> None:
+    config = new_config(parsed(["--task", "pong", "--labels", "50"]))
+    assert config.query.horizon <= get_task("pong").presets["steps"] < config.steps
+    assert config.query.schedule == "paper" and scheduled(config.query.horizon, config) == 50
 
 
 @pytest.mark.parametrize(("task", "given", "pool"), [("pong", 1024, 256), ("pong", 100, 100), ("walker", 1024, 1024)])

@@ -99,7 +99,7 @@ def test_the_plain_fields_are_in_the_config(form: Form) -> None:
     QTest.keyClick(form.page, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     ((_, config),) = form.made
     assert (config.teacher, config.labels, config.seed, config.device) == ("oracle", 250, 7, "cpu")
-    assert config.query.first_labels == 30
+    assert config.query.first_labels == 10 and "labels" not in form.page.fields
 
 
 def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: Form, picture: Picture) -> None:
@@ -139,7 +139,7 @@ def test_one_setting_is_reset_and_the_focus_stays_there(form: Form) -> None:
     assert QApplication.focusWidget() is row.reset
     QTest.keyClick(row.reset, Qt.Key.Key_Space)
     assert form.page.draft.changes == {} and QApplication.focusWidget() is row.editor
-    assert isinstance(row.editor, NumberBox) and row.editor.value() == 0.9
+    assert isinstance(row.editor, NumberBox) and row.editor.value() == 0.99
     assert form.mark("policy.discount") == "Set for this task"
 
 

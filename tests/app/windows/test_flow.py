@@ -117,7 +117,7 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     flow.wait_until(lambda: start.sessions.list.current is not None)
     listed = start.sessions.list.current
     assert listed and listed.folder.name == "hopper-backflip-1" and listed.summary
-    assert (listed.summary.labels, listed.summary.planned) == (1, 100)
+    assert listed.summary.labels == 1
     assert all(process.stopped for process in flow.engine.made)
     start.sessions.list.setFocus()
     flow.press(Qt.Key.Key_Return)

@@ -123,7 +123,7 @@ def test_a_screen_reader_hears_what_each_part_is(face: Face) -> None:
         assert name in names
     assert names["Left clip"].accessibleDescription() == "a loop of 0.3 seconds"
     assert names["Left is better"].accessibleDescription() == "key ←"
-    assert {"Answers: 0 / 100", "Plots of the training", "The policy acting"} <= set(names)
+    assert {"Answers given: 0", "Plots of the training", "The policy acting"} <= set(names)
     face.engine["policy"].die()
     face.wait_until(lambda: window.banner.shows_failure)
     assert "Policy training stopped" in window.banner.accessibleDescription()

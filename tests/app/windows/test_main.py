@@ -17,11 +17,42 @@ from core.events import (
     RolloutReported,
 )
 from core.session.routing import JOBS
-from tests.app.fakes import Face, make_query
+from core.types import Choice
+from tests.app.fakes import DRIVEN, Face, make_query
 
 
-def report(env_steps: int, divergences: int = 0) -> RolloutReported:
-    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, 4.0, {"backflips_per_episode": 2.5}, 0.8, divergences)
+def report(env_steps: int, divergences: int = 0, predicted: float = 4.0, agreement: float = 0.75) -> RolloutReported:
+    measure = {"backflips_per_episode": 2.5}
+    return RolloutReported(env_steps, 0.5, 1000, 3, 10.0, predicted, measure, 0.8, divergences, agreement)
+
+
+def test_the_tick_is_on_the_answered_pair_and_keys_during_it_are_ignored(face: Face) -> None:
+    first, second = face.offer(make_query(), make_query())
+    face.labelling.flash_timer.setInterval(60_000)
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.window.clips.flashed == Choice.LEFT)
+    face.wait_until(lambda: face.labelling.pairs.ready == 1)
+    assert face.query is first
+    face.press(Qt.Key.Key_Right)
+    assert [answer.choice for answer in face.answers()] == [Choice.LEFT] and face.query is first
+    face.labelling.flash_timer.start(0)
+    face.wait_until(lambda: face.query is second)
+    assert face.window.clips.flashed is None
+    face.press(Qt.Key.Key_Right)
+    face.wait_until(lambda: [answer.choice for answer in face.answers()] == [Choice.LEFT, Choice.RIGHT])
+
+
+def test_an_undo_during_the_tick_asks_the_same_pair_again(face: Face) -> None:
+    first, second = face.offer(make_query(), make_query())
+    face.labelling.flash_timer.setInterval(60_000)
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: face.window.clips.flashed == Choice.LEFT)
+    face.press(Qt.Key.Key_Backspace)
+    face.wait_until(lambda: face.window.clips.flashed is None)
+    assert face.query is first and face.answers() == []
+    face.labelling.flash_timer.setInterval(0)
+    face.press(Qt.Key.Key_Right)
+    face.wait_until(lambda: face.query is second)
 
 
 def test_the_flash_is_seen_even_when_no_pair_follows(face: Face) -> None:
@@ -30,7 +61,6 @@ def test_the_flash_is_seen_even_when_no_pair_follows(face: Face) -> None:
     face.press(Qt.Key.Key_Left)
     face.wait_until(lambda: face.window.clips.flashed is not None)
     assert face.query is query
-    face.press(Qt.Key.Key_Right)
     face.wait_until(lambda: face.window.pair_page.currentWidget() is face.window.empty)
     assert len(face.answers()) == 1
 
@@ -115,27 +145,25 @@ def figures(face: Face) -> dict[str, str]:
     """The figures in the status strip, by their captions."""
     face.window.refresh()
     cells = [cell for cell in face.window.status_strip.findChildren(QLabel) if cell.isVisible()]
-    texts = [cell.text() for cell in cells]
-    names = [cell.accessibleName() for cell in cells]
-    told = dict(zip(texts[1::2], texts[::2], strict=True))
-    assert all(f"{caption}: {figure}" in names for caption, figure in told.items())
-    return told
+    named = [cell.accessibleName().partition(": ") for cell in cells if cell.accessibleName()]
+    assert all(text in {cell.text() for cell in cells} for _, _, text in named)
+    return {caption: text for caption, _, text in named}
 
 
-def test_the_strip_tells_labels_given_and_due(open_face: Callable[..., Face]) -> None:
-    face = open_face(labels=40, steps=10**12, query__first_labels=10, query__half_life=1000.0, query__horizon=15_000)
-    face.wait_until(lambda: {("Answers", "0 / 40"), ("Due by now", "10")} <= figures(face).items())
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    face.engine["rollout"].play(report(3000))  # log(4) of log(16)
-    face.wait_until(lambda: {("Answers", "1 / 40"), ("Due by now", "25")} <= figures(face).items())
-
-
-def test_the_strip_tells_the_next_milestone_and_ticks_the_last(open_face: Callable[..., Face]) -> None:
-    face = open_face(labels=8)
-    for labels, minutes, caption in ((1, "–", "To 2 answers (25 %)"), (8, "✓", "All answers given")):
-        face.controller.progress.counted(labels)
-        assert figures(face)[caption] == minutes
+def test_the_strip_tells_answers_what_starts_training_and_how_sure_the_predictors_are(
+    open_face: Callable[..., Face],
+) -> None:
+    face = open_face(**DRIVEN)
+    assert figures(face) == {
+        "Answers given": "0",
+        "Until training starts": "2",
+        "Predictors agree on new pairs": "–",
+        "Answers per minute": "0",
+    }
+    face.controller.progress.counted(2)
+    face.engine["rollout"].play(report(3000, agreement=0.875))
+    face.wait_until(lambda: figures(face).get("Predictors agree on new pairs") == "88 %")
+    assert figures(face)["Answers given"] == "2" and "Until training starts" not in figures(face)
 
 
 def test_the_strip_tells_blow_ups_once_there_are_some(face: Face) -> None:

@@ -22,9 +22,11 @@ from app.style import theme
 from app.style.palette import DARK, LIGHT
 from app.style.theme import Appearance
 from app.windows.history import HistoryPage
+from core.events import FinishRequested
 from core.session.policy_snapshots import SnapshotInfo
 from core.types import Choice, Teacher
-from tests.app.fakes import Face, make_query
+from tests.app.fakes import DRIVEN, Face, make_query
+from tests.app.windows.test_main import report
 
 Happened = Callable[[Face], bool]
 
@@ -91,6 +93,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Choice.CANT_TELL: choices(*ANSWERS),
     Command.UNDO: choices(*ANSWERS[:3]),
     Command.REDO: choices(*ANSWERS),
+    Command.FINISH: lambda face: bool(face.engine["rollout"].got(FinishRequested)),
     Command.PAUSE: lambda face: face.controller.state == State.PAUSED,
     Command.DEMO: lambda face: face.window.demo_commands.demo is not None,
     Command.SELF_RUNNING_DEMO: lambda face: (
@@ -121,7 +124,10 @@ def test_a_key_ends_the_session(face: Face, command: KeyAction) -> None:
     face.wait_until(lambda: ENDING[command](face))
 
 
-def test_the_keys_and_menus_of_all_other_commands(face: Face) -> None:
+def test_the_keys_and_menus_of_all_other_commands(open_face: Callable[..., Face]) -> None:
+    face = open_face(**DRIVEN)
+    face.engine["rollout"].play(report(1000))
+    face.wait_until(lambda: face.controller.can_finish)
     assert {*ENDING, *OTHERS} == {*COMMANDS}
     face.offer(*[make_query() for _ in range(6)])
     face.window.live.set_snapshots(MOMENTS)

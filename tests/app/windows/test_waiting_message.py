@@ -102,15 +102,6 @@ def test_paused_stopped_and_failed_say_what_to_do(face: Face) -> None:
     assert told(face) == ("Stopped", "Everything is saved. Press Start to continue.")
 
 
-def test_when_all_labels_are_given_it_says_so(open_face: Callable[..., Face]) -> None:
-    face = open_face(labels=1)
-    face.offer(make_query())
-    face.press(Qt.Key.Key_Left)
-    face.wait_until(lambda: face.query is None)
-    assert told(face)[0] == "All planned answers are given: 1"
-    assert "keeps training" in told(face)[1]
-
-
 def test_while_the_policy_explores_the_seconds_of_that_are_counted_down(
     open_face: Callable[..., Face], clock: Clock
 ) -> None:

@@ -1,0 +1,82 @@
+"""Course of a training that the answers drive: whether it holds, goes on without answers, or comes to its end. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from statistics import fmean
+
+from core.config import Config
+from core.preferences.schedule import FINISHED, HOLDS
+
+_JUDGED_SHARE = 0.1
+"""Share of a finish over whose steps the predicted return is averaged, before it and at its end."""
+_GAINED = 0.01
+"""Least relative change of the mean predicted return that counts as a gain."""
+
+
+class TrainingCourse:
+    """Follows the reports of the rollout.
+
+    follows_answers: training holds without answers and can be finished
+    lifted: the person lets training go on without answers
+    holding: training waits for the next answer
+    finished: the finish is over
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.follows_answers = config.query.schedule == "answers" and config.rollout.steps_per_answer > 0
+        self.lifted = self.holding = self.finished = False
+        self._steps = max(1, config.rollout.finish_steps)
+        self._env_steps = 0
+        self._finish_from: int | None = None
+        self._before = math.nan
+        self._returns: deque[tuple[int, float]] = deque(maxlen=1000)
+        """Environment steps and predicted return of the latest batches."""
+
+    def waited(self, reason: str) -> None:
+        """Take the rollout's reason for waiting."""
+        self.holding, self.finished = reason == HOLDS, reason == FINISHED
+
+    def reported(self, env_steps: int, predicted_return: float) -> None:
+        """Take a report: training is under way."""
+        self._env_steps = env_steps
+        self.holding = self.finished = False
+        if math.isfinite(predicted_return):
+            self._returns.append((env_steps, predicted_return))
+
+    def answered(self) -> None:
+        """An answer ends a finish, and allows more training."""
+        self._finish_from = None
+        self.holding = self.finished = False
+
+    def finish(self) -> None:
+        self._before = self._mean_return_since(self._env_steps - _JUDGED_SHARE * self._steps)
+        self._finish_from = self._env_steps
+        self.finished = False
+
+    @property
+    def started(self) -> bool:
+        """True once there is a reward to train on."""
+        return bool(self._returns)
+
+    @property
+    def finishing(self) -> float | None:
+        """Share of the finish that is done; None if none is under way."""
+        if self._finish_from is None or self.finished:
+            return None
+        return min(1.0, max(0.0, (self._env_steps - self._finish_from) / self._steps))
+
+    @property
+    def gain(self) -> float:
+        """Relative change of the mean predicted return in the finish: 0 if there is none, nan if it is unknown."""
+        if self._finish_from is None or not self._before > 0:
+            return math.nan
+        after = self._mean_return_since(self._finish_from + (1 - _JUDGED_SHARE) * self._steps)
+        change = after / self._before - 1
+        return 0.0 if change < _GAINED else change
+
+    def _mean_return_since(self, env_steps: float) -> float:
+        """Mean over the batches since then; nan if there are none."""
+        since = [value for steps, value in self._returns if steps > env_steps]
+        return fmean(since) if since else math.nan

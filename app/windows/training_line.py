@@ -1,0 +1,88 @@
+"""One quiet line below the clips: what training is doing, and what the person may do about it."""
+
+import math
+import time
+from collections.abc import Callable
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QWidget
+
+from app.labelling.training_course import TrainingCourse
+from app.session.controller import Controller, State
+from app.style.labels import button, label
+from app.style.layouts import row
+
+_SETTLED_SECONDS = 2.0
+"""Least time between two changes of the text, so that it does not flicker."""
+
+
+class TrainingLine(QWidget):
+    """Text and two actions, in a session whose answers drive the training; otherwise the text alone.
+
+    keep: lets training go on without answers, or makes it hold again
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        finish: QAction,
+        clock: Callable[[], float] = time.monotonic,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._controller, self._finish, self._clock = controller, finish, clock
+        self._changed_at = -math.inf
+        self.text, self.keep, self.finish = label("stages"), button("Keep training"), button("Finish training")
+        for part in (self.keep, self.finish):
+            policy = part.sizePolicy()
+            policy.setRetainSizeWhenHidden(controller.course.follows_answers)
+            part.setSizePolicy(policy)
+        self.finish.setToolTip(finish.statusTip())
+        self.keep.clicked.connect(self._on_keep_clicked)
+        self.finish.clicked.connect(finish.trigger)
+        row((self.text, 1), self.keep, self.finish, of=self, margins=(4, 0, 4, 0))
+
+    def refresh(self, at_once: bool = False) -> None:
+        """Update the text, at most every two seconds unless the person has just done something."""
+        controller, course = self._controller, self._controller.course
+        can_finish = controller.can_finish
+        self._finish.setEnabled(can_finish)
+        self.finish.setVisible(can_finish)
+        self.keep.setVisible(can_finish and not course.finished)  # a finish ends with the next answer only
+        self.keep.setText("Hold between answers" if course.lifted else "Keep training")
+        text = _sentence(controller)
+        if text != self.text.text() and (at_once or self._clock() - self._changed_at >= _SETTLED_SECONDS):
+            self._changed_at = self._clock()
+            self.text.setText(text)
+
+    def _on_keep_clicked(self) -> None:
+        self._controller.hold(self._controller.course.lifted)
+        self.refresh(at_once=True)
+
+
+def _sentence(controller: Controller) -> str:
+    course, progress = controller.course, controller.progress
+    if controller.state != State.RUNNING:
+        return ""
+    if (share := course.finishing) is not None:
+        return f"Finishing training: {100 * share:.0f} %"
+    if course.finished:
+        return _result(course)
+    if course.holding:
+        return "Training waits for your next answer."
+    if progress.explores:
+        return "The robot explores before the first question."
+    if left := progress.labels_to_start:
+        return f"Training starts after {left} more answer{'s' if left > 1 else ''}."
+    if not course.started:
+        return "The predictors learn from your first answers."
+    return "Training goes on without answers." if course.lifted else "Training."
+
+
+def _result(course: TrainingCourse) -> str:
+    gain = course.gain
+    if math.isnan(gain):
+        return "Training is finished."
+    if gain == 0:
+        return "Training is finished; the last part no longer gained anything."
+    return f"Training is finished; the last part gained {100 * gain:.0f} %."

@@ -1,0 +1,114 @@
+"""The line that says what training is doing, and its two actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from core.events import FinishRequested, HoldChanged, Waited
+from core.preferences.schedule import FINISHED, HOLDS
+from tests.app.fakes import DRIVEN, Face, make_query
+from tests.app.windows.test_main import report
+
+
+def shown(face: Face) -> str:
+    face.window.training_line.refresh(at_once=True)
+    return face.window.training_line.text.text()
+
+
+def click(button: QPushButton) -> None:
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+@pytest.fixture
+def face(open_face: Callable[..., Face]) -> Face:
+    return open_face(**DRIVEN)
+
+
+def train(face: Face, env_steps: int, predicted: float = 4.0) -> None:
+    face.engine["rollout"].play(report(env_steps, predicted=predicted))
+    face.wait_until(lambda: face.controller.progress.env_steps == env_steps)
+
+
+def hold(face: Face, env_steps: int = 1000) -> None:
+    """Training holds after two answers."""
+    face.controller.progress.counted(2)
+    train(face, env_steps)
+    face.engine["rollout"].play(Waited("rollout", HOLDS))
+    face.wait_until(lambda: face.controller.course.holding)
+
+
+def test_it_says_what_training_waits_for(face: Face) -> None:
+    assert shown(face) == "Training starts after 2 more answers."
+    assert not face.window.training_line.keep.isVisible()
+    face.controller.progress.counted(2)
+    assert shown(face) == "The predictors learn from your first answers."
+    train(face, 500)
+    assert shown(face) == "Training."
+    hold(face)
+    assert shown(face) == "Training waits for your next answer."
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: shown(face) == "Training.")
+
+
+def test_training_can_go_on_without_answers_even_after_a_restart(face: Face) -> None:
+    hold(face)
+    shown(face)
+    keep = face.window.training_line.keep
+    assert keep.text() == "Keep training"
+    click(keep)
+    assert keep.text() == "Hold between answers"
+    face.wait_until(lambda: face.engine["rollout"].got(HoldChanged) == [HoldChanged(False)])
+    train(face, 2000)
+    assert shown(face) == "Training goes on without answers."
+    face.die("rollout")
+    face.restart()
+    face.wait_until(lambda: face.engine["rollout"].got(HoldChanged) == [HoldChanged(False)])
+    click(keep)
+    face.wait_until(lambda: face.engine["rollout"].got(HoldChanged)[-1] == HoldChanged(True))
+
+
+@pytest.mark.parametrize(
+    ("after", "result"),
+    [
+        (6.0, "Training is finished; the last part gained 50 %."),
+        (4.0, "Training is finished; the last part no longer gained anything."),
+        (3.0, "Training is finished; the last part no longer gained anything."),
+    ],
+)
+def test_training_is_finished_and_an_answer_ends_that(face: Face, after: float, result: str) -> None:
+    hold(face, 20_000)
+    shown(face)
+    click(face.window.training_line.finish)
+    face.wait_until(lambda: len(face.engine["rollout"].got(FinishRequested)) == 1)
+    assert shown(face) == "Finishing training: 0 %"
+    train(face, 24_000, 5.0)
+    assert shown(face) == "Finishing training: 40 %"
+    train(face, 29_500, after)
+    face.engine["rollout"].play(Waited("rollout", FINISHED))
+    face.wait_until(lambda: shown(face) == result)
+    face.offer(make_query())
+    face.press(Qt.Key.Key_Left)
+    face.wait_until(lambda: shown(face) == "Training.")
+
+
+def test_the_text_does_not_flicker(face: Face) -> None:
+    hold(face)
+    assert shown(face) == "Training waits for your next answer."
+    train(face, 2000)
+    for _ in range(5):
+        face.window.refresh()
+    assert face.window.training_line.text.text() == "Training waits for your next answer."
+
+
+def test_a_session_with_a_schedule_has_no_actions(open_face: Callable[..., Face], tmp_path: object) -> None:
+    face = open_face()
+    train(face, 1000)
+    shown(face)
+    line = face.window.training_line
+    assert not line.keep.isVisible() and not line.finish.isVisible()
