@@ -37,13 +37,7 @@ class Lack(StrEnum):
     GPU_MEMORY = "GPU memory"
 
 
-_NO_MEMORY = (
-    "out of memory",
-    "can't allocate memory",
-    "not enough memory",
-    "cannot allocate memory",
-    "host_allocation_failed",
-)
+_NO_MEMORY = re.compile("(out of|not enough|can't allocate|cannot allocate) memory|host_allocation_failed")
 _NO_GPU_MEMORY = re.compile(r"(cublas|cudnn|cusolver|cusparse|cufft|hipblas|miopen)_\w*(?<!host_)alloc(ation)?_?failed")
 """Allocation failures as the GPU libraries name them."""
 
@@ -59,7 +53,7 @@ def lack(error: BaseException) -> Lack:
     if "out of memory" in text and ("cuda" in text or "gpu" in text) or _NO_GPU_MEMORY.search(text):
         return Lack.GPU_MEMORY
     short = isinstance(error, MemoryError) or isinstance(error, OSError) and error.errno == errno.ENOMEM
-    return Lack.MEMORY if short or any(words in text for words in _NO_MEMORY) else Lack.NOTHING
+    return Lack.MEMORY if short or _NO_MEMORY.search(text) else Lack.NOTHING
 
 
 def summary(error: BaseException) -> str:

@@ -26,7 +26,8 @@ class Series:
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._points = np.zeros((capacity, 2))
         self._count = 0
-        self._stride, self._skipped = 1, 0
+        self.stride, self._skipped = 1, 0
+        """Number of appended points for each one kept at present, and of those left out since the last kept one."""
         self._lock = threading.Lock()
 
     @staticmethod
@@ -39,7 +40,7 @@ class Series:
             raise ValueError("its points are too large to be drawn")
         series = Series()
         series._points[: len(points)] = points
-        series._count, series._stride = len(points), stride
+        series._count, series.stride = len(points), stride
         return series
 
     def append(self, x: float, y: float) -> None:
@@ -51,14 +52,14 @@ class Series:
             if not x > latest:  # NaN too
                 return
             self._skipped += 1
-            if self._skipped < self._stride:
+            if self._skipped < self.stride:
                 return
             self._skipped = 0
             if self._count == len(self._points):
                 thinned = self._points[::2].copy()
                 self._count = len(thinned)
                 self._points[: self._count] = thinned
-                self._stride *= 2
+                self.stride *= 2
             self._points[self._count] = x, y
             self._count += 1
 
@@ -81,11 +82,6 @@ class Series:
         """Copy all points, (n, 2)."""
         with self._lock:
             return self._points[: self._count].copy()
-
-    @property
-    def stride(self) -> int:
-        """Number of appended points for each one kept at present."""
-        return self._stride
 
 
 class Metrics:

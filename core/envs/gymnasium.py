@@ -4,9 +4,6 @@ Episodes have a fixed length here too, and the learner sees no other end (A.1). 
 attempt, it is held still for a moment, with its last observation and a reward of 0 whatever the action; then the next
 attempt begins, within the same episode. So a clip shows whether an attempt ended well or badly, and an end costs some
 steps of reward, or saves some steps of cost, without any penalty to choose.
-
-Simulations of this kind can't be saved. On resume each is reset with its last seed and given its actions again; if that
-does not lead to the saved observations, all episodes start anew.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """MuJoCo robots as a vectorized environment.
 
 Episodes have a fixed length and never end early, as Appendix A asks: an early end would tell the agent about the task.
-Environments start at different ages, so that ends (and resets) are spread over time.
 """
 
 from __future__ import annotations
@@ -177,14 +176,9 @@ class MujocoVectorEnv:
         return standard(*inputs) if standard else own, own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:
-        measure = {f"measure_{name}": values for name, values in self._measure.get_state().items()}
-        plain = {"states": self.states, "ages": self._ages, "first": self._first, "returns": self._returns}
-        return {
-            **plain,
-            **measure,
-            "extra_fields": self.physics.extra_fields,
-            "divergences": np.array(self.divergences),
-        }
+        arrays = {f"measure_{name}": values for name, values in self._measure.get_state().items()}
+        arrays |= {"states": self.states, "ages": self._ages, "first": self._first, "returns": self._returns}
+        return {**arrays, "extra_fields": self.physics.extra_fields, "divergences": np.array(self.divergences)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         self.states[:], self._ages[:] = arrays["states"], arrays["ages"]

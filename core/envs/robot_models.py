@@ -15,11 +15,7 @@ from core.tasks.base import RobotTask
 log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
-_CONTACT_FIELDS = (
-    mujoco.mjtConDataField.mjCONDATA_FORCE,
-    mujoco.mjtConDataField.mjCONDATA_TORQUE,
-    mujoco.mjtConDataField.mjCONDATA_POS,
-)
+_CONTACT_FIELDS = [getattr(mujoco.mjtConDataField, f"mjCONDATA_{name}") for name in ("FORCE", "TORQUE", "POS")]
 _NET_FORCE = 3
 """Reduction of a contact sensor: all contacts as one force at their common centre."""
 _FIELD = 36.0
@@ -109,13 +105,21 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
         )
     for name, colour in task.colours.items():
         spec.geom(name).rgba = [*colour, 1.0]
-    planes = [geom for geom in spec.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
-    floor = planes[0] if planes else _add_floor(spec)
+    plane = mujoco.mjtGeom.mjGEOM_PLANE
+    planes = [geom for geom in spec.geoms if geom.type == plane]
+    if not planes:  # one that is drawn but touches nothing
+        planes = [spec.worldbody.add_geom(name="floor", type=plane, size=[1, 1, 1], contype=0, conaffinity=0)]
+    floor = planes[0]
     if task.floor_height is not None:
         floor.pos[2] = task.floor_height
     floor.size = [_FLOOR_METRES, _FLOOR_METRES, floor.size[2]]  # as drawn; as an obstacle a plane is infinite
     if not floor.material:
-        _add_floor_material(spec)
+        checker, flat = mujoco.mjtBuiltin.mjBUILTIN_CHECKER, mujoco.mjtTexture.mjTEXTURE_2D
+        spec.add_texture(name="texplane", type=flat, builtin=checker, width=100, height=100)
+        material = spec.add_material(name="MatPlane", reflectance=0.5, shininess=1, specular=1)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "texplane"
+        gradient, sky = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, mujoco.mjtTexture.mjTEXTURE_SKYBOX
+        spec.add_texture(name="sky", type=sky, builtin=gradient, width=100, height=100)
         floor.material = "MatPlane"
     floor.rgba = [1.0] * 4  # the texture's own colours
     spec.material(floor.material).texrepeat[:] = 2 * _FLOOR_METRES / task.floor_pattern
@@ -124,18 +128,3 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
             texture.rgb1, texture.rgb2 = _FLOOR
         if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX:
             texture.rgb1, texture.rgb2 = _SKY
-
-
-def _add_floor(spec: mujoco.MjSpec) -> mujoco.MjsGeom:
-    """Add a floor that is drawn but touches nothing."""
-    plane = mujoco.mjtGeom.mjGEOM_PLANE
-    return spec.worldbody.add_geom(name="floor", type=plane, size=[1, 1, 1], contype=0, conaffinity=0)
-
-
-def _add_floor_material(spec: mujoco.MjSpec) -> None:
-    checker, flat = mujoco.mjtBuiltin.mjBUILTIN_CHECKER, mujoco.mjtTexture.mjTEXTURE_2D
-    spec.add_texture(name="texplane", type=flat, builtin=checker, width=100, height=100)
-    material = spec.add_material(name="MatPlane", reflectance=0.5, shininess=1, specular=1)
-    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "texplane"
-    gradient, sky = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, mujoco.mjtTexture.mjTEXTURE_SKYBOX
-    spec.add_texture(name="sky", type=sky, builtin=gradient, width=100, height=100)

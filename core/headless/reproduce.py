@@ -115,10 +115,7 @@ def train(run: Run, session: Session, listener: Listener) -> Result:
         "kind": run.kind,
         "labels": outcome.labels,
         "seed": run.seed,
-        "env_steps": outcome.env_steps,
-        "true_return": outcome.true_return,
-        "measure": outcome.measure,
-        "divergences": outcome.divergences,
+        **{name: getattr(outcome, name) for name in ("env_steps", "true_return", "measure", "divergences")},
         "random_return": random_return(session.config),
         "curve": read_curve(curve),
         "config": session.config.to_dict(),
@@ -229,11 +226,8 @@ def _remove_session(folder: Path) -> None:
 
 def _require_same(wanted: Config, made_with: Config, path: Path) -> None:
     """Raises UserError if the configs differ in what a run depends on."""
-
-    def relevant(config: Config) -> Config:
-        if config.teacher != "none":
-            return config  # with the true reward nothing is asked and nothing fitted
-        return replace(config, reward=RewardConfig(), query=QueryConfig(), oracle=OracleConfig())
-
-    if relevant(wanted) != relevant(made_with):
+    if wanted.teacher == made_with.teacher == Teacher.NONE:  # nothing is asked and nothing fitted
+        unused: dict[str, Any] = {"reward": RewardConfig(), "query": QueryConfig(), "oracle": OracleConfig()}
+        wanted, made_with = replace(wanted, **unused), replace(made_with, **unused)
+    if wanted != made_with:
         raise UserError(f"{path} was made with other settings: give the same ones, or another folder.")

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ import numpy.typing as npt
 from core.types import Float32, Observations, Segment
 
 Bytes = npt.NDArray[np.uint8]
-S = TypeVar("S", bound=Segment)
 _LEVEL = 1
 """Level of zlib. Level 9 takes ten times as long and saves a fifth."""
 DEFERRED_BYTES = 1 << 18
@@ -201,7 +200,7 @@ def from_arrays(id: int, env_steps: int, arrays: Mapping[str, npt.NDArray[Any]])
     return _sound(CompressedSegment(id, reel, actions, states, rewards, env_steps), reel.stacks, states.shape)
 
 
-def _sound(segment: S, seen: npt.NDArray[Any], states: tuple[int, ...]) -> S:
+def _sound(segment: Segment, seen: npt.NDArray[Any], states: tuple[int, ...]) -> Segment:
     """Return `segment` if its arrays fit together, else raise ValueError. seen: observations (k, o) or stacks (k, n)."""
     k, actions, rewards = len(seen), segment.actions, segment.true_rewards
     if not k or seen.ndim != 2 or actions.shape[:1] != (k,) or len(states) != 2 or states[0] != k:

@@ -24,7 +24,7 @@ from core.events import (
 )
 from core.nn.state import state_arrays
 from core.policy.a2c import A2C
-from core.policy.on_policy import OnPolicyOptimizer, UpdateReport
+from core.policy.on_policy import OnPolicyOptimizer
 from core.policy.ppo import PPO
 from core.policy.trpo import TRPO
 from core.rollout.actor import build_policy
@@ -79,17 +79,14 @@ class PolicyJob(Job):
 
     def _update(self, batch: RolloutBatchReady) -> Iterator[Event | None]:
         started = time.perf_counter()
-        reports: list[UpdateReport] = []
-        for report in self._optimizer.update(batch):
-            reports.append(report)
+        for epochs, report in enumerate(self._optimizer.update(batch), 1):  # noqa: B007 - the last ones are reported
             yield None
         self._optimizer.observe(batch.observations)
         self._version += 1
         self._env_steps = batch.env_steps
         seconds = time.perf_counter() - started
-        last = reports[-1]
         yield PolicyUpdated(
-            self._version, batch.env_steps, last.kl, last.entropy, last.value_loss, len(reports), seconds
+            self._version, batch.env_steps, report.kl, report.entropy, report.value_loss, epochs, seconds
         )
 
     def _published(self) -> PolicyPublished:
@@ -97,13 +94,10 @@ class PolicyJob(Job):
         return PolicyPublished(self._version, weights, self._env_steps, len(self._batches))
 
     def get_state(self) -> JobState:
-        values: dict[str, Any] = {
-            "version": self._version,
-            "env_steps": self._env_steps,
-            "starts_anew": self._starts_anew,
-            "rng": get_rng_state(self._rng),
-        }
+        values: dict[str, Any] = {"version": self._version, "env_steps": self._env_steps}
+        values["starts_anew"] = self._starts_anew
         batches = self._batches if self._saves_batches else ()
+        values["rng"] = get_rng_state(self._rng)
         values["batches"] = [[getattr(batch, name) for name in _SCALARS] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
         return JobState({**self._optimizer.get_state(), **arrays}, values)

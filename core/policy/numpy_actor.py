@@ -1,7 +1,4 @@
-"""A Gaussian policy evaluated with NumPy: for the rows of a single step it takes half of torch's time.
-
-The plain form is core.rollout.actor.Actor's path for other networks; tests compare the two.
-"""
+"""A Gaussian policy evaluated with NumPy: for the rows of a single step it takes half of torch's time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Policy snapshots: a bounded number of earlier policies, one small file each, so that they can act again.
-
-A checkpoint holds all that training needs and is soon replaced. A snapshot holds a policy's weights alone, with what was
-known about the session at the time, and stays.
-"""
+"""Policy snapshots: a bounded number of earlier policies, one small file each, so that they can act again."""
 
 from __future__ import annotations
 

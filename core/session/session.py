@@ -1,7 +1,4 @@
-"""The folder of one training run: its config, its lock, its preferences and its checkpoints.
-
-Light enough for the window's process: nothing here loads torch or a simulator.
-"""
+"""The folder of one training run: its config, its lock, its preferences and its checkpoints."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Summary of a session for the session list: a small JSON file and the last picture, both in the session's folder.
-
-They are updated now and then while the session runs, and are optional: a session without them is complete.
-"""
+"""Summary of a session for the session list: a small JSON file and the last picture, both in the session's folder."""
 
 from __future__ import annotations
 

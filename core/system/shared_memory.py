@@ -69,7 +69,8 @@ def encode(message: object) -> Envelope:
         raise MemoryError(f"a message of {total >> 20} MiB does not fit into the {free >> 20} MiB that are free")
     file = _memory_file()
     try:
-        _write(file.fileno(), parts)
+        with open(file.fileno(), "wb", closefd=False) as writer:
+            writer.writelines(parts)
     except BaseException:
         file.close()
         raise
@@ -80,14 +81,6 @@ def _memory_file() -> io.FileIO:
     if hasattr(os, "memfd_create"):
         return io.FileIO(os.memfd_create("somersault", os.MFD_CLOEXEC), "r+")
     return tempfile.TemporaryFile(buffering=0)  # on macOS
-
-
-def _write(handle: int, parts: Sequence[memoryview]) -> None:
-    start = 0
-    for part in parts:
-        while part.nbytes:
-            written = os.pwrite(handle, part, start)
-            start, part = start + written, part[written:]
 
 
 def _read(handle: int, parts: Sequence[bytearray]) -> None:
