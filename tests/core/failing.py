@@ -1,8 +1,9 @@
-"""A server for light child processes in tests: its methods answer, raise and log."""
+"""A server for light child processes in tests: its methods answer, raise, log and hang."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,9 @@ class Server:
 
     def fail(self, error: Exception) -> None:
         raise error
+
+    def hang(self) -> None:
+        time.sleep(3600)
 
     def log(self, text: str) -> None:
         logging.getLogger("core.anywhere").warning(text)

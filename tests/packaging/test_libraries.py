@@ -21,7 +21,6 @@ TEXTS = Path(__file__).resolve().parents[2] / "packaging/licences"
         ("libscipy_openblas64_-32a4b2a6.so", "scipy_openblas64_"),
         ("libopenblasp-r0-59ffcd50.3.15.so", "openblasp-r0"),
         ("libgfortran-040039e1-0352e75f.so.5.0.0", "gfortran"),
-        ("libicui18n.so.73", "icui18n"),
         ("avcodec-62-0123456789abcdef.dll", "avcodec"),
     ],
 )

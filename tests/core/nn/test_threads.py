@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
@@ -18,7 +17,6 @@ from core.policy.cnn_actor_critic import CNNActorCritic
 from core.policy.on_policy import TrainingBatch
 from core.policy.ppo import PPO, clipped_objective, value_loss
 from core.reward.image_ensemble import ImageEnsemble
-from core.system.child_process import job_threads
 
 GAME = (4, 84, 84)
 ROWS = 33
@@ -40,7 +38,10 @@ def start() -> torch.Generator:
 
 
 def robot(discrete: bool) -> Case:
-    return actor_critic(11, 3, discrete, CONFIG.policy, start()), torch.randn(ROWS, 11, generator=start())
+    """With weights that bring some mean actions beyond the limits."""
+    network = actor_critic(11, 3, discrete, CONFIG.policy, start())
+    network.weights.data += 0.1 * torch.randn(network.weights.shape, generator=start())
+    return network, torch.randn(ROWS, 11, generator=start())
 
 
 def game() -> Case:
@@ -105,14 +106,3 @@ def test_a_prediction_in_two_threads_is_that_of_one_pass() -> None:
         whole = ensemble.network(torch.as_tensor(images).reshape(-1, *GAME)).numpy().reshape(predicted[0].shape)
     assert (predicted[0] == predicted[1]).all()
     assert np.abs(predicted[0] - whole).max() < 1e-4 * whole.std()
-
-
-@pytest.mark.parametrize(
-    ("job", "cores", "threads"),
-    [("policy", 6, 2), ("reward", 64, 2), ("policy", 5, 1), ("rollout", 64, 1), ("reward", None, 1)],
-)
-def test_learning_jobs_have_two_threads_if_there_are_cores_for_them(
-    monkeypatch: pytest.MonkeyPatch, job: str, cores: int | None, threads: int
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert job_threads(job) == threads

@@ -61,7 +61,6 @@ def test_one_is_due_after_so_many_steps_and_later_after_a_thirtieth_of_all(tmp_p
         ([0, 1, 2, 3, 4, 5], 4, [0, 2, 4, 5]),
         ([0, 10, 11, 30], 3, [0, 11, 30]),
         ([0, 5, 9, 100], 0, [0, 100]),
-        ([7], 5, [7]),
     ],
 )
 def test_the_least_missed_goes(steps: list[int], limit: int, left: list[int]) -> None:

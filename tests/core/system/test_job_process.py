@@ -90,9 +90,14 @@ PARENT = """
 import sys, psutil
 from contextlib import closing
 from core.events import Paused, StateRequested, StateSaved
-from core.system.child_process import JobProcess, JobSpec
+from core.system.child_process import ChildProcess, JobProcess, JobSpec
+from tests.core import failing
 from tests.core.builders import tiny
+from tests.core.children import pid_of
 if __name__ == "__main__":
+    busy = ChildProcess("busy", failing.run_server)
+    busy.start()
+    busy.request("hang")
     config = tiny(task="pendulum", rollout__environments=256)
     child = JobProcess(JobSpec("rollout", config.to_dict()))
     child.start()
@@ -100,8 +105,8 @@ if __name__ == "__main__":
     child.send(StateRequested(1))
     while not ((message := child.receive(60)) and message.kind is StateSaved):
         pass
-    children = psutil.Process().children(recursive=True)
-    print(*(process.pid for process in children if "spawn_main" in " ".join(process.cmdline())), flush=True)
+    children = [job := psutil.Process(pid_of("rollout")), *job.children(recursive=True)]
+    print(pid_of("busy"), *(process.pid for process in children if "spawn_main" in " ".join(process.cmdline())), flush=True)
     child.receive(3600)
 """
 
@@ -112,8 +117,9 @@ def test_a_job_and_its_collectors_end_with_their_parent(tmp_path: Path, whose: s
     script.write_text(PARENT)
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environ) as parent:
-        job, *collectors = map(int, parent.stdout.readline().split())
+        busy, job, *collectors = map(int, parent.stdout.readline().split())
         assert len(collectors) == 1 and all(map(psutil.pid_exists, collectors))
         os.kill(parent.pid if whose == "the parent's" else job, signal.SIGKILL)
         assert is_gone(job) and all(map(is_gone, collectors))
         parent.kill()
+        assert is_gone(busy)

@@ -59,7 +59,6 @@ def turning(*corners: float) -> list[float]:
         ((0, 2), 0),  # forward flips
         ((0, 0.3, -0.3, 0.3, -0.3, 0.3), 0),  # rocking to and fro, though half a turn back each time
         ((0, -1.1, -0.9, -1.1, -0.9, -1.1), 1),  # to and fro across the mark
-        ((0, -1.1, 0, -1.1), 1),  # forward again what was turned back
         ((0, 1, -1.01), 1),
         ((0, -1.1, -2.05), 2),
     ],
