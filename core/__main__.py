@@ -1,7 +1,5 @@
 """Command line without a window: python -m core."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import sys

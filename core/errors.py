@@ -1,7 +1,5 @@
 """Exceptions, and the sentences that report them."""
 
-from __future__ import annotations
-
 import errno
 import re
 from enum import StrEnum

@@ -4,8 +4,6 @@ A job knows no thread, process, widget, or file of another stage. core.session.r
 event.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Numbers in texts for users."""
 
-from __future__ import annotations
-
 import math
 
 

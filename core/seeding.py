@@ -1,7 +1,5 @@
 """Named random streams from one root seed: no two stages or workers share a stream."""
 
-from __future__ import annotations
-
 import zlib
 from typing import Any
 

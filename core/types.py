@@ -1,7 +1,5 @@
 """Records that the stages exchange. Imports numpy only, so that the window can use them too."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any

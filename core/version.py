@@ -1,7 +1,5 @@
 """Version and command names of the program, and versions of the libraries it runs on."""
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 

@@ -1,7 +1,5 @@
 """Vectorized environments: many copies of one task behind one interface, whatever simulates them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.envs.base import CaptureSchedule, VectorEnv

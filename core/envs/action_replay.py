@@ -1,7 +1,5 @@
 """Seeds and actions of environments that can't be saved, to bring new ones to the same state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ Emulators can't be saved, but a game is determined by its seed, the number of ga
 actions. These are saved, and a resumed run replays them, which takes some seconds, and continues exactly.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Interface of vectorized environments: N copies of one task, stepped together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Marks in a clip that show where the robot is and was: its shadow on the floor, its trace, and the start line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

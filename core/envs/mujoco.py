@@ -3,8 +3,6 @@
 Episodes have a fixed length and never end early, as Appendix A asks: an early end would tell the agent about the task.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Shapes: N environments; S size of a full physics state (time, qpos, qvel, act); 
 fields of MuJoCo's data (RobotTask.extra_fields), flattened.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import mujoco

@@ -1,7 +1,5 @@
 """Clips of segments, drawn on demand at any size: from simulator states by MuJoCo, or from recorded pictures."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator

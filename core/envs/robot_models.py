@@ -1,7 +1,5 @@
 """MuJoCo models of the robots: Gymnasium's, with the sensors that a task needs and a calmer appearance."""
 
-from __future__ import annotations
-
 import logging
 import re
 from pathlib import Path

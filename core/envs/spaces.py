@@ -1,7 +1,5 @@
 """Sizes of a task's observations and actions, read from its environment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.config import Config

@@ -1,7 +1,5 @@
 """Throughput as ratios measured in one run, comparable between machines: `python -m core bench`."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import tempfile

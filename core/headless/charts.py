@@ -1,7 +1,5 @@
 """Line charts as PNG files, drawn with matplotlib, which is optional: the extra [figures]."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass

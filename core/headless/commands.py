@@ -1,7 +1,5 @@
 """Implementation of the headless commands; core.__main__ has their arguments."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import json

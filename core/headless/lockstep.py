@@ -4,8 +4,6 @@ So results depend neither on which job finishes first nor on whether the jobs ha
 has Python's lock to itself and more cores are used.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 A finished run is a JSON file and is not repeated. A run that was stopped continues from its session's checkpoint.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -4,8 +4,6 @@ A result is a dict with the keys task, kind ("true reward" or "350 labels"), see
 list of (env_steps, true_return)) and config.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

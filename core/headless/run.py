@@ -3,8 +3,6 @@
 The jobs take turns, so the same seed gives the same result.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import time

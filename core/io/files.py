@@ -1,7 +1,5 @@
 """Files: atomic and durable writes, reads of bounded size, and sentences for what fails."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

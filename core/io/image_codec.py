@@ -4,8 +4,6 @@ An image is a row of bytes: a PNG if it fits, as with the flat colours of games,
 zeros, which decoders ignore, so that they stack into arrays and a pool of them has a known size.
 """
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import numpy.typing as npt

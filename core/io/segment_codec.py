@@ -11,8 +11,6 @@ Arrays of a compressed segment (to_arrays): actions (k, a) float32, true_rewards
 Compression of a uint8 array: subtract from each row the row before (modulo 256), then zlib.compress.
 """
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Log file of a session, rotated to stay small."""
 
-from __future__ import annotations
-
 import logging
 import platform
 import sys

@@ -3,8 +3,6 @@
 The digest detects flipped bits. Nothing is unpickled: a file from another person cannot run code.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Video files and film strips from frames."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The jobs that child processes run, one a stage. Each is a generator of events that knows no thread or widget."""
 
-from __future__ import annotations
-
 import importlib
 
 from core.config import Config

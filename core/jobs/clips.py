@@ -1,7 +1,5 @@
 """The clips job: renders segments, and episodes of earlier policies, on request."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 Each process then has Python's lock to itself, and waits for the others once a batch. The results are the same.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from itertools import accumulate

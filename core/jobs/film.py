@@ -1,7 +1,5 @@
 """The film job: a video of how the policy learned, or of before and after, from the policy snapshots."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Iterator

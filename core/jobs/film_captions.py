@@ -3,8 +3,6 @@
 Pictures are (height, width, 3) uint8, RGB. All sizes are fractions of the height, so a film looks the same at any size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The play job: a game that the user plays with the keyboard, at the console's own speed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

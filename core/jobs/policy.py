@@ -1,7 +1,5 @@
 """The policy job: improves the policy on each batch and publishes it."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The previews job: renders two seconds of a task for the catalogue, on request."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import deque

@@ -1,7 +1,5 @@
 """Choice of the device that networks are trained on."""
 
-from __future__ import annotations
-
 import ctypes
 import logging
 import sys

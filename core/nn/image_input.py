@@ -4,8 +4,6 @@ Images stay uint8 until a gradient step or a prediction needs them: as floating-
 four times the memory.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Running moments of observations, for input normalization."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.nn.state import require_array

@@ -1,7 +1,5 @@
 """The paper's reward network for images (A.2): all members of an ensemble in one grouped convolution a layer."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import Parameter, ParameterList

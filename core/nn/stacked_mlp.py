@@ -1,7 +1,5 @@
 """The paper's reward network for vector observations (A.1): all members of an ensemble as one stack of weights."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """State of networks and optimizers as plain NumPy arrays, for checkpoints and messages between processes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -5,8 +5,6 @@ cores from the physics. Work is divided in two on every machine alike, so that t
 how many cores it had.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager

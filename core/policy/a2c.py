@@ -4,8 +4,6 @@ Takes one gradient step on each small batch. The paper says Adam, but its number
 those of RMSprop, which Mnih et al. used and this uses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

@@ -3,8 +3,6 @@
 A discrete action is a one-hot row of float32 throughout the program; the environment takes its argmax.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 

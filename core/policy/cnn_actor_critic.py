@@ -5,8 +5,6 @@ of 8 x 8, 64 of 4 x 4 and 64 of 3 x 3, then 512 units. `small`, the default, is 
 (2016): 16 filters of 8 x 8, 32 of 4 x 4, then 256 units. It takes 40% of the other's time on a CPU.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Generalised advantage estimation, as pure functions of arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.types import Float32

@@ -1,7 +1,5 @@
 """A Gaussian policy evaluated with NumPy: for the rows of a single step it takes half of torch's time."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.policy.actor_critic import OBSERVATION_LIMIT, GaussianActorCritic

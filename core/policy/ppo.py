@@ -4,8 +4,6 @@ The paper used TRPO. PPO learns as well in less wall time, and suits a changing 
 update stays near the policy that it started from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

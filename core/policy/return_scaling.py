@@ -1,7 +1,5 @@
 """Running scale of discounted returns: the unit in which a value function learns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trust region policy optimisation (Schulman et al. 2015): the paper's optimizer for the robots (2.2.1, A.1)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Closed-form check and correction of a value function after the reward has changed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.types import Float32

@@ -11,8 +11,6 @@ the same where the worst return is 0, and meaningful for any reward. Since not a
 an oracle that skips never skips everything.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ twice would have double weight. Its purpose: the method assumes that one answer 
 people do not know their own error rate.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ reservoir of size one: a preference that is new, or that leaves the hold-out, re
 draws stay uniform while most of them stay the same, and a running fit need not start over.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The segments that a reward ensemble is trained on, and the predicted returns of minibatches of them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ensembles of reward predictors for vector observations, and the normalized reward of any ensemble."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Ensembles of reward predictors for images, which do not see actions (A.2, footnote 1)."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The preference model, its loss and the adaptation of the weight decay, as pure functions of tensors."""
 
-from __future__ import annotations
-
 import math
 
 import torch

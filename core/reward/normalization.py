@@ -1,7 +1,5 @@
 """Normalization of the predicted reward of batches that are too small to be normalized by themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.reward.ensemble import normalize_reward

@@ -1,7 +1,5 @@
 """Training of the reward ensemble: all members in one batched computation, resumable, open to new preferences."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

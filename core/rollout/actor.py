@@ -1,7 +1,5 @@
 """Acting with a policy: the untrained network of a session, and the choice of actions."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -1,7 +1,5 @@
 """Collecting: acting in environments, and keeping what the policy and the labeller need of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

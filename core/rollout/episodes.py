@@ -1,7 +1,5 @@
 """Whole episodes of a policy: demonstrations, evaluation, and the untrained policy's return."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any

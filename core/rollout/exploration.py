@@ -5,8 +5,6 @@ many behaviours, some of them near to the desired one, so that far fewer answers
 pre-training of Lee, Smith and Abbeel (PEBBLE, 2021), which is not in the paper.
 """
 
-from __future__ import annotations
-
 import torch
 
 from core.types import Float32

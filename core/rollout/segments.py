@@ -1,7 +1,5 @@
 """Segments, cut from rollouts without gaps in time."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import chain

@@ -5,8 +5,6 @@ another person: names and sizes are checked before anything is unpacked, and the
 it was read and found undamaged. Damaged curves are accepted, as no session needs them.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import json

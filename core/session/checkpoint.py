@@ -3,8 +3,6 @@
 The newest two are kept, so that training can resume from the older one if the newer one is damaged.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Check that stored answers fit the task of their session: an undamaged store may belong to another one."""
 
-from __future__ import annotations
-
 from core.config import Config
 from core.errors import UserError
 from core.preferences.store import FOLDER, PreferenceStore

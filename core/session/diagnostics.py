@@ -1,7 +1,5 @@
 """Diagnostics of a session as a zip file: log, config and versions, without the names of the user, host and folders."""
 
-from __future__ import annotations
-
 import getpass
 import json
 import os

@@ -1,7 +1,5 @@
 """List of the sessions in a folder, and copies of sessions."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ One safetensors file: points (n, 2) float64 of each series, their strides, and a
 person, so sizes are checked before memory is allocated. A damaged file counts as empty: the session itself is intact.
 """
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

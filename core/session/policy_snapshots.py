@@ -1,7 +1,5 @@
 """Policy snapshots: a bounded number of earlier policies, one small file each, so that they can act again."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re

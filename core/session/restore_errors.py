@@ -1,7 +1,5 @@
 """Errors of states and weights that do not fit a job, as one sentence for the user."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

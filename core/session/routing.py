@@ -1,7 +1,5 @@
 """Routing: one table of the events and of who receives each. It closes the loop from the policy back to the rollout."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol

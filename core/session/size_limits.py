@@ -1,7 +1,5 @@
 """Memory limits of sessions that see pictures: numbers that suit a robot may be far too large for a game."""
 
-from __future__ import annotations
-
 import math
 
 from core.config import Config

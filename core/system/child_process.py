@@ -8,8 +8,6 @@ A child is used in one of two ways. One that runs a job for the window (JobProce
 computes on request (`serve`) answers each Request with one Answer.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import logging

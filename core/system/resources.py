@@ -1,7 +1,5 @@
 """Checks of memory, disk space and rendering before work starts. Each raises a UserError that says what to do."""
 
-from __future__ import annotations
-
 import ctypes
 import ctypes.util
 import os

@@ -7,8 +7,6 @@ nothing is left behind by a process that is killed, a message that cannot be sen
 Pickling a pair of clips through a pipe took 143 to 292 ms and stalled the window; through shared memory it takes 8 ms.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Catalogue of tasks: one entry each, and any Gymnasium environment by its ID."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from core.errors import UserError

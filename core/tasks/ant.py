@@ -4,8 +4,6 @@ Gymnasium controls it at 20 Hz: a clip of 30 steps lasts 1.5 s (A.1). Physics st
 the implicitfast integrator instead of the fourth-order Runge-Kutta: four times as fast, with the same contact forces.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps

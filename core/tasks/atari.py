@@ -10,8 +10,6 @@ counts scoring steps rather than points; games are reported by their unclipped s
 (`--teacher none`) uses exactly what the oracle judges by, penalty included, so that the two can be compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Definition of a task. Imports numpy only, so that the window can show the catalogue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -4,8 +4,6 @@ Gymnasium is too heavy for the window, so nothing is looked up here: an unknown 
 made.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from core.tasks.base import Task

@@ -3,8 +3,6 @@
 Gymnasium controls it at 20 Hz, at which the authors played its clips: 30 steps last 1.5 s (A.1).
 """
 
-from __future__ import annotations
-
 from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, preset_for_steps
 
 HALF_CHEETAH = RobotTask(

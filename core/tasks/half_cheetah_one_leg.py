@@ -5,8 +5,6 @@ the robot, like a sense of touch. From joint angles alone a predictor can't tell
 answers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -8,8 +8,6 @@ Hopper runs at 125 Hz with the fourth-order Runge-Kutta integrator; here it is i
 fast. tests/benchmarks/physics.py tries what was learned in Gymnasium's own physics.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

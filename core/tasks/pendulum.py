@@ -7,8 +7,6 @@ Episodes of the single pole are short, as the authors' were: it can't be swung u
 still teach nothing. With episodes of 5 s two thirds of all clips were such.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.tasks.base import Camera, Physics, RobotTask, averages, observe_from, preset_for_steps

@@ -4,8 +4,6 @@ Control is at 10 Hz, so that a clip of 15 steps lasts 1.5 s (A.1). The integrato
 twice as long, which makes no difference to an arm that touches nothing.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.tasks.base import Camera, Physics, RobotTask, averages, preset_for_steps

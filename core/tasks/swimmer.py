@@ -1,7 +1,5 @@
 """The Swimmer: three links in a thick fluid. Gymnasium's model at 40 Hz, so that a clip of 60 steps lasts 1.5 s (A.1)."""
 
-from __future__ import annotations
-
 from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, preset_for_steps
 
 SWIMMER = RobotTask(

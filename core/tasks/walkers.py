@@ -5,8 +5,6 @@ run at the 40 and 30 Hz at which the authors played their clips, with implicitfa
 as with the backflip.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps
