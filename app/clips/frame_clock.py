@@ -72,7 +72,6 @@ class FrameClock(QObject):
         self._timer.stop()
 
     def restart(self) -> None:
-        """Play from the first frame."""
         if self._count:
             self._start_at(0)
 

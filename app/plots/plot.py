@@ -141,7 +141,6 @@ class Plot(QWidget):
         return True
 
     def _update_texts(self) -> None:
-        """Update title, note and message from the points."""
         title = plot_text.headline(self.spec, self.source, self._hidden)
         self.title.setText(title)
         self.setAccessibleName(title)
@@ -208,7 +207,6 @@ class Plot(QWidget):
         self.read_off(float(every_x[min(max(index, 0), len(every_x) - 1)]))
 
     def picture(self) -> QImage:
-        """Image of title, legend and curves."""
         self._menu_button.hide()
         image = picture_of(self)
         self._menu_button.show()

@@ -24,7 +24,6 @@ class FolderField(QWidget):
     edited = Signal()
 
     def __init__(self, root: Path, parent: QWidget | None = None) -> None:
-        """root: default parent folder."""
         super().__init__(parent)
         self._root, self._parent, self._is_named = root, root, False
         self._taken: set[str] = set()
