@@ -39,7 +39,6 @@ RESOURCES = Path(getattr(sys, "_MEIPASS", Path(__file__).resolve().parents[2])) 
 
 
 def palette() -> Palette:
-    """The palette on screen."""
     return _present
 
 
