@@ -95,7 +95,6 @@ class Application(QObject):
         self._pulse.start()
 
     def begin(self, session: Session | None) -> None:
-        """Show this session, or the start window if there is none."""
         if session is None:
             self.show_start()
         else:

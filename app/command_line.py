@@ -34,6 +34,5 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 
 def given(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings of a session that were given on the command line."""
     settings = {name: getattr(options, name) for name in ("teacher", "labels", "seed")}
     return {name: value for name, value in settings.items() if value is not None}

@@ -59,7 +59,6 @@ class CrashReporter(QObject):
         self._showing = False
         self.dialog: QMessageBox | None = None
         self.crashed.connect(self._on_crashed)
-        self._previous_hooks = sys.excepthook, threading.excepthook
 
     def install(self) -> None:
         logging.getLogger().addHandler(self._recent_log)

@@ -113,10 +113,7 @@ def show_error(error: UserError) -> None:
 
 
 def _show_box(text: str) -> None:
-    try:
-        application = open_display()
-    except DisplayError:
-        return  # the error is on standard error, and there is nothing to draw a box on
+    application = open_display()
     from PySide6.QtCore import Qt
     from PySide6.QtWidgets import QMessageBox
 

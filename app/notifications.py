@@ -20,6 +20,7 @@ def system_tray(window: QWidget) -> QSystemTrayIcon | None:
 class Notifier(QObject):
     """Shows messages in the window, and through the desktop if the window is not in front.
 
+    tell_inside: shows a message in the window
     find_tray: called for each message, as a desktop's tray may come and go
     """
 
@@ -29,7 +30,6 @@ class Notifier(QObject):
         tell_inside: Callable[[str], None],
         find_tray: Callable[[QWidget], QSystemTrayIcon | None] = system_tray,
     ) -> None:
-        """tell_inside: shows a message in the window"""
         super().__init__(window)
         self._window, self._tell_inside, self.find_tray = window, tell_inside, find_tray
         self._tray: QSystemTrayIcon | None = None

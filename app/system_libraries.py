@@ -30,7 +30,6 @@ WAYLAND = {"libwayland-client.so.0": "libwayland-client0", "libwayland-cursor.so
 
 
 def loads(library: str) -> bool:
-    """True if the system's loader finds this library."""
     try:
         ctypes.CDLL(library)
     except OSError:

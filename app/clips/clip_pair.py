@@ -82,7 +82,6 @@ class ClipPair(QWidget):
         self.playback_changed.emit()
 
     def restart(self) -> None:
-        """Play both clips from their first frame."""
         if self.shown:
             self.clock.restart()
             self.playback_changed.emit()

@@ -64,7 +64,6 @@ class FrameClock(QObject):
         return int(loops) * self._count + min(int(rest * self._rate), self._count - 1)
 
     def play(self, count: int, fps: float) -> None:
-        """Start a loop of `count` frames at its first frame."""
         self._count, self._fps = count, fps
         self._start_at(0)
 
@@ -72,7 +71,6 @@ class FrameClock(QObject):
         self._timer.stop()
 
     def restart(self) -> None:
-        """Play from the first frame."""
         if self._count:
             self._start_at(0)
 

@@ -41,7 +41,6 @@ class PredictionOverlay(QWidget):
         self.update()
 
     def place(self) -> None:
-        """Move to the bottom centre of the covered widget."""
         area = self._over.rect()
         width = min(_WIDEST, area.width())
         self.setGeometry((area.width() - width) // 2, area.height() - _HEIGHT - 16, width, _HEIGHT)

@@ -86,7 +86,6 @@ class ClipCache(QObject):
             self._start_next()
 
     def clear(self) -> None:
-        """Empty the cache and cancel every request."""
         self._job_requests.cancel(self._token)
         self._task = None
         self._stills.clear()

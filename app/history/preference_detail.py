@@ -64,7 +64,6 @@ class PreferenceDetail(QFrame):
         return made
 
     def playback_keys(self) -> dict[str, Callable[[], object]]:
-        """Return the functions of the playback keys, for any widget of the page."""
         functions: dict[Command, Callable[[], object]] = {
             Command.PLAYBACK: self.clips.toggle_playback,
             Command.RESTART_CLIPS: self.clips.restart,

@@ -29,7 +29,6 @@ class PreferenceFilter:
 
 
 def when(row: PreferenceSummary) -> str:
-    """Date and local time of the answer."""
     return _clock(row.answered_at, "%Y-%m-%d %H:%M:%S")
 
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QWidget
 from app.keys.commands import COMMANDS, KeyAction
 from app.keys.key_map import KeyMap, key_symbols
 from app.menus.menus import MENUS
-from app.plots.plot_shortcuts import KEY_TEXTS
+from app.plots.plot import KEY_TEXTS
 from app.style import theme
 from app.style.layouts import column
 

@@ -1,6 +1,7 @@
-"""One plot: title, legend, menu, canvas, and readout at the crosshair."""
+"""One plot: title, legend, menu, canvas, readout at the crosshair, and keys."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
@@ -9,7 +10,6 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.plots import plot_text
 from app.plots.plot_canvas import PlotCanvas
-from app.plots.plot_shortcuts import KEY_TEXTS, PlotShortcuts
 from app.plots.plot_specs import CurveSpec, PlotSpec, Source
 from app.session.metrics_recorder import EpisodeRewards
 from app.style import theme
@@ -21,6 +21,18 @@ from core.types import Float64
 
 _DASHED = 300
 """Points of a dashed curve, which is several times slower to draw than a solid one."""
+_ZOOM_IN, _PAN = 0.8, 0.1
+_SHIFT, _CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+_NONE, _KEYPAD = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier
+KEY_TEXTS = (
+    ("+ or −", "Zoom in or out"),
+    ("Ctrl+← or Ctrl+→", "Pan"),
+    ("Home", "Show everything"),
+    ("Shift+← or Shift+→", "Read values point by point"),
+    ("Enter", "Open in its own window"),
+)
+"""Keys and their effects, for tooltips and the key list."""
+Action = Callable[[], object]
 _HELP = (
     "Drag to pan; scroll to zoom (after a click, or with Ctrl), also on an axis; double-click to show everything.\n"
     "Double-click the title to open the plot in its own window. Keys: "
@@ -28,6 +40,32 @@ _HELP = (
     + "."
 )
 _HIDDEN = "Hidden with the true reward (see the View menu)."
+
+
+class PlotShortcuts:
+    """step(±1): shows the values at the next or previous point; enlarge: None if already enlarged."""
+
+    def __init__(self, canvas: PlotCanvas, step: Callable[[int], object], enlarge: Action | None) -> None:
+        key = Qt.Key
+        self._actions: dict[tuple[int, Qt.KeyboardModifier], Action] = {
+            (key.Key_Plus, _NONE): lambda: canvas.zoom(_ZOOM_IN),
+            (key.Key_Equal, _NONE): lambda: canvas.zoom(_ZOOM_IN),
+            (key.Key_Minus, _NONE): lambda: canvas.zoom(1 / _ZOOM_IN),
+            (key.Key_Left, _CTRL): lambda: canvas.pan(-_PAN),
+            (key.Key_Right, _CTRL): lambda: canvas.pan(_PAN),
+            (key.Key_Left, _SHIFT): lambda: step(-1),
+            (key.Key_Right, _SHIFT): lambda: step(1),
+            (key.Key_Home, _NONE): canvas.fit,
+        }
+        if enlarge:
+            self._actions[key.Key_Return, _NONE] = self._actions[key.Key_Enter, _NONE] = enlarge
+
+    def action(self, event: QKeyEvent) -> Action | None:
+        """Action for this key press; the keypad counts as the main keys, and + may need Shift."""
+        modifiers = event.modifiers() & ~_KEYPAD
+        if event.key() == Qt.Key.Key_Plus:
+            modifiers &= ~_SHIFT
+        return self._actions.get((event.key(), modifiers))
 
 
 class Plot(QWidget):
@@ -141,7 +179,6 @@ class Plot(QWidget):
         return True
 
     def _update_texts(self) -> None:
-        """Update title, note and message from the points."""
         title = plot_text.headline(self.spec, self.source, self._hidden)
         self.title.setText(title)
         self.setAccessibleName(title)
@@ -208,7 +245,6 @@ class Plot(QWidget):
         self.read_off(float(every_x[min(max(index, 0), len(every_x) - 1)]))
 
     def picture(self) -> QImage:
-        """Image of title, legend and curves."""
         self._menu_button.hide()
         image = picture_of(self)
         self._menu_button.show()

@@ -1,7 +1,7 @@
 """Drawing area of one plot: curves on one or two scales, with zoom, pan and a crosshair."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -9,15 +9,47 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 
-from app.plots.axes import LogAxis, UnitAxis
 from app.style import theme
 from core.types import Float64
 
 _POINTER_MS = 30
 """Interval at which the crosshair follows the pointer, because each move redraws the plot."""
 _BAND_ALPHA = 34
+_NARROW = 3.0
+"""Ranges up to this ratio of their ends have even ticks; wider ones have ticks at 1, 2 and 5 times powers of ten."""
+_WIDE = 100.0
+"""From this ratio on, only powers of ten have ticks."""
 _MIN_HEIGHT = 96
 """Pixels; in a column without room for all plots at this height, the column scrolls."""
+
+
+class UnitAxis(pg.AxisItem):
+    """Bottom axis whose ticks are formatted by `write`, with the unit: a small plot has no room for an axis title."""
+
+    def __init__(self, write: Callable[[float], str]) -> None:
+        super().__init__("bottom")
+        self._write = write
+
+    def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
+        return [self._write(value) for value in values]
+
+
+class LogAxis(pg.AxisItem):
+    """Axis over base-10 logarithms, with ticks at round numbers."""
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        """One level of ticks, as base-10 logarithms."""
+        low, high = 10.0**minVal, 10.0**maxVal
+        if high <= _NARROW * low:
+            ticks = [tick for _, level in super().tickValues(low, high, size)[:2] for tick in level]
+        else:
+            powers = np.arange(math.floor(minVal), math.floor(maxVal) + 1)[:: 1 + math.ceil(maxVal - minVal) // 8]
+            digits = (1.0,) if high >= _WIDE * low else (1.0, 2.0, 5.0)
+            ticks = [d * 10.0**p for p in powers for d in digits if low <= d * 10.0**p <= high]
+        return [(1.0, [math.log10(tick) for tick in ticks])]
+
+    def tickStrings(self, values: Iterable[float], scale: float, spacing: float) -> list[str]:
+        return [f"{10.0**value:.3g}" for value in values]
 
 
 class _TimeView(pg.ViewBox):

@@ -55,7 +55,6 @@ class PlotPanel(QTabWidget):
         return plot
 
     def show_group(self, index: int) -> None:
-        """Show a tab and focus its first plot."""
         self.setCurrentIndex(index)
         next(plot for plot in self.by_key.values() if plot.isVisible()).setFocus(Qt.FocusReason.ShortcutFocusReason)
 

@@ -21,7 +21,7 @@ _ELSEWHERE, _MAX_ELSEWHERE = "start page/elsewhere", 50
 
 
 class SessionLibrary(QObject):
-    """One folder of sessions. Requests are carried out in order; listing has a thread of its own.
+    """One folder of sessions. Requests are carried out in order, each ending in a signal; listing has its own thread.
 
     Signals:
         listed(object): all sessions, a list of SessionEntry, last opened first.
@@ -51,34 +51,27 @@ class SessionLibrary(QObject):
             thread.start()
 
     def refresh(self) -> None:
-        """List the sessions; `listed` follows."""
         others = elsewhere()
         self._list_thread.do(lambda: library.sessions(self.root, others), self.listed.emit, self.refused.emit)
 
     def find_picture(self, folder: Path) -> None:
-        """Load a session's picture; `picture_found` follows if there is one."""
         self._list_thread.do(lambda: QImage(str(folder / summary.PICTURE)), partial(self._on_picture_read, folder))
 
     def open(self, folder: Path) -> None:
-        """Open a session; `opened` or `refused` follows."""
         self.progressed.emit(f"Opening {folder.name} …")
         self._work_thread.do(lambda: check_session(Session.open(folder)), self._on_opened, self.refused.emit)
 
     def create(self, folder: Path, config: Config) -> None:
-        """Create a session; `opened` or `refused` follows."""
         self.progressed.emit(f"Creating {folder.name} …")
         self._work_thread.do(lambda: create_session(folder, config), self._on_opened, self.refused.emit)
 
     def duplicate(self, folder: Path) -> None:
-        """Copy a session; `changed` or `refused` follows."""
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
 
     def throw_away(self, folder: Path) -> None:
-        """Move a session to the desktop's trash; `changed` or `refused` follows."""
         self._work_thread.do(lambda: self._throw_away(folder), self._on_changed, self.refused.emit)
 
     def bring_in(self, source: Path) -> None:
-        """Import an exported session; `changed` or `refused` follows."""
         self.progressed.emit(f"Importing {source.name} …")
         self._work_thread.do(lambda: self._bring_in(source), self._on_changed, self.refused.emit)
 

@@ -20,7 +20,6 @@ L2 = "weight decay"
 
 
 def of_member(figure: str, member: int) -> str:
-    """Name of the series of one ensemble member."""
     return f"{figure} {member}"
 
 
@@ -72,7 +71,6 @@ class EpisodeRewards:
 
     @staticmethod
     def empty() -> EpisodeRewards:
-        """Return the rewards before the first episode."""
         return EpisodeRewards(np.empty(0), np.empty(0, np.float32), np.empty(0, np.float32))
 
     @staticmethod

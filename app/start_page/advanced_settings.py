@@ -34,10 +34,8 @@ class AdvancedSettings(QWidget):
         parts: list[QWidget] = []
         for section in sections():
             heading = self._headings[section.name] = QWidget()
-            name, about = (
-                label("sectionName", section.name.capitalize()),
-                label("settingHelp", section.about, wrap=True),
-            )
+            name = label("sectionName", section.name.capitalize())
+            about = label("settingHelp", section.about, wrap=True)
             column(name, about, of=heading, margins=(0, 14, 0, 2), spacing=0)
             parts.append(heading)
             for setting in section.settings:
@@ -54,11 +52,9 @@ class AdvancedSettings(QWidget):
 
     def show_matching(self, words: str) -> None:
         """Show only the settings that contain all of these words, and the headings above them."""
-        any_match = False
         for section in sections():
             matching = [setting for setting in section.settings if setting.matches(words)]
             self._headings[section.name].setVisible(bool(matching))
             for setting in section.settings:
                 self.rows[setting.name].setVisible(setting in matching)
-            any_match = any_match or bool(matching)
-        self.no_match.setVisible(not any_match)
+        self.no_match.setVisible(all(heading.isHidden() for heading in self._headings.values()))

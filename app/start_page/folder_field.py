@@ -24,7 +24,6 @@ class FolderField(QWidget):
     edited = Signal()
 
     def __init__(self, root: Path, parent: QWidget | None = None) -> None:
-        """root: default parent folder."""
         super().__init__(parent)
         self._root, self._parent, self._is_named = root, root, False
         self._taken: set[str] = set()
@@ -34,7 +33,9 @@ class FolderField(QWidget):
         self.where = label("settingHelp", wrap=True)
         self.other = QPushButton("Other folder…")
         self.other.setObjectName("small")
-        self.other.clicked.connect(self._on_other_requested)
+        self.other.clicked.connect(
+            lambda: ask_for_folder(self, "Folder for the session", self._parent, self._on_other_chosen)
+        )
         row((self.where, 1), self.other, of=self)
 
     @property
@@ -71,9 +72,6 @@ class FolderField(QWidget):
     def _on_named(self) -> None:
         self._is_named = True
         self.edited.emit()
-
-    def _on_other_requested(self) -> None:
-        ask_for_folder(self, "Folder for the session", self._parent, self._on_other_chosen)
 
     def _on_other_chosen(self, folder: Path) -> None:
         self._set_parent(folder)

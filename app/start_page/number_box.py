@@ -32,7 +32,9 @@ class NumberBox(QAbstractSpinBox):
             number = float(plain)
             if not self._setting.whole:
                 return number if math.isfinite(number) else text
-            return int(plain) if "e" not in plain.lower() else _whole(number)
+            if "e" not in plain.lower():
+                return int(plain)
+            return int(number) if number.is_integer() else text
         except ValueError:
             return text
 
@@ -73,12 +75,6 @@ class ChoiceBox(QComboBox):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
-
-
-def _whole(number: float) -> int:
-    if not number.is_integer():
-        raise ValueError
-    return int(number)
 
 
 def _step(value: float) -> float:

@@ -84,7 +84,6 @@ class Previews(QObject):
         self._disk.start()
 
     def request(self, task: str) -> None:
-        """Request a preview; preview_ready or preview_refused follows."""
         self._disk.do(lambda: self._cached(task), partial(self._on_looked_up, task), lambda _: self._want(task))
 
     def hold(self, on: bool) -> None:

@@ -3,7 +3,7 @@
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter
 from PySide6.QtWidgets import QWidget
 
-from app.style import assets, theme
+from app.style import theme
 
 _SIZES = (18, 36, 54)
 """Pixels, for screens with a scale of 1, 2 and 3."""
@@ -24,7 +24,7 @@ def restyle(window: QWidget) -> None:
 
 
 def _tinted(name: str) -> QIcon:
-    shape, tinted = QIcon(str(assets.path(f"{name}.svg"))), QIcon()
+    shape, tinted = QIcon(str(theme.RESOURCES / f"{name}.svg")), QIcon()
     for size in _SIZES:
         pixmap = shape.pixmap(size, size)
         pixmap.setDevicePixelRatio(1)

@@ -8,7 +8,6 @@ LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 def set_font(painter: QPainter, pixels: int, bold: bool = False, struck: bool = False) -> None:
-    """Set the size of the painter's font in pixels, and whether it is bold or struck out."""
     font = painter.font()
     font.setPixelSize(pixels)
     font.setBold(bold)

@@ -5,14 +5,15 @@ time. A widget that has to keep a colour, as plots do, learns of the change as Q
 """
 
 import gc
+import sys
 from enum import StrEnum
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPalette
 from PySide6.QtWidgets import QApplication
 
 from app import settings
-from app.style import assets
 from app.style.palette import DARK, LIGHT, Palette
 
 _SETTING = "window/appearance"
@@ -33,10 +34,11 @@ _QT_SCHEMES = {
     Appearance.DARK: Qt.ColorScheme.Dark,
 }
 _present = DARK
+RESOURCES = Path(getattr(sys, "_MEIPASS", Path(__file__).resolve().parents[2])) / "resources"
+"""The resources folder: next to the packages, or unpacked by PyInstaller."""
 
 
 def palette() -> Palette:
-    """The palette on screen."""
     return _present
 
 
@@ -61,7 +63,7 @@ def apply(app: QApplication) -> None:
     """Style the application: Fusion on every system, light or dark as chosen; follows later changes of the system."""
     if not app.property(_FOLLOWS):
         app.setProperty(_FOLLOWS, True)
-        app.setWindowIcon(QIcon(str(assets.path("logo.svg"))))
+        app.setWindowIcon(QIcon(str(RESOURCES / "logo.svg")))
         app.setStyle("Fusion")  # once: another style under open windows has crashed Qt
         app.styleHints().colorSchemeChanged.connect(lambda _: _show(_chosen_palette()))
     _show(_chosen_palette())
@@ -90,7 +92,7 @@ def _show(chosen: Palette) -> None:
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     _present = chosen
-    sheet = _filled(assets.text("style.qss"), chosen)
+    sheet = _filled((RESOURCES / "style.qss").read_text("utf-8"), chosen)
     gc.disable()  # deleting widgets of a closed window while Qt iterates over all widgets has crashed
     try:
         app.setPalette(_qt_palette(chosen))
@@ -120,4 +122,4 @@ def _qt_palette(chosen: Palette) -> QPalette:
 def _filled(sheet: str, chosen: Palette) -> str:
     for name, colour in chosen.named().items():
         sheet = sheet.replace(f"@{name};", f"{colour};").replace(f"@{name} ", f"{colour} ")
-    return sheet.replace("@RESOURCES", assets.folder().as_posix())
+    return sheet.replace("@RESOURCES", RESOURCES.as_posix())

@@ -29,7 +29,6 @@ class KeyTile(QAbstractButton):
         return QSize(240, 110)
 
     def set_chosen(self, on: bool) -> None:
-        """Highlight the tile as the answer that was given."""
         self.chosen = on
         self.update()
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QObject, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QColor, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QFocusEvent, QHideEvent, QKeyEvent, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.style.images import of_pixels
 from app.style.labels import label
 from app.style.layouts import column, row
-from app.style.painting import fitted
 from app.workers.job_worker import JobWorker, MakeProcess, run_job
 from core.config import Config
 from core.errors import UserError
@@ -27,36 +26,10 @@ _CONTROLS = {
 }
 
 
-class GameScreen(QWidget):
-    """Black until there is a frame. Scaled without smoothing."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("The game")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(160, 210)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.pixels: npt.NDArray[np.uint8] | None = None
-
-    def sizeHint(self) -> QSize:
-        return QSize(480, 630)
-
-    def show_picture(self, pixels: npt.NDArray[np.uint8]) -> None:
-        """pixels: (height, width, 3) uint8 RGB; kept alive until the next frame, as QImage does not copy them"""
-        self.pixels = pixels
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(0, 0, 0))
-        if self.pixels is not None:
-            height, width = self.pixels.shape[:2]
-            painter.drawImage(fitted(QSize(width, height), self.rect()), of_pixels(self.pixels))
-        painter.end()
-
-
 class PlayWindow(QWidget):
     """Shows the game and reports which keys are held.
+
+    pixels: the last picture, (height, width, 3) uint8 RGB; None before the first
 
     Signals:
         controls_changed(object): the keys that are held now, as ControlsHeld.
@@ -74,7 +47,11 @@ class PlayWindow(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._held: set[str] = set()
         self._hint = f"{task.controls}      Esc leaves"
-        self.screen_ = GameScreen()
+        self.pixels: npt.NDArray[np.uint8] | None = None
+        self.screen_ = label("game", centred=True)
+        self.screen_.setAccessibleName("The game")
+        self.screen_.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)  # the picture follows it
+        self.screen_.setMinimumSize(160, 210)
         self.score, self.message = label("figure", "Score –"), label("caption", "The game is starting.", wrap=True)
         head = row(self.score, None, label("caption", "Five minutes show what good play is. This game is not saved."))
         column(head, (self.screen_, 1), self.message, of=self, margins=(20, 14, 20, 14), spacing=10)
@@ -82,7 +59,9 @@ class PlayWindow(QWidget):
         self.resize(620, 780)
 
     def show_game(self, shown: GameShown) -> None:
-        self.screen_.show_picture(shown.pixels)
+        self.pixels = shown.pixels
+        picture = QPixmap.fromImage(of_pixels(shown.pixels))
+        self.screen_.setPixmap(picture.scaled(self.screen_.size(), Qt.AspectRatioMode.KeepAspectRatio))
         lives = f"      Lives {shown.lives}" if shown.lives else ""
         self.score.setText(f"Score {shown.score}{lives}")
         self.message.setText(self._hint)

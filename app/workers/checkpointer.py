@@ -64,7 +64,6 @@ class Checkpointer(QObject):
         return self._session.load(self.damage_found.emit)
 
     def save_regularly(self, on: bool) -> None:
-        """Save every minute, or stop doing so."""
         if on:
             self._timer.start()
         else:

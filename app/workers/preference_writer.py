@@ -55,19 +55,15 @@ class PreferenceWriter(StoreThread):
         self._ports = ports
 
     def add(self, query: Query, choice: Choice, labeller: str) -> None:
-        """Request to add an answer; `answer_kept` or `answer_refused` follows."""
         self._request(lambda store: self._add(store, query, choice, labeller), self.answer_refused.emit, "saved")
 
     def undo(self) -> None:
-        """Request to withdraw the latest answer; `answer_withdrawn` or `answer_refused` follows."""
         self._request(self._withdraw_last, self.answer_refused.emit, "undone")
 
     def redo(self) -> None:
-        """Request to restore the answer withdrawn last; `answer_given_again` or `answer_refused` follows."""
         self._request(self._give_again, self.answer_refused.emit, "restored")
 
     def change(self, key: int, choice: Choice, labeller: str) -> None:
-        """Request to change the choice of answer `key`; `answer_changed` or `change_refused` follows."""
         self._request(lambda store: self._change(store, key, choice, labeller), self.change_refused.emit, "changed")
 
     def find_repeat(self, repeats: Repeats) -> None:

@@ -151,7 +151,7 @@ def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
     playing.open()
     window = playing.window
     try:
-        qtbot.waitUntil(lambda: window.screen_.pixels is not None, timeout=60_000)
+        qtbot.waitUntil(lambda: window.pixels is not None, timeout=60_000)
         qtbot.waitUntil(window.isActiveWindow)
         QTest.keyPress(window, Qt.Key.Key_Left)
         qtbot.waitUntil(lambda: paddle(window) < 20, timeout=30_000)
@@ -165,5 +165,5 @@ def test_a_real_game_is_played_with_real_keys(qtbot: QtBot) -> None:
 
 def paddle(window: PlayWindow) -> float:
     """The paddle's middle, in pixels from the left."""
-    red = (window.screen_.pixels[190:193, 8:152] == (200, 72, 72)).all(axis=(0, 2))
+    red = (window.pixels[190:193, 8:152] == (200, 72, 72)).all(axis=(0, 2))
     return float(np.flatnonzero(red).mean() + 8) if red.any() else np.nan
