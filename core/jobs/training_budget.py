@@ -23,9 +23,10 @@ class TrainingBudget:
         self._config = config
         self._by_answers = config.query.schedule == "answers"
         self._limited = self._by_answers and config.teacher == Teacher.HUMAN and config.rollout.steps_per_answer > 0
-        self._first = first_labels(config.labels, config.query)
         self._started: int | None = None
-        """Environment steps at the first reward."""
+        """Environment steps from which answers are counted: at the first reward, or later ones without any."""
+        self._answers = first_labels(config.labels, config.query) - 1
+        """Answers that count for no steps after these."""
         self._finished_from: int | None = None
         self._lifted = False
 
@@ -46,11 +47,10 @@ class TrainingBudget:
         """Why training holds with so many answers, can't tell aside; '' if it may go on."""
         if not self._limited or self._started is None:
             return ""
-        if self._finished_from is not None:
-            return FINISHED if self.progress(env_steps) >= 1 else ""
-        if self._lifted:
-            return ""
-        allowed = self._config.rollout.steps_per_answer * (1 + max(0, answers - self._first))
+        if self._lifted or self._finished_from is not None:  # later answers count from here
+            self._started, self._answers = env_steps, answers
+            return FINISHED if self._finished_from is not None and self.progress(env_steps) >= 1 else ""
+        allowed = self._config.rollout.steps_per_answer * max(0, answers - self._answers)
         return HOLDS if env_steps >= self._started + allowed else ""
 
     def progress(self, env_steps: int) -> float:
@@ -64,9 +64,10 @@ class TrainingBudget:
 
     def get_state(self) -> dict[str, Any]:
         """JSON values."""
-        return {"started": self._started, "finished_from": self._finished_from}
+        return {"started": self._started, "answers": self._answers, "finished_from": self._finished_from}
 
     def set_state(self, values: dict[str, Any]) -> None:
         self._started, self._finished_from = (
             None if values[name] is None else int(values[name]) for name in ("started", "finished_from")
         )
+        self._answers = int(values["answers"])

@@ -47,8 +47,9 @@ def test_the_hold_can_be_lifted_and_put_back() -> None:
     made = budget()
     made.receive(HoldChanged(False), 1100)
     assert made.reason_to_hold(10**9, 10) == ""
-    made.receive(HoldChanged(True), 2000)
-    assert made.reason_to_hold(2000, 10) == HOLDS
+    made.receive(HoldChanged(True), 10**9)
+    assert made.reason_to_hold(10**9, 10) == HOLDS
+    assert [made.reason_to_hold(10**9 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
 
 
 def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
@@ -61,6 +62,7 @@ def test_a_finish_takes_its_steps_and_the_next_answer_ends_it() -> None:
     assert again.reason_to_hold(2400, 10) == "training is finished"
     made.receive(PreferenceAdded(preference(1)), 2400)
     assert made.progress(2400) == 0 and made.reason_to_hold(2400, 10) == HOLDS
+    assert [made.reason_to_hold(2400 + steps, 11) for steps in (0, 99, 100)] == ["", "", HOLDS]
 
 
 def test_with_the_papers_schedule_the_whole_session_is_the_progress() -> None:
