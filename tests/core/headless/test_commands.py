@@ -70,7 +70,7 @@ def test_a_session_goes_out_as_one_file_and_comes_back(
 @pytest.mark.parametrize(
     ("words", "target"),
     [
-        (["export", "s"], "x" * 248),
+        (["export", "s"], "x" * 252),
         (["preferences", "export", "s"], "x" * 256),
         (["import", "packed"], "file/out"),
         (["preferences", "import", "answers"], "file/out"),
