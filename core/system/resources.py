@@ -12,8 +12,8 @@ from core.errors import UserError
 
 ROBOT_MEMORY, GAME_MEMORY = 600_000_000, 1_100_000_000
 """Bytes that a headless run takes in one process. A game takes 650 MB at the start, and its 3,300 answers 100 to 360."""
-WINDOW_MEMORY = 1_500_000_000
-"""Bytes that the window and its four child processes take after some minutes of teaching a robot."""
+WINDOW_MEMORY = 2_200_000_000
+"""Bytes that the window and its five child processes take at most in some minutes of teaching a robot."""
 GAME_WINDOW_MEMORY = WINDOW_MEMORY + GAME_MEMORY - ROBOT_MEMORY
 """The same for a game. 3,000 answers, of two clips of 49 kB each, take 0.3 GB of it."""
 ROBOT_ROOM, GAME_ROOM = 100_000_000, 900_000_000
