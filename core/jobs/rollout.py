@@ -84,7 +84,7 @@ class RolloutJob(Job):
         """Running share of pairs of new segments on which all members agree."""
         self.budget = TrainingBudget(config)
         self._explores = config.explored_steps > 0 and not self._on_true_reward
-        """The policy explores, or will."""
+        """The policy explores, or will, or its exploration has not been ended yet."""
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -110,6 +110,7 @@ class RolloutJob(Job):
             if self._explores and not self._exploring:
                 self._explores = False
                 if not (self.offers.usable or self.ensemble):  # else a restarted rollout would reset a taught policy
+                    self.collectors.restart()  # a robot that lies on its back would lie there for the whole episode
                     yield ExplorationEnded()
             yield from self._offer_queries()
             reason = self._reason_to_wait()
@@ -132,7 +133,7 @@ class RolloutJob(Job):
         return not taught and self._env_steps < self.config.explored_steps
 
     def _offer_queries(self) -> Iterator[Event | None]:
-        if not (self._on_true_reward or self._exploring):
+        if not (self._on_true_reward or self._explores):
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble)
 
     def _renew_queries(self) -> Iterator[Event]:

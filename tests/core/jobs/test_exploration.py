@@ -10,6 +10,7 @@ import pytest
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import ExplorationEnded, PolicyPublished, PreferenceAdded, QueryOffered, RolloutBatchReady
+from core.jobs.collectors import Collectors
 from core.preferences.schedule import labels_due, scheduled
 from core.rollout.exploration import knn_entropy_bonus
 from core.session.session import Session
@@ -69,10 +70,28 @@ def test_a_rollout_that_starts_again_does_not_reset_a_taught_policy(taught: str)
     assert not of(ExplorationEnded, rollout.turn(news, published(rollout, 3)) + rollout.turn(published(rollout, 4)))
 
 
-def test_a_person_too_is_asked_only_afterwards() -> None:
-    rollout = Played("rollout", rollout__exploration_steps=BATCH, teacher="human")
+@pytest.mark.parametrize("teacher", ["human", "oracle"])
+def test_nothing_is_asked_before_it_has_ended(teacher: str) -> None:
+    rollout = Played("rollout", rollout__exploration_steps=BATCH, teacher=teacher, labels=12, steps=100 * BATCH)
     assert of(QueryOffered, rollout.turn()) == []
-    assert len(of(QueryOffered, rollout.turn(published(rollout, 0)))) == rollout.config.query.ready
+    said = [*rollout.turn(published(rollout, 0)), *rollout.turn()]
+    kinds = [type(event) for event in said]
+    assert kinds.index(ExplorationEnded) < kinds.index(QueryOffered)
+    assert len(of(QueryOffered, said)) == (rollout.config.query.ready if teacher == "human" else 3)
+
+
+def test_then_all_episodes_start_anew() -> None:
+    """Else a robot that exploration has laid on its back stays there for the rest of its episode."""
+    config = tiny()
+    collectors = Collectors(config, np.zeros(8, np.int64))
+    speeds = slice(6, None)  # of the Hopper's observations
+    for still in (True, False, True):
+        *_, batch = collectors.collect(0)
+        assert batch is not None
+        assert (np.abs(batch.observations[0][:, speeds]).max() < 0.01) == still
+        if not still:
+            collectors.restart()
+    collectors.close()
 
 
 @pytest.mark.parametrize("answers", ["one", "a reward"])
