@@ -66,7 +66,10 @@ class Behaviour:
 
     def to_text(self) -> str:
         """Return the file's text in one line, without what is left out: the form that a session keeps."""
-        return json.dumps({name: value for name, value in self.to_dict().items() if value not in (None, [])})
+        given = {name: value for name, value in self.to_dict().items() if value not in (None, [])}
+        if self.start == STARTS[0]:
+            del given["start"]
+        return json.dumps(given)
 
 
 def read_file(path: Path) -> Behaviour:

@@ -146,8 +146,9 @@ class Compiler:
             case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATIONS:
                 return _apply(_OPERATIONS[type(sign)], self.read(operand, depth + 1))
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
+                one = self.read(left, depth + 1)
                 other = self._exponent(right) if isinstance(sign, ast.Pow) else self.read(right, depth + 1)
-                return _apply(_OPERATIONS[type(sign)], self.read(left, depth + 1), other)
+                return _apply(_OPERATIONS[type(sign)], one, other)
             case ast.BoolOp(op=sign, values=parts):
                 conditions = [self.read(part, depth + 1) for part in parts]
                 return functools.reduce(functools.partial(_apply, _OPERATIONS[type(sign)]), conditions)
