@@ -7,31 +7,33 @@
      "oracle": "-abs(height - 0.7) - 0.2 * abs(forward_speed)",
      "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"}}
 
-`start`, `plots`, `oracle` and `measure` may be left out. Each error is one sentence.
+`start`, `plots`, `oracle` and `measure` may be left out. `robot` is a robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF
+file, a session adds the robot itself as `model`. Each error is one sentence.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.behaviours.robot_model import RobotModel, robot_model
 from core.behaviours.signals import suggestion
 from core.errors import UserError
 from core.io import files
 
 SUFFIX = ".json"
 STARTS = ("standing", "lying", "tilted", "air", "mixed")
-MAX_BYTES = 16_384
+MAX_BYTES = 4 << 20
+"""Nearly all of it for a robot's files; without, a file has a few thousand bytes."""
 MAX_NAME, MAX_TITLE, MAX_INSTRUCTION, MAX_PLOTS = 48, 60, 400, 6
 CLIP_SECONDS = (0.25, 10.0)
 """Shortest and longest clip; it must also fit into an episode of the robot."""
 _NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 _REQUIRED = ("name", "robot", "title", "instruction", "clip_seconds")
-_OPTIONAL = ("start", "plots", "oracle", "measure")
+_OPTIONAL = ("start", "plots", "oracle", "measure", "model")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
@@ -57,18 +59,23 @@ class Behaviour:
     plots: tuple[NamedFigure, ...] = ()
     oracle: str | None = None
     measure: NamedFigure | None = None
+    model: RobotModel | None = None
+    """The robot itself, if `robot` is an MJCF file that has been read."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the file; those left out are null or empty."""
+        """Return the fields of the file but `model`; those left out are null or empty."""
         measure = self.measure and {"name": self.measure.name, "expression": self.measure.expression}
         plots = [{"title": plot.title, "expression": plot.expression} for plot in self.plots]
-        return {**dataclasses.asdict(self), "plots": plots, "measure": measure}
+        values: dict[str, Any] = {name: getattr(self, name) for name in (*_REQUIRED, *_OPTIONAL) if name != "model"}
+        return {**values, "plots": plots, "measure": measure}
 
     def to_text(self) -> str:
         """Return the file's text in one line, without what is left out: the form that a session keeps."""
         given = {name: value for name, value in self.to_dict().items() if value not in (None, [])}
         if self.start == STARTS[0]:
             del given["start"]
+        if self.model:
+            given["model"] = self.model.to_dict()
         return json.dumps(given)
 
 
@@ -117,6 +124,7 @@ def parse(text: str) -> Behaviour:
         plots=_plots(values.get("plots")),
         oracle=None if values.get("oracle") is None else _text("oracle", values["oracle"], MAX_BYTES),
         measure=_measure(values.get("measure")),
+        model=None if values.get("model") is None else robot_model(values["model"]),
     )
 
 

@@ -54,6 +54,8 @@ class Kinematics:
         self.skew = [_skew(axis) for axis in model.jnt_axis]
         self.body_turns = [_matrix(quaternion) for quaternion in model.body_quat]
         self.geom_turns = [_matrix(quaternion) for quaternion in model.geom_quat]
+        self.sensed = [geom for geom in self.geoms.values() if self.touchable(geom)]
+        """Geoms that can touch the floor."""
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:
@@ -62,9 +64,9 @@ class Kinematics:
         return bool(kind[geom] & other[self.floor] or kind[self.floor] & other[geom])
 
     def lowest(self, positions: Float64) -> Float64:
-        """(N,) height above the floor in m of the lowest point of all geoms."""
+        """(N,) height above the floor in m of the lowest point of all geoms that can touch it."""
         poses = Poses(self, positions)
-        return np.min([poses.height(geom) for geom in self.geoms.values()], axis=0)
+        return np.min([poses.height(geom) for geom in self.sensed or self.geoms.values()], axis=0)
 
 
 class Poses:
@@ -93,8 +95,8 @@ class Poses:
         return self._heights[geom]
 
     def floor_sense(self) -> Float64:
-        """How near the floor each geom is, (N, geoms): 0 or less on it, 1 from SENSED."""
-        heights = np.stack([self.height(geom) for geom in self._kinematics.geoms.values()], axis=1)
+        """How near the floor each of Kinematics.sensed is, (N, sensed): 0 or less on it, 1 from SENSED."""
+        heights = np.stack([self.height(geom) for geom in self._kinematics.sensed], axis=1)
         return np.clip(heights / SENSED, -1, 1)
 
     def _compute(self, body: int, k: int) -> tuple[Float64, Float64]:

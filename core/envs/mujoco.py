@@ -160,7 +160,8 @@ class MujocoVectorEnv:
     def _reset(self, indices: np.ndarray) -> None:
         nq, nv = self.model.nq, self.model.nv
         noise, count = self.task.reset_noise, len(indices)
-        positions = self.model.qpos0 + self._rng.uniform(-noise, noise, (count, nq))
+        start = np.array(self.task.start_positions) if self.task.start_positions else self.model.qpos0
+        positions = start + self._rng.uniform(-noise, noise, (count, nq))
         if self.task.normal_speeds:
             velocities = noise * self._rng.standard_normal((count, nv))
         else:

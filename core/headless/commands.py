@@ -66,7 +66,7 @@ def _teach(args: argparse.Namespace) -> None:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
         if any(value not in (None, []) for value in (*given, args.ablations, *_oracle_settings(args).values())):
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
-    name = read_config(Path(args.resume)).task if args.resume else args.task and task_text(args.task)
+    name = read_config(Path(args.resume)).task if args.resume else args.task and _task_text(args.task)
     _require_memory([name] if name else [])
     from core.headless.run import HeadlessRun
     from core.rollout.episodes import random_return
@@ -120,7 +120,7 @@ def new_session(args: argparse.Namespace) -> Session:
 
     if args.task is None:
         raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
-    name = task_text(args.task)
+    name = _task_text(args.task)
     task = get_task(name)
     given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
     ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
@@ -152,6 +152,13 @@ def new_session(args: argparse.Namespace) -> Session:
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
+
+
+def _task_text(word: str) -> str:
+    """What Config.task holds for a task named on the command line. Raises UserError as `task_text` does."""
+    from core.envs.robot_import import import_robot
+
+    return task_text(word, import_robot)
 
 
 def _oracle_settings(args: argparse.Namespace) -> dict[str, float]:

@@ -201,6 +201,10 @@ class RobotTask(Task):
     """What signals are named after, for tasks made from robots."""
     model: str
     """File name of the model among Gymnasium's assets."""
+    packed_model: bytes = b""
+    """An imported robot (core.envs.mjcf), in place of `model`."""
+    start_positions: tuple[float, ...] = ()
+    """Positions (nq) at the start of an episode, before noise; () for the model's own."""
     timestep: float
     """Duration of one physics step in seconds."""
     integrator: str

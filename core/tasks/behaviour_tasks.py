@@ -10,28 +10,34 @@ from pathlib import Path
 from core.behaviours.behaviour import STARTS, SUFFIX, Behaviour, NamedFigure, parse, read_file
 from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
+from core.behaviours.robot_model import PREFIX as MJCF
+from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import suggestion
 from core.errors import UserError
 from core.presets import DEFAULT
-from core.tasks.base import Measure, Physics, Task
+from core.tasks.base import Measure, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
 from core.tasks.gymnasium import gym_task
-from core.tasks.robots import ROBOTS
+from core.tasks.robots import ROBOTS, imported_robot
 from core.types import Float64
 
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
 """Measure of a behaviour that names none and plots nothing."""
 
 
-def task_text(word: str) -> str:
+def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = None) -> str:
     """Return what Config.task holds for a task that a person names: the word itself, or the text of a behaviour file.
 
-    Raises UserError if the word ends like a file's name and the file is no behaviour file.
+    import_robot: reads an MJCF file (core.envs.robot_import), where MuJoCo may be loaded
+    Raises UserError if the word ends like a file's name and the file is no behaviour file, or its robot can't be used.
     """
     if not word.endswith(SUFFIX):
         return word
     behaviour = read_file(Path(word))
     try:
+        if behaviour.robot.startswith(MJCF) and behaviour.model is None and import_robot is not None:
+            model = import_robot(Path(word).parent / behaviour.robot.removeprefix(MJCF))
+            behaviour = replace(behaviour, model=model)
         behaviour_task(behaviour)
     except UserError as error:
         raise UserError(f"{word} is wrong: {error}") from error
@@ -53,11 +59,9 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     """Return the behaviour as a task of its robot. Raises UserError if it does not fit the robot."""
     if behaviour.robot.startswith(GYM):
         return _gym_behaviour(behaviour)
-    if behaviour.robot not in ROBOTS:
-        raise UserError(f"There is no robot {behaviour.robot!r:.60}: {suggestion(behaviour.robot, tuple(ROBOTS))}")
-    robot = ROBOTS[behaviour.robot]
+    robot = _robot_of(behaviour)
     if behaviour.start != STARTS[0] and not robot.floor_sense:
-        raise UserError(f"The {robot.name} does not stand on a floor: leave start out.")
+        raise UserError(f"{robot.name} does not stand on a floor: leave start out.")
     oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
     first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
     figures = {first.name: compile_figure(first.expression, robot.names, first.name)}
@@ -84,6 +88,19 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         presets=DEFAULT,
         behaviour=behaviour,
     )
+
+
+def _robot_of(behaviour: Behaviour) -> RobotTask:
+    """Return the robot of the behaviour. Raises UserError if there is none."""
+    if behaviour.robot.startswith(MJCF):
+        if behaviour.model is None:
+            raise UserError(f"{behaviour.robot} has not been read yet: give the behaviour file to teach.")
+        return imported_robot(behaviour.robot, behaviour.model)
+    if behaviour.model is not None:
+        raise UserError(f"{behaviour.robot} is no MJCF file: leave out model.")
+    if behaviour.robot not in ROBOTS:
+        raise UserError(f"There is no robot {behaviour.robot!r:.60}: {suggestion(behaviour.robot, tuple(ROBOTS))}")
+    return ROBOTS[behaviour.robot]
 
 
 def _reward(oracle: Expression) -> Callable[[Physics], Float64]:

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import SignalNames
 from core.tasks.ant import ANT
-from core.tasks.base import Observe, RobotTask, averages, forward
+from core.tasks.base import Camera, Observe, RobotTask, averages, forward
 from core.tasks.half_cheetah import HALF_CHEETAH
 from core.tasks.hopper_backflip import HOPPER_BACKFLIP
 from core.tasks.pendulum import DOUBLE_PENDULUM, PENDULUM
@@ -22,6 +23,7 @@ from core.types import Float64
 
 _FASTEST = 10.0
 """Velocities in m/s and rad/s beyond which networks see no difference, as in Gymnasium's Hopper and Walker."""
+_EPISODE_SECONDS = 8.0
 INSTRUCTION = "Choose the clip that comes closer to the behaviour you want to teach."
 
 
@@ -179,3 +181,30 @@ ROBOTS: dict[str, RobotTask] = {
     )
 }
 """By name. tests/core/envs/test_signals.py compares the names of joints, actuators and geoms with the models'."""
+
+
+def imported_robot(name: str, model: RobotModel) -> RobotTask:
+    """Return a robot that was read from an MJCF file, controlled at about 40 Hz, in episodes of 8 s."""
+
+    def observe(positions: Float64, velocities: Float64, _: Float64) -> Float64:
+        turned = positions[:, list(model.angles)]
+        parts = [positions[:, list(model.plain)], np.sin(turned), np.cos(turned)]
+        return np.concatenate([*parts, np.clip(velocities, -_FASTEST, _FASTEST)], axis=1)
+
+    side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
+    camera = Camera(model.body, model.height, model.distance, fixed=model.fixed, **side)
+    numbers = len(model.plain) + 2 * len(model.angles) + model.velocities
+    task = replace(
+        HOPPER_BACKFLIP,
+        model="",
+        packed_model=model.content(),
+        start_positions=model.start,
+        timestep=model.timestep,
+        integrator=model.integrator,
+        frame_skip=model.frame_skip,
+        episode_steps=max(1, round(_EPISODE_SECONDS / (model.timestep * model.frame_skip))),
+        camera=camera,
+    )
+    robot = _robot(task, name, name, model.names, observe, numbers)
+    sensed = model.sensed if model.on_floor else 0
+    return replace(robot, floor_sense=model.on_floor, sizes=(numbers + sensed, len(model.actions)))
