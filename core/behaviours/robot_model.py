@@ -22,10 +22,10 @@ _INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
 
 @dataclass(frozen=True)
 class RobotModel:
-    """Contents of the field `model` of a behaviour file (core.envs.robot_import makes it)."""
+    """Contents of the field `model` of a behaviour file (core.robots.importing makes it)."""
 
     packed: str
-    """The files as base64 text (core.envs.mjcf)."""
+    """The files as base64 text (core.robots.mjcf)."""
     joints: tuple[str, ...]
     actions: tuple[str, ...]
     geoms: tuple[str, ...]

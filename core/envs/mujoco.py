@@ -14,11 +14,11 @@ import numpy.typing as npt
 from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import Signals
 from core.envs.base import Step
-from core.envs.kinematics import Kinematics, Poses
 from core.envs.physics import FULL, ContactPhysics, DataPhysics, RolloutPhysics
-from core.envs.robot_models import has_contact_sensors, load_model
-from core.envs.signals import SignalSource, StepStates
-from core.envs.starts import Starts
+from core.robots.kinematics import Kinematics, Poses
+from core.robots.models import has_contact_sensors, load_model
+from core.robots.signals import SignalSource, StepStates
+from core.robots.starts import Starts
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
 from core.types import Float32, Float64
 

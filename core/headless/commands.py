@@ -156,7 +156,7 @@ def new_session(args: argparse.Namespace) -> Session:
 
 def _task_text(word: str) -> str:
     """What Config.task holds for a task named on the command line. Raises UserError as `task_text` does."""
-    from core.envs.robot_import import import_robot
+    from core.robots.importing import import_robot
 
     return task_text(word, import_robot)
 

@@ -202,7 +202,7 @@ class RobotTask(Task):
     model: str
     """File name of the model among Gymnasium's assets."""
     packed_model: bytes = b""
-    """An imported robot (core.envs.mjcf), in place of `model`."""
+    """An imported robot (core.robots.mjcf), in place of `model`."""
     start_positions: tuple[float, ...] = ()
     """Positions (nq) at the start of an episode, before noise; () for the model's own."""
     timestep: float
@@ -238,7 +238,7 @@ class RobotTask(Task):
     needs_signals: bool = False
     """True reward or measure reads Physics.signals."""
     floor_sense: bool = False
-    """In addition to `observe` the networks see how near the floor each geom is (core.envs.kinematics)."""
+    """In addition to `observe` the networks see how near the floor each geom is (core.robots.kinematics)."""
     behaviour: Behaviour | None = None
     """The behaviour file from which the task was made."""
     camera: Camera

@@ -28,7 +28,7 @@ _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_
 def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = None) -> str:
     """Return what Config.task holds for a task that a person names: the word itself, or the text of a behaviour file.
 
-    import_robot: reads an MJCF file (core.envs.robot_import), where MuJoCo may be loaded
+    import_robot: reads an MJCF file (core.robots.importing), where MuJoCo may be loaded
     Raises UserError if the word ends like a file's name and the file is no behaviour file, or its robot can't be used.
     """
     if not word.endswith(SUFFIX):

@@ -180,7 +180,7 @@ ROBOTS: dict[str, RobotTask] = {
         ),
     )
 }
-"""By name. tests/core/envs/test_signals.py compares the names of joints, actuators and geoms with the models'."""
+"""By name. tests/core/robots/test_signals.py compares the names of joints, actuators and geoms with the models'."""
 
 
 def imported_robot(name: str, model: RobotModel) -> RobotTask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from core.envs.kinematics import FREE, HINGE, SLIDE, Kinematics
+from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics
 from core.types import Float64
 
 _KINDS = ("standing", "lying", "tilted", "air")

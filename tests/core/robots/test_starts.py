@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.behaviours.behaviour import STARTS
-from core.envs.kinematics import Kinematics, Poses
 from core.envs.mujoco import MujocoVectorEnv
+from core.robots.kinematics import Kinematics, Poses
 from core.tasks.robots import ROBOTS
 
 MakeBatch = Callable[..., MujocoVectorEnv]

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from core.behaviours.signals import CONTACT_HEIGHT, SignalNames, write
-from core.envs.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses
+from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses
 from core.types import Float32, Float64
 
 

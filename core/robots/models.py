@@ -9,8 +9,8 @@ import gymnasium
 import mujoco
 import numpy as np
 
-from core.envs.mjcf import unpack
 from core.errors import UserError
+from core.robots.mjcf import unpack
 from core.tasks.base import RobotTask
 
 log = logging.getLogger(__name__)

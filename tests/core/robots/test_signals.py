@@ -8,10 +8,10 @@ import mujoco
 import numpy as np
 import pytest
 
-from core.envs.kinematics import SENSED, Kinematics, Poses
 from core.envs.mujoco import MujocoVectorEnv
-from core.envs.robot_models import load_model
-from core.envs.signals import SignalSource, StepSignals, StepStates, signal_names
+from core.robots.kinematics import SENSED, Kinematics, Poses
+from core.robots.models import load_model
+from core.robots.signals import SignalSource, StepSignals, StepStates, signal_names
 from core.tasks.robots import ROBOTS
 
 MakeBatch = Callable[..., MujocoVectorEnv]

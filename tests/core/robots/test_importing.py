@@ -12,11 +12,11 @@ import pytest
 
 from core.behaviours.behaviour import parse
 from core.behaviours.robot_model import robot_model
-from core.envs.kinematics import Kinematics
-from core.envs.mjcf import pack, read_mjcf, unpack
 from core.envs.mujoco import MujocoVectorEnv
-from core.envs.robot_import import import_robot
 from core.errors import UserError
+from core.robots.importing import import_robot
+from core.robots.kinematics import Kinematics
+from core.robots.mjcf import pack, read_mjcf, unpack
 from core.tasks import get_task
 from core.tasks.behaviour_tasks import task_text
 

@@ -10,12 +10,12 @@ import mujoco
 import numpy as np
 
 from core.behaviours.robot_model import MAX_PARTS, RobotModel
-from core.envs.kinematics import FREE, HINGE, SLIDE, Kinematics, Poses, floor_of
-from core.envs.mjcf import pack, read_mjcf
-from core.envs.robot_models import compile_mjcf
-from core.envs.signals import signal_names
-from core.envs.starts import Starts
 from core.errors import UserError
+from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, Poses, floor_of
+from core.robots.mjcf import pack, read_mjcf
+from core.robots.models import compile_mjcf
+from core.robots.signals import signal_names
+from core.robots.starts import Starts
 from core.types import Float64
 
 log = logging.getLogger(__name__)
