@@ -114,6 +114,7 @@ def parse(text: str) -> Behaviour:
     start = values.get("start", STARTS[0])
     if start not in STARTS:
         raise UserError(f"start is {start!r:.40}: choose one of {', '.join(STARTS)}.")
+    measure = _measure(values.get("measure"))
     return Behaviour(
         name=name,
         robot=_text("robot", values["robot"], 400),
@@ -121,9 +122,9 @@ def parse(text: str) -> Behaviour:
         instruction=_prose("instruction", values["instruction"], MAX_INSTRUCTION),
         clip_seconds=_clip_seconds(values["clip_seconds"]),
         start=start,
-        plots=_plots(values.get("plots")),
+        plots=_plots(values.get("plots"), {measure.name} if measure else set()),
         oracle=None if values.get("oracle") is None else _text("oracle", values["oracle"], MAX_BYTES),
-        measure=_measure(values.get("measure")),
+        measure=measure,
         model=None if values.get("model") is None else robot_model(values["model"]),
     )
 
@@ -172,7 +173,8 @@ def _clip_seconds(value: Any) -> float:
     return float(value)
 
 
-def _plots(values: Any) -> tuple[NamedFigure, ...]:
+def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
+    """Read the plots, and give each figure a name of its own. taken: a name that is in use"""
     if values is None:
         return ()
     if not isinstance(values, list) or len(values) > MAX_PLOTS:
@@ -182,9 +184,9 @@ def _plots(values: Any) -> tuple[NamedFigure, ...]:
         _require_fields("a plot", value, ("title", "expression"))
         title = _prose("the title of a plot", value["title"], MAX_TITLE)
         name = _NOT_IN_NAMES.sub("_", title.lower()).strip("_") or "plot"
-        taken = {plot.name for plot in plots}
         number = next(n for n in range(1, MAX_PLOTS + 2) if (f"{name}_{n}" if n > 1 else name) not in taken)
         name = f"{name}_{number}" if number > 1 else name
+        taken = {*taken, name}
         plots.append(NamedFigure(name, title, _text("the expression of a plot", value["expression"], MAX_BYTES)))
     return tuple(plots)
 

@@ -66,7 +66,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
     first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
     figures = {first.name: compile_figure(first.expression, robot.names, first.name)}
     for plot in behaviour.plots:
-        if plot.name not in figures or plot != first:
+        if plot != first:
             figures[plot.name] = compile_figure(plot.expression, robot.names, f"plot {plot.title!r}")
 
     def measure(environments: int, step_seconds: float) -> Measure:

@@ -32,6 +32,8 @@ def test_a_file_is_read_and_written() -> None:
     told = KNEEL["title"], KNEEL["instruction"]
     assert read == Behaviour("kneel", "walker", *told, 1.5, "lying", plots, "-abs(height - 0.7)", measure)
     assert json.loads(read.to_text()) == WHOLE and parse(read.to_text()) == read
+    (plot,) = parse(json.dumps({**WHOLE, "plots": [{"title": "Share kneeling", "expression": "last(x)"}]})).plots
+    assert plot.name == "share_kneeling_2"  # the measure has the other one
     assert parse(json.dumps(KNEEL)) == Behaviour("kneel", "walker", *told, 1.5)
 
 
