@@ -52,8 +52,10 @@ class Kinematics:
         self.root = int(model.jnt_bodyid[0])
         """First body with a joint."""
         self.skew = [_skew(axis) for axis in model.jnt_axis]
-        self.body_turns = [_matrix(quaternion) for quaternion in model.body_quat]
+        self.body_turns = [None if quaternion[0] == 1 else _matrix(quaternion) for quaternion in model.body_quat]
+        """(3, 3) of each body relative to its parent; None if it is not turned."""
         self.geom_turns = [_matrix(quaternion) for quaternion in model.geom_quat]
+        self.joint_offsets = [at if at.any() else None for at in model.jnt_pos]
         self.sensed = [geom for geom in self.geoms.values() if self.touchable(geom)]
         """Geoms that can touch the floor."""
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
@@ -90,7 +92,7 @@ class Poses:
             model = self._model
             centre, row = self.body(int(model.geom_bodyid[geom]), 2)
             centre = centre + row @ model.geom_pos[geom]
-            drop = _drop(model, geom, row @ self._kinematics.geom_turns[geom], self._kinematics.corners[geom])
+            drop = _drop(model, geom, row, self._kinematics.geom_turns[geom], self._kinematics.corners[geom])
             self._heights[geom] = centre - drop - self._kinematics.floor_height
         return self._heights[geom]
 
@@ -109,14 +111,17 @@ class Poses:
             return positions[:, start + k], quaternion_row(positions[:, start + 3 : start + 7], k)
         place, row = self.body(int(model.body_parentid[body]), k)
         place = place + row @ model.body_pos[body]
-        row = row @ self._kinematics.body_turns[body]
+        if (turns := self._kinematics.body_turns[body]) is not None:
+            row = row @ turns
         for joint in joints:
-            axis, at, index = model.jnt_axis[joint], model.jnt_pos[joint], model.jnt_qposadr[joint]
             if model.jnt_type[joint] == SLIDE:
-                place = place + row @ axis * (positions[:, index] - model.qpos0[index])
+                index = model.jnt_qposadr[joint]
+                place = place + row @ model.jnt_axis[joint] * (positions[:, index] - model.qpos0[index])
                 continue
             turned = self._turn(joint, row) if model.jnt_type[joint] == HINGE else self._ball(joint, row)
-            place, row = place + (row - turned) @ at, turned
+            if (offset := self._kinematics.joint_offsets[joint]) is not None:
+                place = place + (row - turned) @ offset
+            row = turned
         return place, row
 
     def _turn(self, joint: int, row: Float64) -> Float64:
@@ -147,13 +152,17 @@ def quaternion_row(quaternions: Float64, k: int) -> Float64:
     return np.stack(rows[k](), axis=1)
 
 
-def _drop(model: mujoco.MjModel, geom: int, row: Float64, corners: Float64 | None) -> Float64:
-    """(N,) how far a geom reaches below its centre, in m. row (N, 3): heights of the ends of its unit axes."""
+def _drop(model: mujoco.MjModel, geom: int, row: Float64, turns: Float64, corners: Float64 | None) -> Float64:
+    """(N,) how far a geom reaches below its centre, in m.
+
+    row (N, 3): heights of the ends of its body's unit axes; turns (3, 3): of the geom relative to its body
+    """
     size, kind = model.geom_size[geom], int(model.geom_type[geom])
     if kind == _SPHERE:
         return np.full(len(row), size[0])
     if kind == _CAPSULE:
-        return np.abs(row[:, 2]) * size[1] + size[0]
+        return np.abs(row @ turns[:, 2]) * size[1] + size[0]
+    row = row @ turns
     if kind == _CYLINDER:
         return np.abs(row[:, 2]) * size[1] + np.hypot(row[:, 0], row[:, 1]) * size[0]
     if kind == _ELLIPSOID:
