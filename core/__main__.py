@@ -49,8 +49,14 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
-    tasks = commands.add_parser("tasks", help="list the tasks")
-    tasks.add_argument("--json", action="store_true", help="print JSON")
+    lists = {
+        "tasks": "tasks",
+        "behaviours": "robots' behaviours",
+        "robots": "robots, and what behaviour files can name",
+    }
+    for name, what in lists.items():
+        listing = commands.add_parser(name, help=f"list the {what}")
+        listing.add_argument("--json", action="store_true", help="print JSON")
     _add_teach(commands.add_parser("teach", help="teach a task and print the results"))
     evaluate = commands.add_parser("evaluate", help="measure the trained policy of a session")
     evaluate.add_argument("session", help="the session's folder")
@@ -104,7 +110,7 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
 
 
 def _add_teach(teach: argparse.ArgumentParser) -> None:
-    teach.add_argument("task", nargs="?", help="a task, or gym:ENV_ID")
+    teach.add_argument("task", nargs="?", help="a task, a behaviour's name or file, or gym:ENV_ID")
     teach.add_argument(
         "--teacher",
         choices=("oracle", "person", "none"),

@@ -115,8 +115,9 @@ class LearnedReward(gymnasium.Wrapper[Observations, Any, Observations, Any]):
         self._kinds = spaces(config)
         same_shape = env.observation_space.shape == (self._kinds.observations,)
         if not same_shape or env.action_space != _action_space(self._kinds):
+            name = get_task(config.task).name
             raise UserError(
-                f"This environment does not have the observations and actions of {config.task}: use core.api.environment."
+                f"This environment does not have the observations and actions of {name}: use core.api.environment."
             )
         self.ensemble = fitted_ensemble(config, states["reward"])
         self.normalize = _Normalizer(self.ensemble, states["rollout"], config.reward.std)

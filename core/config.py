@@ -192,7 +192,7 @@ class RolloutConfig(_Checked):
 class Config(_Checked):
     """All settings of one session."""
 
-    task: str = text("hopper-backflip", "task of the catalogue, or gym:ENV_ID")
+    task: str = text("hopper-backflip", "task or behaviour by name, the text of a behaviour file, or gym:ENV_ID")
     teacher: str = choice(Teacher.ORACLE.value, "who answers", tuple(Teacher))
     labels: int = number(100, "answers in the whole session", "", 0, 10_000_000)
     steps: int = number(1_000_000, "environment steps in the whole session", "", 1, 10**12)

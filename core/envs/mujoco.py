@@ -11,10 +11,15 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from core.behaviours.behaviour import STARTS
+from core.behaviours.signals import Signals
 from core.envs.base import Step
 from core.envs.physics import FULL, ContactPhysics, DataPhysics, RolloutPhysics
-from core.envs.robot_models import has_contact_sensors, load_model
-from core.tasks.base import Physics, RobotTask
+from core.robots.kinematics import Kinematics, Poses
+from core.robots.models import has_contact_sensors, load_model
+from core.robots.signals import SignalSource, StepStates
+from core.robots.starts import Starts
+from core.tasks.base import NO_SIGNALS, Physics, RobotTask
 from core.types import Float32, Float64
 
 Mask = npt.NDArray[np.bool_]
@@ -47,6 +52,10 @@ class MujocoVectorEnv:
         self._control_middle, self._control_reach = (low + high) / 2, (high - low) / 2
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
+        poses_needed = task.needs_signals or task.floor_sense or task.start != STARTS[0]
+        self._kinematics = Kinematics(self.model) if poses_needed else None
+        self._signals = SignalSource(self._kinematics) if self._kinematics and task.needs_signals else None
+        self._starts = Starts(self._kinematics, task.start) if self._kinematics and task.start != STARTS[0] else None
         self._returns = np.zeros(environments)
         self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
         self._ages = np.zeros(environments, np.int64)
@@ -82,6 +91,7 @@ class MujocoVectorEnv:
         diverged = self._reset_diverged(clocks)
         if diverged.any():  # restarted robots have not moved
             before = np.where(diverged[:, None], self._positions, before)
+        poses = Poses(self._kinematics, self._positions) if self._kinematics else None
         physics = Physics(
             positions=self._positions,
             velocities=self._velocities,
@@ -90,18 +100,26 @@ class MujocoVectorEnv:
             contact_heights=self.contact_heights,
             before=before,
             seconds=self.task.step_seconds,
+            signals=self._step_signals(before, actions, poses),
         )
         self._measure.step(physics)
         reward = self.task.true_reward
         rewards = np.full(self.count, np.nan) if reward is None else reward(physics)
         self._returns += rewards
         self._ages += 1
-        self._observe()
+        self._observe(poses)
         ended = self._ages >= self.task.episode_steps
         end_observations = self.observations[ended]
         rows = np.flatnonzero(ended & ~self._first)
         finished = self._start_episodes(np.flatnonzero(ended)) if ended.any() else []
         return Step(self.observations, rewards.astype(np.float32), ended, end_observations, finished, rows, diverged)
+
+    def _step_signals(self, before: Float64, actions: Float32, poses: Poses | None) -> Signals:
+        if self._signals is None:
+            return NO_SIGNALS
+        times = self.states[:, 0]  # restarts with each episode
+        states = StepStates(before, self._positions, self._velocities, actions, times, self.task.step_seconds)
+        return self._signals.step(states, poses)
 
     def controls(self, actions: Float32) -> Float64:
         """Scale actions (..., a) in [-1, 1] to the motors' control range."""
@@ -142,13 +160,16 @@ class MujocoVectorEnv:
     def _reset(self, indices: np.ndarray) -> None:
         nq, nv = self.model.nq, self.model.nv
         noise, count = self.task.reset_noise, len(indices)
-        positions = self.model.qpos0 + self._rng.uniform(-noise, noise, (count, nq))
+        start = np.array(self.task.start_positions) if self.task.start_positions else self.model.qpos0
+        positions = start + self._rng.uniform(-noise, noise, (count, nq))
         if self.task.normal_speeds:
             velocities = noise * self._rng.standard_normal((count, nv))
         else:
             velocities = self._rng.uniform(-noise, noise, (count, nv))
         if self.task.reset_hook is not None:
             self.task.reset_hook(self._rng, positions, velocities)
+        if self._starts is not None:
+            self._starts.place(self._rng, positions)
         self.states[indices] = 0
         self.states[indices, 1 : 1 + nq] = positions
         self.states[indices, 1 + nq : 1 + nq + nv] = velocities
@@ -164,13 +185,18 @@ class MujocoVectorEnv:
     def _velocities(self) -> Float64:
         return self.states[:, 1 + self.model.nq : 1 + self.model.nq + self.model.nv]
 
-    def _observe(self) -> None:
-        self._standard, self.observations = self._observations_of(slice(None))
+    def _observe(self, poses: Poses | None = None) -> None:
+        self._standard, self.observations = self._observations_of(slice(None), poses)
 
-    def _observations_of(self, rows: slice | np.ndarray) -> tuple[Float64, Float32]:
-        """Compute Gymnasium's observations (n, g) of these environments and the networks' (n, o), in new arrays."""
+    def _observations_of(self, rows: slice | np.ndarray, poses: Poses | None = None) -> tuple[Float64, Float32]:
+        """Compute Gymnasium's observations (n, g) of these environments and the networks' (n, o), in new arrays.
+
+        poses: of these environments, if they have been computed
+        """
         inputs = (self._positions[rows], self._velocities[rows], self.physics.extra_fields[rows])
         own, standard = self.task.observe(*inputs), self.task.standard_observe
+        if self.task.floor_sense and self._kinematics:
+            own = np.concatenate([own, (poses or Poses(self._kinematics, inputs[0])).floor_sense()], axis=1)
         return standard(*inputs) if standard else own, own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:

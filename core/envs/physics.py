@@ -58,7 +58,7 @@ class RolloutPhysics:
 
 
 class ContactPhysics(RolloutPhysics):
-    """RolloutPhysics with `cfrc_ext` as extra field, computed from sensors (core.envs.robot_models).
+    """RolloutPhysics with `cfrc_ext` as extra field, computed from sensors (core.robots.models).
 
     For each body these are the torque about the robot's centre of mass and the force of its contacts, as MuJoCo has
     them after the last physics step. Those of the world body stay zero; no task uses them.

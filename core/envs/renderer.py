@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
-from core.envs.robot_models import load_model
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square
+from core.robots.models import load_model
 from core.tasks.base import RobotTask, Task
 from core.types import Float64, Frames
 

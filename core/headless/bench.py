@@ -20,13 +20,13 @@ from core.envs import make_envs
 from core.envs.base import VectorEnv
 from core.envs.emulators import VectorEmulators
 from core.envs.mujoco import MujocoVectorEnv
-from core.envs.robot_models import load_model
 from core.headless.run import HeadlessRun
 from core.jobs.collectors import Collectors, room_for_processes
 from core.nn import threads
 from core.nn.device import device_for
 from core.reward.ensemble import RewardEnsemble
 from core.reward.trainer import RewardTrainer
+from core.robots.models import load_model
 from core.rollout.actor import Actor
 from core.rollout.collector import Act, RolloutBatch, collect
 from core.rollout.segments import SegmentBuilder

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec, PreferenceAdded, RolloutReported
+from core.headless.catalogue import behaviour_entries, robot_entries, task_entries
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
 from core.preferences.schedule import planned_steps
@@ -24,12 +25,12 @@ from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
 from core.system import resources
-from core.tasks import CATALOGUE, get_task
+from core.tasks import CATALOGUE, behaviours, get_task
+from core.tasks.behaviour_tasks import task_text
 from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
 _STRIP_FRAMES = 9
-_LISTED = ("name", "title", "instruction", "segment_steps", "segment_seconds", "episode_steps")
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -37,7 +38,9 @@ def run_command(args: argparse.Namespace) -> int:
     warnings_to_stderr("%(message)s")
     resources.require_mujoco_gl()
     commands = {
-        "tasks": _tasks,
+        "tasks": _list,
+        "behaviours": _list,
+        "robots": _list,
         "teach": _teach,
         "evaluate": _evaluate,
         "bench": _bench,
@@ -51,16 +54,9 @@ def run_command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tasks(args: argparse.Namespace) -> None:
-    entries = [
-        {
-            **{name: getattr(task, name) for name in _LISTED},
-            "true_reward": task.has_true_reward,
-            "measure": task.measure_name,
-        }
-        for task in CATALOGUE.values()
-    ]
-    print(json.dumps(entries) if args.json else "\n".join(f"{e['name']:24}{e['title']}" for e in entries))
+def _list(args: argparse.Namespace) -> None:
+    entries = {"tasks": task_entries, "behaviours": behaviour_entries, "robots": robot_entries}[args.command]()
+    print(json.dumps(entries) if args.json else "\n".join(f"{e['name']:28}{e['title']}" for e in entries))
 
 
 def _teach(args: argparse.Namespace) -> None:
@@ -70,8 +66,8 @@ def _teach(args: argparse.Namespace) -> None:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
         if any(value not in (None, []) for value in (*given, args.ablations, *_oracle_settings(args).values())):
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
-    name = read_config(Path(args.resume)).task if args.resume else args.task
-    _require_memory([name] if name is not None else [])
+    name = read_config(Path(args.resume)).task if args.resume else args.task and _task_text(args.task)
+    _require_memory([name] if name else [])
     from core.headless.run import HeadlessRun
     from core.rollout.episodes import random_return
 
@@ -86,7 +82,7 @@ def _teach(args: argparse.Namespace) -> None:
             outcome = run.run()
         config = session.config
         result = {
-            "task": config.task,
+            "task": get_task(config.task).name,
             "teacher": config.teacher,
             "algorithm": config.policy.algorithm,
             "seed": config.seed,
@@ -123,8 +119,9 @@ def new_session(args: argparse.Namespace) -> Session:
     from core.reward.ensemble import build_ensemble
 
     if args.task is None:
-        raise UserError(f"Name a task: {', '.join(CATALOGUE)}.")
-    task = get_task(args.task)
+        raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
+    name = _task_text(args.task)
+    task = get_task(name)
     given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
     ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}
     reward_settings = {**ablated, **_oracle_settings(args)}
@@ -143,7 +140,7 @@ def new_session(args: argparse.Namespace) -> Session:
         **reward_settings,
         **settings,
     }
-    config = replaced(Config(task=task.name), **changes)
+    config = replaced(Config(task=name), **changes)
     if config.query.schedule == "answers" and "steps" not in {*settings, *(n for n in given if given[n] is not None)}:
         config = replaced(config, steps=planned_steps(config))
     if not task.has_true_reward:
@@ -155,6 +152,13 @@ def new_session(args: argparse.Namespace) -> Session:
     build_ensemble(config, CPU)  # fails here if the environment or the predictors can't be made
     folder = Path(args.session) if args.session else Path("sessions") / f"{task.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return Session.create(folder, config)
+
+
+def _task_text(word: str) -> str:
+    """What Config.task holds for a task named on the command line. Raises UserError as `task_text` does."""
+    from core.robots.importing import import_robot
+
+    return task_text(word, import_robot)
 
 
 def _oracle_settings(args: argparse.Namespace) -> dict[str, float]:
@@ -212,7 +216,7 @@ def _evaluate(args: argparse.Namespace) -> None:
         states = result.pop("states")
         if args.video or args.strip:
             _write_pictures(session, states, args.video, args.strip)
-        _print_result({"task": session.config.task, "episodes": args.episodes, **result}, args.json)
+        _print_result({"task": get_task(session.config.task).name, "episodes": args.episodes, **result}, args.json)
 
 
 def _reproduce(args: argparse.Namespace) -> None:

@@ -91,14 +91,14 @@ def build_ensemble(config: Config, device: torch.device) -> RewardEnsemble | Ima
     Raises UserError if reward.observed exceeds the size of an observation.
     """
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
-    pictures = get_task(config.task).pictures
-    if pictures:
-        return ImageEnsemble(pictures, config.reward, start, device)
+    task = get_task(config.task)
+    if task.pictures:
+        return ImageEnsemble(task.pictures, config.reward, start, device)
     observations, actions = sizes(config)
     observed = config.reward.observed
     if observed > observations:
         raise UserError(
-            f"reward.observed is {observed}, but observations of {config.task} have {observations} numbers: choose at"
+            f"reward.observed is {observed}, but observations of {task.name} have {observations} numbers: choose at"
             f" most {observations}."
         )
     return RewardEnsemble((observed or observations) + actions, config.reward, start, device)

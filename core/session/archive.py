@@ -43,7 +43,7 @@ _MAX_RATIO = 100
 _UNSUSPICIOUS = 16 << 20
 _MAX_READ = 8 << 20
 """Bytes of a single read. zipfile reads the list of members at once, whatever size the file claims for it."""
-_MAX_SMALL = 1 << 20
+_MAX_SMALL = 4 << 20
 """Bytes of the format's number and of the config."""
 _CHUNK = 1 << 18
 _DAMAGE = (

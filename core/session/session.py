@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 CONFIG, LOCK, CHECKPOINTS = "config.json", "lock", "checkpoints"
 """Names in a session's folder. The answers, policy snapshots, metrics, log and summary name their own."""
 
-_MAX_CONFIG_BYTES = 1 << 20
-"""A real config has about two thousand bytes."""
+_MAX_CONFIG_BYTES = 4 << 20
+"""A real config has about two thousand bytes, and an imported robot up to 3 MB."""
 
 
 class Session:

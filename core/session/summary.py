@@ -12,7 +12,8 @@ from core.errors import UserError
 from core.io import files
 
 NAME, PICTURE = "summary.json", "picture.jpg"
-_MAX_BYTES = 1 << 16
+_MAX_BYTES = 4 << 20
+"""Nearly all of it for an imported robot, which the task's text contains."""
 _FIELD_TYPES = {"str": str, "int": int, "float": int | float, "float | None": int | float | None}
 
 

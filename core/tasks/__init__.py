@@ -1,11 +1,14 @@
-"""Catalogue of tasks: one entry each, and any Gymnasium environment by its ID."""
+"""Catalogue of tasks: one entry each, behaviours by name or as the text of a file, and Gymnasium environments by ID."""
 
 import dataclasses
+import functools
 
+from core.behaviours.shipped import shipped_behaviours
 from core.errors import UserError
 from core.tasks.ant import ANT
 from core.tasks.atari import GAMES
 from core.tasks.base import RobotTask, Task
+from core.tasks.behaviour_tasks import behaviour_task, behaviour_text_task, is_behaviour_text
 from core.tasks.gymnasium import PREFIX, gym_task
 from core.tasks.half_cheetah import HALF_CHEETAH
 from core.tasks.half_cheetah_one_leg import HALF_CHEETAH_ONE_LEG
@@ -42,16 +45,28 @@ PAPER_GAMES = ("beam-rider", "breakout", "enduro", "pong", "qbert", "seaquest", 
 def get_task(name: str, true_reward: str = "task") -> Task:
     """Return the task of this name. Raises UserError, which lists all names, if there is none.
 
+    name: of the catalogue or of a behaviour that ships, gym:ENV_ID, or the text of a behaviour file
     true_reward: 'task' for the task's own, or the name of another one; UserError if the task does not have it
     """
     if name.startswith(PREFIX):
         task: Task = gym_task(name)
+    elif is_behaviour_text(name):
+        task = behaviour_text_task(name)
     elif name in CATALOGUE:
         task = CATALOGUE[name]
+    elif name in shipped_behaviours():
+        task = behaviours()[name]
     else:
-        raise UserError(f"There is no task {name!r}; choose one of {', '.join(CATALOGUE)}, or gym:ENV_ID.")
+        known = ", ".join((*CATALOGUE, *shipped_behaviours()))
+        raise UserError(f"There is no task {name!r}; choose one of {known}, a behaviour file, or gym:ENV_ID.")
     if true_reward == "task":
         return task
     if not isinstance(task, RobotTask) or true_reward not in task.other_rewards:
-        raise UserError(f"{name} has no true reward {true_reward!r}: leave true_reward at 'task'.")
+        raise UserError(f"{task.name} has no true reward {true_reward!r}: leave true_reward at 'task'.")
     return dataclasses.replace(task, true_reward=task.other_rewards[true_reward])
+
+
+@functools.cache
+def behaviours() -> dict[str, Task]:
+    """Return the behaviours that ship as files, by name."""
+    return {name: behaviour_task(behaviour) for name, behaviour in shipped_behaviours().items()}

@@ -38,6 +38,7 @@ def upright(physics: Physics) -> Float64:
 
 ANT = RobotTask(
     name="ant",
+    robot="ant",
     sizes=(105, 8),
     title="Ant",
     instruction=(

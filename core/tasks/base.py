@@ -7,7 +7,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from core.behaviours.behaviour import Behaviour
+from core.behaviours.signals import SignalNames, Signals
 from core.types import Float32, Float64
+
+
+class _NoSignals:
+    count = 0
+
+    def __getitem__(self, name: str) -> Float64:
+        raise KeyError(f"{name}: the task does not ask for signals")
+
+
+NO_SIGNALS: Signals = _NoSignals()
 
 
 @dataclass(frozen=True)
@@ -20,6 +32,7 @@ class Physics:
     standard_observations (N, g): Gymnasium's, before the step
     contact_heights (N, points): height in m above the floor of the lowest point of each of RobotTask.contact_points
     seconds: duration of the step
+    signals: by name, if RobotTask.needs_signals
     """
 
     positions: Float64
@@ -29,6 +42,7 @@ class Physics:
     contact_heights: Float64
     before: Float64
     seconds: float
+    signals: Signals = NO_SIGNALS
 
     @cached_property
     def forward_speed(self) -> Float64:
@@ -101,6 +115,8 @@ class Task:
     """That figure is the true return, so it must be hidden whenever the true return is."""
     measure_falls: bool = False
     """Smaller values of that figure are better."""
+    plots: Mapping[str, str] = field(default_factory=dict)
+    """Titles of further figures of the measure that are worth a plot, by the figures' names."""
     presets: Mapping[str, Any] = field(default_factory=dict)
     """Config changes that suit the task (see core.config.replaced)."""
     paper_presets: Mapping[str, Any] = field(default_factory=dict)
@@ -179,8 +195,16 @@ def observe_from(first: int) -> Observe:
 class RobotTask(Task):
     """A MuJoCo robot, altered as in Appendix A.1."""
 
+    robot: str
+    """Name of the body in core.tasks.robots."""
+    names: SignalNames = SignalNames()
+    """What signals are named after, for tasks made from robots."""
     model: str
     """File name of the model among Gymnasium's assets."""
+    packed_model: bytes = b""
+    """An imported robot (core.robots.mjcf), in place of `model`."""
+    start_positions: tuple[float, ...] = ()
+    """Positions (nq) at the start of an episode, before noise; () for the model's own."""
     timestep: float
     """Duration of one physics step in seconds."""
     integrator: str
@@ -209,6 +233,14 @@ class RobotTask(Task):
     """Starting velocities are normal with standard deviation `reset_noise`, instead of uniform within it."""
     reset_hook: Callable[[np.random.Generator, Float64, Float64], None] | None = None
     """Changes starting positions (n, nq) and velocities (n, nv) in place, for starts that are more than noise."""
+    start: str = "standing"
+    """How episodes start: one of core.behaviours.behaviour.STARTS. All but 'standing' need a floor."""
+    needs_signals: bool = False
+    """True reward or measure reads Physics.signals."""
+    floor_sense: bool = False
+    """In addition to `observe` the networks see how near the floor each geom is (core.robots.kinematics)."""
+    behaviour: Behaviour | None = None
+    """The behaviour file from which the task was made."""
     camera: Camera
     floor_height: float | None = None
     """Height in m at which a floor that touches nothing is drawn; None for the model's own."""

@@ -7,6 +7,7 @@ from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, 
 
 HALF_CHEETAH = RobotTask(
     name="half-cheetah",
+    robot="half-cheetah",
     sizes=(17, 6),
     title="Half-Cheetah",
     instruction="Choose the clip in which the robot moves faster to the right.",

@@ -150,6 +150,7 @@ class BackflipCounter:
 
 HOPPER_BACKFLIP = RobotTask(
     name="hopper-backflip",
+    robot="hopper",
     sizes=(12, 3),
     title="Hopper: backflips",
     instruction=(

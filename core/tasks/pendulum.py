@@ -62,6 +62,7 @@ def double_upright(physics: Physics) -> Float64:
 
 PENDULUM = RobotTask(
     name="pendulum",
+    robot="pendulum",
     sizes=(4, 1),
     title="Pendulum",
     instruction=(
@@ -87,6 +88,7 @@ PENDULUM = RobotTask(
 
 DOUBLE_PENDULUM = RobotTask(
     name="double-pendulum",
+    robot="double-pendulum",
     sizes=(9, 1),
     title="Double pendulum",
     instruction=(

@@ -64,6 +64,7 @@ def place_target(rng: np.random.Generator, positions: Float64, velocities: Float
 
 REACHER = RobotTask(
     name="reacher",
+    robot="reacher",
     sizes=(10, 2),
     title="Reacher",
     instruction=(

@@ -4,6 +4,7 @@ from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, 
 
 SWIMMER = RobotTask(
     name="swimmer",
+    robot="swimmer",
     sizes=(8, 2),
     title="Swimmer",
     instruction="Choose the clip in which the middle of the robot's body moves faster to the right.",

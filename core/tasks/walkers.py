@@ -34,6 +34,7 @@ def upright(physics: Physics, fallen: float) -> Float64:
 
 HOPPER = RobotTask(
     name="hopper",
+    robot="hopper",
     sizes=(11, 3),
     title="Hopper",
     instruction=(
@@ -58,6 +59,7 @@ HOPPER = RobotTask(
 
 WALKER = RobotTask(
     name="walker",
+    robot="walker",
     sizes=(17, 6),
     title="Walker",
     instruction=(

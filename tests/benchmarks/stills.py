@@ -20,8 +20,8 @@ import mujoco
 import numpy as np
 
 from core.envs.renderer import MujocoRenderer
-from core.envs.robot_models import load_model
 from core.io.image_codec import Pixels
+from core.robots.models import load_model
 from core.tasks import CATALOGUE
 from core.tasks.base import RobotTask
 from core.types import Float64

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.envs.motion_marks import MotionMarks
-from core.envs.robot_models import load_model
+from core.robots.models import load_model
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 

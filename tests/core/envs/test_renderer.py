@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from core.envs.renderer import MujocoRenderer
-from core.envs.robot_models import load_model
 from core.errors import UserError
 from core.io.video_writer import write_strip, write_video
+from core.robots.models import load_model
 from core.tasks import get_task
 from core.tasks.base import RobotTask
 from core.types import Frames

@@ -100,6 +100,35 @@ def test_tasks_are_listed(call: Called) -> None:
     assert "hopper-backflip" in [entry["name"] for entry in entries] and fields <= entries[0].keys()
 
 
+def test_robots_and_behaviours_are_listed(call: Called) -> None:
+    robots: Any = {robot["name"]: robot for robot in call("robots", "--json")}
+    assert "height[foot_geom]" in robots["hopper"]["signals"] and "thigh_joint" in robots["hopper"]["joints"]
+    listed: Any = call("behaviours", "--json")
+    assert {entry["robot"] for entry in listed} == set(robots)
+    assert listed[0].keys() == listed[-1].keys() and "hopper-backflip" in [entry["name"] for entry in listed]
+
+
+def test_a_behaviour_file_is_taught_kept_and_evaluated(call: Called) -> None:
+    file = {
+        "name": "low",
+        "robot": "pendulum",
+        "title": "Low",
+        "instruction": "Choose the lower one.",
+        "clip_seconds": 1,
+    }
+    measured = {"measure": {"name": "mean_height", "expression": "mean(height[cpole])"}, "oracle": "-height[cpole]"}
+    Path("low.json").write_text(json.dumps({**file, **measured}))
+    small = ["--labels", "4", "--steps", str(8 * 32 * 6), *SETTINGS, "--set", "rollout.exploration_steps=0"]
+    result = call("teach", "low.json", "--session", "s", "--json", *small)
+    assert (result["task"], result["labels"]) == ("low", 4) and result["measure"]["mean_height"] > 0
+    Path("low.json").unlink()
+    config = read_config(Path("s"))
+    assert (config.query.schedule, config.reward.members) == ("answers", 5)  # of the default settings
+    assert json.loads(config.task) == {**file, **measured}
+    assert call("evaluate", "s", "--episodes", "2", "--json")["measure"].keys() == {"mean_height"}
+    assert call("teach", "--resume", "s", "--json")["task"] == "low"
+
+
 DOCUMENTED = {
     "task": "reacher",
     "teacher": "oracle",
@@ -209,8 +238,9 @@ def test_a_task_without_a_true_reward_has_no_oracle(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["teach", "hopper-frontflip", "--session", "s"], "hopper-backflip"),
+        (["teach", "hopper-sideflip", "--session", "s"], "hopper-backflip"),
         (["teach", "--session", "s"], "hopper-backflip"),
+        (["teach", "nowhere.json", "--session", "s"], "nowhere.json"),
         ([*TEACH, "--labels", "-5"], "labels"),
         ([*TEACH, "--labels", "0"], "--teacher none"),
         ([*TEACH, "--set", "nonsense"], "NAME=VALUE"),

@@ -1,0 +1,203 @@
+"""The behaviour file: one JSON object that says what is wanted of a robot.
+
+    {"name": "kneel", "robot": "walker", "title": "Walker: kneeling",
+     "instruction": "Choose the clip in which the robot kneels more quietly.",
+     "clip_seconds": 1.5, "start": "standing",
+     "plots": [{"title": "Height (m)", "expression": "mean(height)"}],
+     "oracle": "-abs(height - 0.7) - 0.2 * abs(forward_speed)",
+     "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"}}
+
+`start`, `plots`, `oracle` and `measure` may be left out. `robot` is a robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF
+file, a session adds the robot itself as `model`. Each error is one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.behaviours.robot_model import RobotModel, robot_model
+from core.behaviours.signals import suggestion
+from core.errors import UserError
+from core.io import files
+
+SUFFIX = ".json"
+STARTS = ("standing", "lying", "tilted", "air", "mixed")
+MAX_BYTES = 4 << 20
+"""Nearly all of it for a robot's files; without, a file has a few thousand bytes."""
+MAX_NAME, MAX_TITLE, MAX_INSTRUCTION, MAX_PLOTS = 48, 60, 400, 6
+CLIP_SECONDS = (0.25, 10.0)
+"""Shortest and longest clip; it must also fit into an episode of the robot."""
+_NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+_REQUIRED = ("name", "robot", "title", "instruction", "clip_seconds")
+_OPTIONAL = ("start", "plots", "oracle", "measure", "model")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class NamedFigure:
+    """A figure of an episode: the name under which it is reported, its title in plots, and its expression."""
+
+    name: str
+    title: str
+    expression: str
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """Contents of a behaviour file. Its expressions are checked against the robot in core.tasks.behaviour_tasks."""
+
+    name: str
+    robot: str
+    title: str
+    instruction: str
+    clip_seconds: float
+    start: str = "standing"
+    plots: tuple[NamedFigure, ...] = ()
+    oracle: str | None = None
+    measure: NamedFigure | None = None
+    model: RobotModel | None = None
+    """The robot itself, if `robot` is an MJCF file that has been read."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of the file but `model`; those left out are null or empty."""
+        measure = self.measure and {"name": self.measure.name, "expression": self.measure.expression}
+        plots = [{"title": plot.title, "expression": plot.expression} for plot in self.plots]
+        values: dict[str, Any] = {name: getattr(self, name) for name in (*_REQUIRED, *_OPTIONAL) if name != "model"}
+        return {**values, "plots": plots, "measure": measure}
+
+    def to_text(self) -> str:
+        """Return the file's text in one line, without what is left out: the form that a session keeps."""
+        given = {name: value for name, value in self.to_dict().items() if value not in (None, [])}
+        if self.start == STARTS[0]:
+            del given["start"]
+        if self.model:
+            given["model"] = self.model.to_dict()
+        return json.dumps(given)
+
+
+def read_file(path: Path) -> Behaviour:
+    """Read a behaviour file. Raises UserError, which names the file, if it can't be read or is not one."""
+    try:
+        text = bytes(files.read_regular(path, MAX_BYTES)).decode()
+    except OSError as error:
+        raise UserError(f"{path} can't be read ({files.reason(error)}): name a behaviour file.") from error
+    except ValueError as error:  # too long, or not UTF-8
+        raise UserError(
+            f"{path} is no behaviour file: it must be UTF-8 text of at most {MAX_BYTES:,} bytes."
+        ) from error
+    try:
+        return parse(text)
+    except UserError as error:
+        raise UserError(f"{path} is wrong: {error}") from error
+
+
+def parse(text: str) -> Behaviour:
+    """Read the text of a behaviour file. Raises UserError if its fields are not as they should be."""
+    if len(text) > MAX_BYTES:
+        raise UserError(f"The behaviour has {len(text):,} characters: give at most {MAX_BYTES:,}.")
+    try:
+        values = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise UserError(f"It is no JSON at line {error.lineno}, column {error.colno} ({error.msg}).") from error
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, thousands of brackets
+        raise UserError("It is no JSON that this program can read.") from error
+    if not isinstance(values, dict):
+        raise UserError("It has to be one JSON object: {...}.")
+    _require_fields("the behaviour", values, _REQUIRED, _OPTIONAL)
+    name = _text("name", values["name"], MAX_NAME)
+    if not _NAME.fullmatch(name):
+        raise UserError(f"name is {name!r}: use small letters and digits, with hyphens between words.")
+    start = values.get("start", STARTS[0])
+    if start not in STARTS:
+        raise UserError(f"start is {start!r:.40}: choose one of {', '.join(STARTS)}.")
+    measure = _measure(values.get("measure"))
+    return Behaviour(
+        name=name,
+        robot=_text("robot", values["robot"], 400),
+        title=_prose("title", values["title"], MAX_TITLE),
+        instruction=_prose("instruction", values["instruction"], MAX_INSTRUCTION),
+        clip_seconds=_clip_seconds(values["clip_seconds"]),
+        start=start,
+        plots=_plots(values.get("plots"), {measure.name} if measure else set()),
+        oracle=None if values.get("oracle") is None else _text("oracle", values["oracle"], MAX_BYTES),
+        measure=measure,
+        model=None if values.get("model") is None else robot_model(values["model"]),
+    )
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"The field {name!r:.40} is there twice.")
+    return dict(pairs)
+
+
+def _refuse_constant(name: str) -> float:
+    raise UserError(f"{name} is no number of JSON.")
+
+
+def _require_fields(what: str, values: Any, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+    if not isinstance(values, dict):
+        raise UserError(f"{what} has to be a JSON object with {' and '.join(required)}.")
+    for name in values:
+        if name not in (*required, *optional):
+            raise UserError(f"There is no field {name!r:.40} in {what}: {suggestion(name, (*required, *optional))}")
+    for name in required:
+        if name not in values:
+            raise UserError(f"The field {name!r} is missing in {what}.")
+
+
+def _text(field: str, value: Any, longest: int) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise UserError(f"{field} is {value!r:.40}: give a text.")
+    if len(value) > longest:
+        raise UserError(f"{field} has {len(value)} characters: give at most {longest}.")
+    if not value.replace("\n", " ").isprintable():
+        raise UserError(f"{field} has characters that can't be shown.")
+    return value
+
+
+def _prose(field: str, value: Any, longest: int) -> str:
+    return " ".join(_text(field, value, longest).split())
+
+
+def _clip_seconds(value: Any) -> float:
+    low, high = CLIP_SECONDS
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise UserError(f"clip_seconds is {value!r:.40}: give a number from {low:g} to {high:g}.")
+    return float(value)
+
+
+def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:
+    """Read the plots, and give each figure a name of its own. taken: a name that is in use"""
+    if values is None:
+        return ()
+    if not isinstance(values, list) or len(values) > MAX_PLOTS:
+        raise UserError(f"plots has to be a list of at most {MAX_PLOTS} objects.")
+    plots: list[NamedFigure] = []
+    for value in values:
+        _require_fields("a plot", value, ("title", "expression"))
+        title = _prose("the title of a plot", value["title"], MAX_TITLE)
+        name = _NOT_IN_NAMES.sub("_", title.lower()).strip("_") or "plot"
+        number = next(n for n in range(1, MAX_PLOTS + 2) if (f"{name}_{n}" if n > 1 else name) not in taken)
+        name = f"{name}_{number}" if number > 1 else name
+        taken = {*taken, name}
+        plots.append(NamedFigure(name, title, _text("the expression of a plot", value["expression"], MAX_BYTES)))
+    return tuple(plots)
+
+
+def _measure(value: Any) -> NamedFigure | None:
+    if value is None:
+        return None
+    _require_fields("measure", value, ("name", "expression"))
+    name = _text("the name of the measure", value["name"], MAX_NAME)
+    if not _NAME.fullmatch(name):
+        raise UserError(f"the name of the measure is {name!r}: use small letters, digits and _ between words.")
+    words = re.split("[-_]", name)
+    title = " ".join([words[0].capitalize(), *words[1:]])
+    return NamedFigure(name, title, _text("the expression of the measure", value["expression"], MAX_BYTES))

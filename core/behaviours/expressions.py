@@ -1,0 +1,251 @@
+"""Expressions of a step, such as "clip(height, 0, 1) - 0.1 * abs(pitch_rate)", compiled to functions of signals.
+
+Python's parser reads them, but only the nodes handled here are accepted, and Python evaluates none of them. Conditions
+have the value 1 or 0, and any number but 0 is true. A result that is not a number (0 / 0, sqrt(-1)) counts as 0, and
+results are clipped to LARGEST.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import operator
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals, suggestion, write
+from core.errors import UserError
+from core.types import Float64
+
+LARGEST = 1e6
+"""Largest absolute value of a result."""
+MAX_TEXT, MAX_DEPTH = 500, 60
+"""Characters of an expression, and levels of brackets and operations."""
+MAX_NUMBER, MAX_EXPONENT = 1e9, 8.0
+
+Value = Any
+"""A float, or an array (N,)."""
+Function = Callable[[Any], Value]
+"""From the signals of a step to the value (N,) or, if it names none, a float."""
+
+FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {
+    "abs": (1, 1, np.abs),
+    "min": (2, 8, lambda *values: functools.reduce(np.minimum, values)),
+    "max": (2, 8, lambda *values: functools.reduce(np.maximum, values)),
+    "clip": (3, 3, lambda value, low, high: np.minimum(np.maximum(value, low), high)),
+    "sqrt": (1, 1, np.sqrt),
+    "exp": (1, 1, np.exp),
+    "sin": (1, 1, np.sin),
+    "cos": (1, 1, np.cos),
+}
+"""By name: fewest and most arguments, and the function."""
+EPISODE_FUNCTIONS = ("turns", "share", "mean", "longest", "last", "count", "highest", "lowest")
+"""Functions of a whole episode (core.behaviours.figures), which a step's expression can't use."""
+_OPERATIONS: dict[type[ast.AST], Callable[..., Value]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: lambda value: np.equal(value, 0) * 1.0,
+    ast.And: lambda left, right: np.logical_and(left, right) * 1.0,
+    ast.Or: lambda left, right: np.logical_or(left, right) * 1.0,
+    ast.Lt: lambda left, right: np.less(left, right) * 1.0,
+    ast.LtE: lambda left, right: np.less_equal(left, right) * 1.0,
+    ast.Gt: lambda left, right: np.greater(left, right) * 1.0,
+    ast.GtE: lambda left, right: np.greater_equal(left, right) * 1.0,
+    ast.Eq: lambda left, right: np.equal(left, right) * 1.0,
+    ast.NotEq: lambda left, right: np.not_equal(left, right) * 1.0,
+}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A compiled expression of a step."""
+
+    text: str
+    signals: frozenset[str]
+    """Names of the signals that it reads."""
+    function: Function
+
+    def __call__(self, signals: Signals) -> Float64:
+        """Return the values (N,), finite."""
+        with np.errstate(all="ignore"):
+            return finite(np.broadcast_to(np.asarray(self.function(signals), np.float64), (signals.count,)))
+
+
+def finite(values: Float64) -> Float64:
+    """Return the values with 0 for what is not a number, clipped to LARGEST."""
+    return np.clip(np.nan_to_num(values, nan=0.0, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
+
+
+def compile_expression(text: str, names: SignalNames, place: str = "The expression") -> Expression:
+    """Compile the expression of a step. Raises UserError, one sentence with the column, if it is not one.
+
+    names: of the robot's joints, actuators and geoms
+    place: what the sentence calls the expression
+    """
+    compiler = Compiler(text, names, place)
+    return Expression(text, frozenset(compiler.signals), compiler.function)
+
+
+class Compiler:
+    """Turns the text of an expression into `function`, and collects the names of the `signals` that it reads."""
+
+    known = (*PLAIN, *FAMILIES, *FUNCTIONS, "pi")
+    """Words that a misspelt one is compared with."""
+
+    def __init__(self, text: str, names: SignalNames, place: str) -> None:
+        self.names, self._place = names, place
+        self.signals: set[str] = set()
+        if not isinstance(text, str) or not text.strip():
+            raise UserError(f"{place} is empty: write an expression, such as height.")
+        if len(text) > MAX_TEXT:
+            raise UserError(f"{place} has {len(text)} characters: give at most {MAX_TEXT}.")
+        self._skipped = len(text) - len(text.lstrip())
+        self._text = " ".join(text.strip().splitlines())
+        self.function = self.read(self._parse(), 1)
+
+    def _parse(self) -> ast.expr:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # such as those about 1or 2
+                return ast.parse(self._text, mode="eval").body
+        except SyntaxError as error:
+            column = min(max(1, error.offset or 1), len(self._text) + 1) + self._skipped
+            raise UserError(f"{self._place} can't be read at column {column}: check the brackets and signs.") from error
+        except (ValueError, MemoryError, RecursionError) as error:
+            raise UserError(f"{self._place} can't be read: write a shorter one, in plain characters.") from error
+
+    def fail(self, node: ast.AST, sentence: str) -> NoReturn:
+        """Raise UserError with the sentence and the column of the node."""
+        before = self._text.encode()[: getattr(node, "col_offset", 0)]
+        column = len(before.decode(errors="ignore")) + 1 + self._skipped
+        raise UserError(f"{self._place}, column {column}: {sentence}")
+
+    def read(self, node: ast.expr, depth: int) -> Function:
+        """Return the function of a node, `depth` levels below the whole expression."""
+        if depth > MAX_DEPTH:
+            self.fail(node, f"more than {MAX_DEPTH} levels: write it with fewer brackets.")
+        match node:
+            case ast.Constant():
+                return self._constant(node)
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.Subscript(value=ast.Name(id=family)):
+                return self._bracketed(node, family)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self.call(node, name, arguments, depth)
+            case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _OPERATIONS:
+                return _apply(_OPERATIONS[type(sign)], self.read(operand, depth + 1))
+            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
+                one = self.read(left, depth + 1)
+                other = self._exponent(right) if isinstance(sign, ast.Pow) else self.read(right, depth + 1)
+                return _apply(_OPERATIONS[type(sign)], one, other)
+            case ast.BoolOp(op=sign, values=parts):
+                conditions = [self.read(part, depth + 1) for part in parts]
+                return functools.reduce(functools.partial(_apply, _OPERATIONS[type(sign)]), conditions)
+            case ast.Compare(left=first, ops=signs, comparators=others):
+                return self._comparison(node, signs, [self.read(part, depth + 1) for part in (first, *others)])
+        self._refuse(node)
+
+    def _refuse(self, node: ast.AST) -> NoReturn:
+        known = ", ".join(self.functions())
+        self.fail(
+            node,
+            f"only numbers, signals, + - * / **, comparisons, and, or, not and the functions {known} can be used.",
+        )
+
+    def _comparison(self, node: ast.AST, signs: list[ast.cmpop], values: list[Function]) -> Function:
+        """Return the function of a < b, or of a < b < c, which is a < b and b < c."""
+        if any(type(sign) not in _OPERATIONS for sign in signs):
+            self._refuse(node)
+        pairs = zip(signs, values, values[1:], strict=False)
+        conditions = [_apply(_OPERATIONS[type(sign)], one, other) for sign, one, other in pairs]
+        return functools.reduce(functools.partial(_apply, _OPERATIONS[ast.And]), conditions)
+
+    def functions(self) -> tuple[str, ...]:
+        """Return the names of the functions that may be called."""
+        return tuple(FUNCTIONS)
+
+    def _constant(self, node: ast.Constant) -> Function:
+        number = self._number(node)
+        return lambda signals: number
+
+    def _number(self, node: ast.Constant) -> np.float64:
+        value = node.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.fail(node, "only numbers and signals can be used.")
+        if not abs(value) <= MAX_NUMBER:  # before the conversion, which a huge integer would fail
+            self.fail(node, f"the number is larger than {MAX_NUMBER:g}.")
+        return np.float64(value)
+
+    def _exponent(self, node: ast.expr) -> Function:
+        minus = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        digits = node.operand if isinstance(node, ast.UnaryOp) and minus else node
+        if not isinstance(digits, ast.Constant):
+            self.fail(node, "the exponent has to be a number.")
+        exponent = self._number(digits) * (-1 if minus else 1)
+        if abs(exponent) > MAX_EXPONENT:
+            self.fail(node, f"the exponent is larger than {MAX_EXPONENT:g}.")
+        return lambda signals: exponent
+
+    def name(self, node: ast.AST, name: str) -> Function:
+        """Return the function of a signal or a constant without brackets."""
+        if name == "pi":
+            return lambda signals: math.pi
+        if name in PLAIN:
+            return self._signal(name)
+        if name in FAMILIES:
+            found = self.names.of(name)
+            self.fail(
+                node, f"{name} needs a name in brackets, such as {write(name, found[0]) if found else name + '[]'}."
+            )
+        if name in self.functions():
+            self.fail(node, f"{name} is a function: write {name}(...).")
+        self.fail(node, f"there is no signal {name}: {suggestion(name, self.known)}")
+
+    def _bracketed(self, node: ast.Subscript, family: str) -> Function:
+        if family not in FAMILIES:
+            what = "has no name in brackets." if family in PLAIN else f"is unknown: {suggestion(family, self.known)}"
+            self.fail(node, f"{family} {what}")
+        match node.slice:
+            case ast.Name(id=name) | ast.Constant(value=str(name)):
+                if name in self.names.of(family):
+                    return self._signal(write(family, name))
+                self.fail(node.slice, f"{family} knows no {name}: {suggestion(name, self.names.of(family))}")
+        self.fail(node.slice, f"{family} needs one name in brackets.")
+
+    def _signal(self, name: str) -> Function:
+        self.signals.add(name)
+        return operator.itemgetter(name)
+
+    def call(self, node: ast.AST, name: str, arguments: list[ast.expr], depth: int) -> Function:
+        """Return the function of a call."""
+        if name in EPISODE_FUNCTIONS:
+            self.fail(node, f"{name} is of a whole episode: use only what has a value at each step here.")
+        if name not in FUNCTIONS:
+            self.fail(node, f"there is no function {name}: {suggestion(name, self.functions())}")
+        fewest, most, function = FUNCTIONS[name]
+        if not fewest <= len(arguments) <= most:
+            number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
+        return _apply(function, *(self.read(argument, depth + 1) for argument in arguments))
+
+
+def _apply(operation: Callable[..., Value], *functions: Function) -> Function:
+    """Return the function that applies an operation to the results of others."""
+    if len(functions) == 1:
+        (only,) = functions
+        return lambda signals: operation(only(signals))
+    if len(functions) == 2:
+        left, right = functions
+        return lambda signals: operation(left(signals), right(signals))
+    return lambda signals: operation(*(function(signals) for function in functions))

@@ -1,0 +1,264 @@
+"""Figures of an episode, such as "turns(-pitch, airborne)" or "share(height < 0.8)", computed as the episode proceeds.
+
+Arithmetic on functions with a memory, whose arguments are expressions of a step:
+
+mean(signal), highest(signal), lowest(signal), last(signal): over the steps of the episode
+share(condition): share of the steps
+longest(condition): longest unbroken time in seconds
+count(condition): how often it became true
+turns(angle), turns(angle, condition): full turns in the positive direction since the start, of what was turned while
+    the condition held. Turning back is subtracted, but a full turn once counted stays. An angle may jump by 2 pi.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.behaviours.expressions import FUNCTIONS, Compiler, Function, finite
+from core.behaviours.signals import FAMILIES, PLAIN, SignalNames, Signals
+from core.errors import UserError
+from core.types import Float64
+
+_ALMOST = 1e-6
+"""Turns that a full one may lack, for rounding."""
+
+
+class Memory:
+    """One function with a memory, for N environments. `arrays`: its state, (N,) each; all start at `initial`."""
+
+    initial: Mapping[str, float] = {}
+    arguments = (1, 1)
+    """Fewest and most."""
+
+    def __init__(self, functions: Sequence[Function], environments: int, step_seconds: float) -> None:
+        """functions: of the arguments, from the signals of a step to values (N,)"""
+        self._functions, self._count, self._step_seconds = functions, environments, step_seconds
+        self.arrays = {name: np.full(environments, value) for name, value in self.initial.items()}
+
+    def step(self, signals: Signals) -> None:
+        values = [finite(np.broadcast_to(np.asarray(f(signals), np.float64), (self._count,))) for f in self._functions]
+        self.add(*values)
+
+    def add(self, *values: Float64) -> None:
+        """Take the arguments' values (N,) of one step into account."""
+        raise NotImplementedError
+
+    def value(self, index: int) -> float:
+        """Return the function's value for environment `index`."""
+        raise NotImplementedError
+
+    def restart(self, index: int) -> None:
+        for name, value in self.initial.items():
+            self.arrays[name][index] = value
+
+
+class _Mean(Memory):
+    initial = {"sum": 0.0, "steps": 0.0}
+
+    def add(self, *values: Float64) -> None:
+        self.arrays["sum"] += values[0]
+        self.arrays["steps"] += 1
+
+    def value(self, index: int) -> float:
+        return float(self.arrays["sum"][index] / max(1.0, self.arrays["steps"][index]))
+
+
+class _Share(_Mean):
+    def add(self, *values: Float64) -> None:
+        super().add((values[0] != 0).astype(np.float64))
+
+
+class _Last(Memory):
+    initial = {"kept": 0.0}
+
+    def add(self, *values: Float64) -> None:
+        self.arrays["kept"][:] = values[0]
+
+    def value(self, index: int) -> float:
+        kept = float(self.arrays["kept"][index])
+        return kept if np.isfinite(kept) else 0.0
+
+
+class _Highest(_Last):
+    initial = {"kept": -np.inf}
+
+    def add(self, *values: Float64) -> None:
+        np.maximum(self.arrays["kept"], values[0], out=self.arrays["kept"])
+
+
+class _Lowest(_Last):
+    initial = {"kept": np.inf}
+
+    def add(self, *values: Float64) -> None:
+        np.minimum(self.arrays["kept"], values[0], out=self.arrays["kept"])
+
+
+class _Longest(Memory):
+    initial = {"now": 0.0, "best": 0.0}
+
+    def add(self, *values: Float64) -> None:
+        now, best = self.arrays["now"], self.arrays["best"]
+        now[:] = np.where(values[0] != 0, now + 1, 0)
+        np.maximum(best, now, out=best)
+
+    def value(self, index: int) -> float:
+        return float(self.arrays["best"][index]) * self._step_seconds
+
+
+class _Count(Memory):
+    initial = {"before": 0.0, "events": 0.0}
+
+    def add(self, *values: Float64) -> None:
+        now = (values[0] != 0).astype(np.float64)
+        self.arrays["events"] += now * (1 - self.arrays["before"])
+        self.arrays["before"][:] = now
+
+    def value(self, index: int) -> float:
+        return float(self.arrays["events"][index])
+
+
+class _Turns(Memory):
+    initial = {"before": np.nan, "turned": 0.0, "best": 0.0}
+    arguments = (1, 2)
+
+    def add(self, *values: Float64) -> None:
+        angle, before, turned = values[0], self.arrays["before"], self.arrays["turned"]
+        change = np.where(np.isnan(before), 0.0, angle - before) / (2 * np.pi)
+        change -= np.round(change)
+        turned += change if len(values) == 1 else change * (values[1] != 0)
+        before[:] = angle
+        np.maximum(self.arrays["best"], turned, out=self.arrays["best"])
+
+    def value(self, index: int) -> float:
+        return float(np.floor(self.arrays["best"][index] + _ALMOST))
+
+
+MEMORIES: dict[str, type[Memory]] = {  # named in core.behaviours.expressions too
+    "turns": _Turns,
+    "share": _Share,
+    "mean": _Mean,
+    "longest": _Longest,
+    "last": _Last,
+    "count": _Count,
+    "highest": _Highest,
+    "lowest": _Lowest,
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A compiled figure of an episode."""
+
+    text: str
+    signals: frozenset[str]
+    """Names of the signals that it reads."""
+    parts: tuple[tuple[type[Memory], tuple[Function, ...]], ...]
+    """Its functions with a memory, and their arguments."""
+    function: Function
+    """From the values of the parts, floats, to the figure."""
+
+
+class _FigureCompiler(Compiler):
+    """Reads functions with a memory; within their arguments, the expressions of a step."""
+
+    known = (*Compiler.known, *MEMORIES)
+
+    def __init__(self, text: str, names: SignalNames, place: str) -> None:
+        self.parts: list[tuple[type[Memory], tuple[Function, ...]]] = []
+        self._inside = False
+        super().__init__(text, names, place)
+        if not self.parts:
+            raise UserError(f"{place} is the same in every episode: write a figure, such as mean(height).")
+
+    def functions(self) -> tuple[str, ...]:
+        return tuple(FUNCTIONS) if self._inside else (*MEMORIES, *FUNCTIONS)
+
+    def name(self, node: ast.AST, name: str) -> Function:
+        if not self._inside and name in (*PLAIN, *FAMILIES):
+            self.fail(node, _of_a_step(name))
+        return super().name(node, name)
+
+    def read(self, node: ast.expr, depth: int) -> Function:
+        if not self._inside and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            self.fail(node, _of_a_step(ast.unparse(node)))
+        return super().read(node, depth)
+
+    def call(self, node: ast.AST, name: str, arguments: list[ast.expr], depth: int) -> Function:
+        if name not in MEMORIES or self._inside:
+            return super().call(node, name, arguments, depth)
+        kind = MEMORIES[name]
+        fewest, most = kind.arguments
+        if not fewest <= len(arguments) <= most:
+            number = f"{fewest}" if fewest == most else f"{fewest} or {most}"
+            self.fail(node, f"{name} takes {number} value{'s' * (most > 1)} and not {len(arguments)}.")
+        self._inside = True
+        functions = tuple(self.read(argument, depth + 1) for argument in arguments)
+        self._inside = False
+        self.parts.append((kind, functions))
+        number_of_part = len(self.parts) - 1
+        return lambda values: values[number_of_part]
+
+
+def _of_a_step(signal: str) -> str:
+    return f"{signal} has a value at each step: write mean({signal}), or another of {', '.join(MEMORIES)}."
+
+
+def compile_figure(text: str, names: SignalNames, place: str = "The figure") -> Figure:
+    """Compile the figure of an episode. Raises UserError, one sentence with the column, if it is not one.
+
+    names: of the robot's joints, actuators and geoms
+    place: what the sentence calls the figure
+    """
+    compiler = _FigureCompiler(text, names, place)
+    return Figure(text, frozenset(compiler.signals), tuple(compiler.parts), compiler.function)
+
+
+class EpisodeFigures:
+    """Measure (core.tasks.base.Measure) of several figures by name, for N environments."""
+
+    def __init__(self, figures: Mapping[str, Figure], environments: int, step_seconds: float) -> None:
+        self._figures = dict(figures)
+        self._memories = {
+            name: [kind(functions, environments, step_seconds) for kind, functions in figure.parts]
+            for name, figure in self._figures.items()
+        }
+
+    def step_signals(self, signals: Signals) -> None:
+        """Take one step into account."""
+        with np.errstate(all="ignore"):
+            for memories in self._memories.values():
+                for memory in memories:
+                    memory.step(signals)
+
+    def step(self, physics: Any) -> None:
+        """physics: core.tasks.base.Physics"""
+        self.step_signals(physics.signals)
+
+    def finish(self, index: int) -> dict[str, float]:
+        """Return the figures of the episode that environment `index` has ended, and start its next one."""
+        values = {}
+        with np.errstate(all="ignore"):
+            for name, figure in self._figures.items():
+                result = figure.function([np.float64(memory.value(index)) for memory in self._memories[name]])
+                values[name] = float(finite(np.asarray(result, np.float64)))
+        for memories in self._memories.values():
+            for memory in memories:
+                memory.restart(index)
+        return values
+
+    def get_state(self) -> dict[str, Any]:
+        return {
+            f"{name}_{number}_{key}": array
+            for name, memories in self._memories.items()
+            for number, memory in enumerate(memories)
+            for key, array in memory.arrays.items()
+        }
+
+    def set_state(self, arrays: Mapping[str, Any]) -> None:
+        for name, array in self.get_state().items():
+            array[:] = arrays[name]

@@ -1,0 +1,127 @@
+"""A robot from an MJCF file: its packed files, and what has to be known of it where MuJoCo is not loaded."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from core.behaviours.signals import SignalNames
+from core.errors import UserError
+
+PREFIX = "mjcf:"
+MAX_PACKED = 2 << 20
+"""Bytes of the packed files. A session keeps them in its config, as text."""
+MAX_PARTS = 256
+"""Joints, actuators, or geoms."""
+_INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
+
+
+@dataclass(frozen=True)
+class RobotModel:
+    """Contents of the field `model` of a behaviour file (core.robots.importing makes it)."""
+
+    packed: str
+    """The files as base64 text (core.robots.mjcf)."""
+    joints: tuple[str, ...]
+    actions: tuple[str, ...]
+    geoms: tuple[str, ...]
+    timestep: float
+    integrator: str
+    frame_skip: int
+    positions: int
+    velocities: int
+    plain: tuple[int, ...]
+    """Indices of the positions that the networks see as they are."""
+    angles: tuple[int, ...]
+    """Indices of those seen as sine and cosine: hinges that can go round."""
+    sensed: int
+    """Geoms of which the networks see how near the floor they are."""
+    start: tuple[float, ...]
+    """Positions at the start of an episode, without noise."""
+    on_floor: bool
+    """It can be lifted and turned: starts other than standing are possible."""
+    body: str
+    """Body that the camera follows."""
+    height: float
+    """Height in m of the middle of the picture."""
+    distance: float
+    """Distance of the camera in m."""
+    planar: bool
+    """It moves in the plane of the picture, and is looked at from the side."""
+    fixed: bool
+    """It can't move away from its place."""
+
+    @property
+    def names(self) -> SignalNames:
+        return SignalNames(self.joints, self.actions, self.geoms)
+
+    def content(self) -> bytes:
+        return base64.b64decode(self.packed)
+
+    def to_dict(self) -> dict[str, Any]:
+        values = dataclasses.asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def robot_model(values: Any) -> RobotModel:
+    """Read the field `model`. Raises UserError if it is damaged: a person does not write it by hand."""
+    fields = {field.name: str(field.type) for field in dataclasses.fields(RobotModel)}
+    if not isinstance(values, dict) or values.keys() != fields.keys():
+        raise UserError("model is not what this program writes: name the robot's file in robot, and leave out model.")
+    for name, kind in fields.items():
+        if not _VALID[kind](values[name]):
+            raise UserError(f"model.{name} is damaged: name the robot's file in robot, and leave out model.")
+    checked: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
+    model = RobotModel(**checked)
+    sound = (
+        _is_packed(model.packed)
+        and model.integrator in _INTEGRATORS
+        and 1e-5 <= model.timestep <= 1
+        and 1 <= model.frame_skip <= 10_000
+        and len(model.start) == model.positions
+        and all(0 <= index < model.positions for index in (*model.plain, *model.angles))
+        and 0 <= model.sensed <= len(model.geoms)
+        and model.actions
+        and model.distance > 0
+    )
+    if not sound:
+        raise UserError("model is damaged: name the robot's file in robot, and leave out model.")
+    return model
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100_000
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e6
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable()
+
+
+def _is_packed(value: Any) -> bool:
+    if not isinstance(value, str) or len(value) > MAX_PACKED * 4 // 3 + 4:
+        return False
+    try:
+        return bool(base64.b64decode(value, validate=True))
+    except (binascii.Error, ValueError):
+        return False
+
+
+_VALID = {
+    "str": lambda value: _is_text(value) or _is_packed(value),
+    "float": _is_number,
+    "int": _is_whole,
+    "bool": lambda value: isinstance(value, bool),
+    "tuple[str, ...]": lambda value: isinstance(value, list) and len(value) <= MAX_PARTS and all(map(_is_text, value)),
+    "tuple[int, ...]": lambda value: isinstance(value, list) and len(value) <= 4096 and all(map(_is_whole, value)),
+    "tuple[float, ...]": lambda value: isinstance(value, list) and len(value) <= 4096 and all(map(_is_number, value)),
+}

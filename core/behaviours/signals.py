@@ -1,0 +1,97 @@
+"""Signals: the quantities of a robot that expressions can name, in SI units and radians.
+
+All are of the root body, the first body with a joint, unless said otherwise, at the end of a control step:
+
+x, y, height: place of the root body's own frame in the world
+forward_speed, side_speed, vertical_speed: mean speeds along x, y and z during the step
+up: cosine between the body's own up and the world's
+roll, pitch, yaw: rotation about the body's x axis, about its y axis (positive turning forward, towards +x), and of its x
+    axis about the vertical (counter-clockwise seen from above). A robot that turns about one axis only has its joint's
+    angle, which counts on after a full turn; others have angles from -pi to pi: of gravity as seen in the body's
+    y-z and x-z planes, and of the x axis seen from above
+roll_rate, pitch_rate, yaw_rate: angular velocity about the body's x and y axes, and about the vertical
+joint[NAME], joint_rate[NAME]: position and velocity of a joint
+action[NAME]: the policy's action for an actuator, from -1 to 1; an actuator without a name has that of its joint
+height[GEOM]: lowest point of a geom above the floor
+contact[GEOM]: 1 if that is less than CONTACT_HEIGHT above where contact forces begin, and the geom can touch the floor;
+    else 0
+airborne: 1 if no geom of the robot is in contact with the floor, else 0
+time: seconds since the episode began
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.types import Float64
+
+CONTACT_HEIGHT = 0.005
+"""In m. MuJoCo's contact forces begin at the sum of the two geoms' margins, so a robot at rest may hover by that."""
+
+PLAIN = (
+    *("x", "y", "height", "forward_speed", "side_speed", "vertical_speed", "up"),
+    *("roll", "pitch", "yaw", "roll_rate", "pitch_rate", "yaw_rate", "airborne", "time"),
+)
+"""Signals without a name in brackets."""
+
+
+class Signals(Protocol):
+    """Signals of one step of N environments, by name: 'pitch', 'joint[knee]'. Only those asked for are computed."""
+
+    count: int
+    """N"""
+
+    def __getitem__(self, name: str) -> Float64:
+        """Return the signal, (N,). Raises KeyError if the robot has none of this name."""
+        ...
+
+
+@dataclass(frozen=True)
+class SignalNames:
+    """Names in brackets that a robot's signals have: of its joints with one degree of freedom, actuators and geoms."""
+
+    joints: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
+    geoms: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of actuators and geoms."""
+        return len(self.actions), len(self.geoms)
+
+    def of(self, family: str) -> tuple[str, ...]:
+        """Return the names that a family of signals takes, such as 'joint'. Raises KeyError for another family."""
+        return {
+            "joint": self.joints,
+            "joint_rate": self.joints,
+            "action": self.actions,
+            "height": self.geoms,
+            "contact": self.geoms,
+        }[family]
+
+    def all(self) -> list[str]:
+        """Return every signal of the robot as expressions write it."""
+        return [*PLAIN, *(write(family, name) for family in FAMILIES for name in self.of(family))]
+
+
+FAMILIES = ("joint", "joint_rate", "action", "height", "contact")
+"""Signals with a name in brackets."""
+
+
+def write(family: str, name: str) -> str:
+    """Return the canonical name of a signal: joint[knee], or joint["left-knee"] if the name is not a plain word."""
+    return f"{family}[{name}]" if name.isidentifier() else f'{family}["{name}"]'
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like this one, or None if none is."""
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)), None)
+
+
+def suggestion(word: str, known: Sequence[str]) -> str:
+    """Return the end of a sentence about an unknown word: the nearest known one, or all of them."""
+    found = nearest(word, known)
+    if found:
+        return f"did you mean {found}?"
+    return f"choose one of {', '.join(known)}." if known else "there is none."

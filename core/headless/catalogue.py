@@ -1,0 +1,68 @@
+"""What the commands `tasks`, `behaviours` and `robots` print, as JSON values."""
+
+from typing import Any
+
+from core.behaviours.behaviour import STARTS
+from core.tasks import CATALOGUE, behaviours
+from core.tasks.base import RobotTask
+from core.tasks.robots import ROBOTS
+
+_TASK_FIELDS = ("name", "title", "instruction", "segment_steps", "segment_seconds", "episode_steps")
+
+
+def task_entries() -> list[dict[str, Any]]:
+    return [
+        {
+            **{name: getattr(task, name) for name in _TASK_FIELDS},
+            "true_reward": task.has_true_reward,
+            "measure": task.measure_name,
+        }
+        for task in CATALOGUE.values()
+    ]
+
+
+def behaviour_entries() -> list[dict[str, Any]]:
+    """Return the robots' behaviours: those of the paper, whose oracle and figures are code, and those in files.
+
+    Each has the fields of a behaviour file; what is code is null.
+    """
+    written = [task for task in CATALOGUE.values() if isinstance(task, RobotTask)]
+    from_code: list[dict[str, Any]] = [
+        {
+            "name": task.name,
+            "robot": task.robot,
+            "title": task.title,
+            "instruction": task.instruction,
+            "clip_seconds": task.segment_seconds,
+            "start": task.start,
+            "plots": [],
+            "oracle": None,
+            "measure": {"name": task.measure_name, "expression": None},
+            "true_reward": task.has_true_reward,
+        }
+        for task in written
+    ]
+    from_files = [
+        {**task.behaviour.to_dict(), "true_reward": task.has_true_reward}
+        for task in behaviours().values()
+        if isinstance(task, RobotTask) and task.behaviour
+    ]
+    return from_code + from_files
+
+
+def robot_entries() -> list[dict[str, Any]]:
+    """Return the robots with their signals, and the names of joints, actuators and geoms."""
+    return [
+        {
+            "name": robot.name,
+            "title": robot.title,
+            "step_seconds": robot.step_seconds,
+            "episode_seconds": robot.episode_steps * robot.step_seconds,
+            "starts": list(STARTS) if robot.floor_sense else [STARTS[0]],
+            "signals": robot.names.all(),
+            "joints": list(robot.names.joints),
+            "actions": list(robot.names.actions),
+            "geoms": list(robot.names.geoms),
+        }
+        for robot in ROBOTS.values()
+    ]

@@ -1,0 +1,194 @@
+"""Signals of MuJoCo robots (core.behaviours.signals has their list), computed from states when an expression reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from core.behaviours.signals import CONTACT_HEIGHT, SignalNames, write
+from core.robots.kinematics import BALL, FREE, HINGE, SLIDE, Kinematics, Poses
+from core.types import Float32, Float64
+
+
+@dataclass(frozen=True)
+class StepStates:
+    """States of N robots around one control step: positions (N, nq) before and after it, velocities (N, nv) after it,
+    actions (N, a), seconds since the episode began (N,), and the duration of the step."""
+
+    before: Float64
+    positions: Float64
+    velocities: Float64
+    actions: Float32
+    times: Float64
+    seconds: float
+
+
+class StepSignals:
+    """Signals of one step by name (core.behaviours.signals.Signals). Each is computed once, when first read."""
+
+    def __init__(self, source: SignalSource, states: StepStates, poses: Poses | None = None) -> None:
+        """poses: after the step, if they have been computed"""
+        self.source, self.states = source, states
+        self.count = len(states.positions)
+        self.poses = poses or Poses(source.kinematics, states.positions)
+        self._earlier: Poses | None = None
+        self._values: dict[str, Float64] = {}
+
+    @property
+    def earlier(self) -> Poses:
+        """Poses before the step."""
+        self._earlier = self._earlier or Poses(self.source.kinematics, self.states.before)
+        return self._earlier
+
+    def __getitem__(self, name: str) -> Float64:
+        if name not in self._values:
+            self._values[name] = self.source.signals[name](self)
+        return self._values[name]
+
+
+Signal = Callable[[StepSignals], Float64]
+
+
+class SignalSource:
+    """The signals of one robot, as functions by name."""
+
+    def __init__(self, kinematics: Kinematics) -> None:
+        self.kinematics, self.model = kinematics, kinematics.model
+        self.signals: dict[str, Signal] = {
+            **dict(zip(("x", "y", "height"), map(self._place, range(3)), strict=True)),
+            **dict(zip(("forward_speed", "side_speed", "vertical_speed"), map(self._speed, range(3)), strict=True)),
+            "up": lambda step: step.poses.body(self.kinematics.root, 2)[1][:, 2],
+            **self._rotations(),
+            "time": lambda step: step.states.times,
+            **self._joints(),
+            **self._actions(),
+            **self._floor(),
+        }
+
+    def step(self, states: StepStates, poses: Poses | None = None) -> StepSignals:
+        return StepSignals(self, states, poses)
+
+    def _place(self, k: int) -> Signal:
+        return lambda step: step.poses.body(self.kinematics.root, k)[0]
+
+    def _speed(self, k: int) -> Signal:
+        root = self.kinematics.root
+        return lambda step: (step.poses.body(root, k)[0] - step.earlier.body(root, k)[0]) / step.states.seconds
+
+    def _rotations(self) -> dict[str, Signal]:
+        """Angles and rates: of the joint if the root turns about one axis of the world, else of its rotation matrix."""
+        model, root = self.model, self.kinematics.root
+        joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
+        turning = [joint for joint in joints if model.jnt_type[joint] != SLIDE]
+        none: Signal = lambda step: np.zeros(step.count)  # noqa: E731
+        planar = {name: none for angle in ("roll", "pitch", "yaw") for name in (angle, f"{angle}_rate")}
+        if not turning:
+            return planar
+        joint = turning[0]
+        axis = model.jnt_axis[joint] if model.jnt_type[joint] == HINGE else np.zeros(3)
+        aligned = np.abs(axis).max() > 1 - 1e-9 and np.abs(model.body_quat[root][0]) > 1 - 1e-9
+        if len(turning) == 1 and aligned and model.body_parentid[root] == 0:
+            k, index, dof = int(np.abs(axis).argmax()), model.jnt_qposadr[joint], model.jnt_dofadr[joint]
+            sign, angle, zero = float(np.sign(axis[k])), ("roll", "pitch", "yaw")[k], float(model.qpos0[index])
+            planar[angle] = lambda step: sign * (step.states.positions[:, index] - zero)
+            planar[f"{angle}_rate"] = lambda step: sign * step.states.velocities[:, dof]
+            return planar
+
+        def row(step: StepSignals, k: int) -> Float64:
+            return step.poses.body(root, k)[1]
+
+        angles: dict[str, Signal] = {
+            "roll": lambda step: np.arctan2(row(step, 2)[:, 1], row(step, 2)[:, 2]),
+            "pitch": lambda step: np.arctan2(-row(step, 2)[:, 0], row(step, 2)[:, 2]),
+            "yaw": lambda step: np.arctan2(row(step, 1)[:, 0], row(step, 0)[:, 0]),
+        }
+        if len(turning) == 1 and model.jnt_type[joint] in (FREE, BALL):
+            first = model.jnt_dofadr[joint] + 3 * (model.jnt_type[joint] == FREE)
+            spin = slice(first, first + 3)  # in the body's own frame
+            rates: dict[str, Signal] = {
+                "roll_rate": lambda step: step.states.velocities[:, spin][:, 0],
+                "pitch_rate": lambda step: step.states.velocities[:, spin][:, 1],
+                "yaw_rate": lambda step: (row(step, 2) * step.states.velocities[:, spin]).sum(axis=1),
+            }
+        else:
+            rates = {f"{name}_rate": self._difference(signal) for name, signal in angles.items()}
+        return {**angles, **rates}
+
+    def _difference(self, angle: Signal) -> Signal:
+        """Return the mean rate during the step of an angle that may jump by 2 pi."""
+
+        def rate(step: StepSignals) -> Float64:
+            states = step.states
+            earlier = StepSignals(
+                self, StepStates(states.before, states.before, states.velocities, states.actions, states.times, 1.0)
+            )
+            change = angle(step) - angle(earlier)
+            return (change - 2 * np.pi * np.round(change / (2 * np.pi))) / states.seconds
+
+        return rate
+
+    def _joints(self) -> dict[str, Signal]:
+        model = self.model
+        signals: dict[str, Signal] = {}
+        for name, joint in joint_names(model).items():
+            index, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+            signals[write("joint", name)] = lambda step, index=index: step.states.positions[:, index]  # type: ignore[misc]
+            signals[write("joint_rate", name)] = lambda step, dof=dof: step.states.velocities[:, dof]  # type: ignore[misc]
+        return signals
+
+    def _actions(self) -> dict[str, Signal]:
+        return {
+            write("action", name): lambda step, index=index: step.states.actions[:, index].astype(np.float64)  # type: ignore[misc]
+            for name, index in actuator_names(self.model).items()
+        }
+
+    def _floor(self) -> dict[str, Signal]:
+        kinematics, signals = self.kinematics, dict[str, Signal]()
+        touchable: list[str] = []
+        for name, geom in kinematics.geoms.items():
+            signals[write("height", name)] = lambda step, geom=geom: step.poses.height(geom)  # type: ignore[misc]
+            if not kinematics.touchable(geom):
+                signals[write("contact", name)] = lambda step: np.zeros(step.count)
+                continue
+            touchable.append(name)
+            margin = self.model.geom_margin[geom] + self.model.geom_margin[kinematics.floor] + CONTACT_HEIGHT
+            signals[write("contact", name)] = lambda step, geom=geom, margin=margin: (  # type: ignore[misc]
+                step.poses.height(geom) < margin
+            ).astype(np.float64)
+
+        def airborne(step: StepSignals) -> Float64:
+            touching = np.zeros(step.count)
+            for name in touchable:
+                np.maximum(touching, step[write("contact", name)], out=touching)
+            return 1 - touching
+
+        return {**signals, "airborne": airborne}
+
+
+def joint_names(model: mujoco.MjModel) -> dict[str, int]:
+    """Return the joints with one degree of freedom by name; one without a name has that of its body."""
+    names: dict[str, int] = {}
+    for joint in range(model.njnt):
+        if model.jnt_type[joint] in (SLIDE, HINGE):
+            name = model.joint(joint).name or model.body(model.jnt_bodyid[joint]).name or f"joint_{joint}"
+            names[name if name not in names else f"{name}_{joint}"] = joint
+    return names
+
+
+def actuator_names(model: mujoco.MjModel) -> dict[str, int]:
+    """Return the actuators by name; one without a name has that of its joint."""
+    names: dict[str, int] = {}
+    for index in range(model.nu):
+        moves_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
+        joint = model.joint(model.actuator_trnid[index, 0]).name if moves_joint else ""
+        name = model.actuator(index).name or joint or f"actuator_{index}"
+        names[name if name not in names else f"{name}_{index}"] = index
+    return names
+
+
+def signal_names(model: mujoco.MjModel) -> SignalNames:
+    """Return the names in brackets of the model's signals."""
+    return SignalNames(tuple(joint_names(model)), tuple(actuator_names(model)), tuple(Kinematics(model).geoms))

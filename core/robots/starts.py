@@ -1,0 +1,68 @@
+"""Starts of episodes other than standing: lying, tilted, in the air, or any of these. Robots never start below the floor."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics
+from core.types import Float64
+
+_KINDS = ("standing", "lying", "tilted", "air")
+_TILT = 0.8
+"""Largest angle in rad of a tilted start."""
+_GAP = (0.0, 0.02)
+"""Heights in m of the lowest point at the start of a robot that lies or is tilted."""
+_AIR = (0.3, 1.0)
+"""The same of one in the air."""
+
+
+class Starts:
+    """Places robots for a kind of start (core.behaviours.behaviour.STARTS)."""
+
+    def __init__(self, kinematics: Kinematics, start: str) -> None:
+        """Raises ValueError if the robot can't be lifted and turned."""
+        self._kinematics, self._start = kinematics, start
+        model, root = kinematics.model, kinematics.root
+        joints = range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root])
+        kinds = {int(joint): int(model.jnt_type[joint]) for joint in joints}
+        free = [j for j, kind in kinds.items() if kind == FREE]
+        lifts = [j for j, kind in kinds.items() if kind == SLIDE and abs(model.jnt_axis[j, 2]) > 0.999]
+        turns = [j for j, kind in kinds.items() if kind == HINGE]
+        if not free and not (lifts and turns):
+            raise ValueError("the robot can't be lifted and turned")
+        self._free = bool(free)
+        self._lift = int(model.jnt_qposadr[free[0]]) + 2 if free else int(model.jnt_qposadr[lifts[0]])
+        self._lift_sign = 1.0 if free else float(np.sign(model.jnt_axis[lifts[0], 2]))
+        self._turn = int(model.jnt_qposadr[free[0]]) + 3 if free else int(model.jnt_qposadr[turns[0]])
+
+    def place(self, rng: np.random.Generator, positions: Float64) -> None:
+        """Change the model's own starting positions (n, nq), with noise, in place."""
+        count = len(positions)
+        kinds = np.full(count, _KINDS.index(self._start)) if self._start in _KINDS else rng.integers(4, size=count)
+        sides = rng.choice([-1.0, 1.0], count)
+        lying = np.pi / 2 * np.where(rng.random(count) < 0.5, 1, 2 if self._free else 1)  # a free body also on its back
+        angles = np.choose(
+            kinds,
+            [np.zeros(count), lying * sides, rng.uniform(-_TILT, _TILT, count), rng.uniform(-np.pi, np.pi, count)],
+        )
+        gaps = np.where(kinds == _KINDS.index("air"), rng.uniform(*_AIR, count), rng.uniform(*_GAP, count))
+        direction = rng.uniform(-np.pi, np.pi, count)
+        moved = kinds != _KINDS.index("standing")
+        if self._free:
+            turned = _turned(positions[:, self._turn : self._turn + 4], angles, direction)
+            positions[moved, self._turn : self._turn + 4] = turned[moved]
+        else:
+            positions[moved, self._turn] += angles[moved]
+        lift = gaps - self._kinematics.lowest(positions)
+        positions[moved, self._lift] += self._lift_sign * lift[moved]
+
+
+def _turned(quaternions: Float64, angles: Float64, direction: Float64) -> Float64:
+    """Rotate orientations (n, 4) by angles (n,) about horizontal axes of the world at `direction` (n,) rad from x."""
+    half, zero = angles / 2, np.zeros(len(angles))
+    turns = np.stack([np.cos(half), np.sin(half) * np.cos(direction), np.sin(half) * np.sin(direction), zero], axis=1)
+    turned = np.zeros_like(quaternions)
+    for result, turn, quaternion in zip(turned, turns, quaternions, strict=True):
+        mujoco.mju_mulQuat(result, turn, quaternion)
+    return turned

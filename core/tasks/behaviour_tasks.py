@@ -1,0 +1,139 @@
+"""Tasks from behaviour files: the robot of the file, with the file's oracle as true reward, its figures and its clips."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from core.behaviours.behaviour import STARTS, SUFFIX, Behaviour, NamedFigure, parse, read_file
+from core.behaviours.expressions import Expression, compile_expression
+from core.behaviours.figures import EpisodeFigures, compile_figure
+from core.behaviours.robot_model import PREFIX as MJCF
+from core.behaviours.robot_model import RobotModel
+from core.behaviours.signals import suggestion
+from core.errors import UserError
+from core.presets import DEFAULT
+from core.tasks.base import Measure, Physics, RobotTask, Task
+from core.tasks.gymnasium import PREFIX as GYM
+from core.tasks.gymnasium import gym_task
+from core.tasks.robots import ROBOTS, imported_robot
+from core.types import Float64
+
+_UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
+"""Measure of a behaviour that names none and plots nothing."""
+
+
+def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = None) -> str:
+    """Return what Config.task holds for a task that a person names: the word itself, or the text of a behaviour file.
+
+    import_robot: reads an MJCF file (core.robots.importing), where MuJoCo may be loaded
+    Raises UserError if the word ends like a file's name and the file is no behaviour file, or its robot can't be used.
+    """
+    if not word.endswith(SUFFIX):
+        return word
+    behaviour = read_file(Path(word))
+    try:
+        if behaviour.robot.startswith(MJCF) and behaviour.model is None and import_robot is not None:
+            model = import_robot(Path(word).parent / behaviour.robot.removeprefix(MJCF))
+            behaviour = replace(behaviour, model=model)
+        behaviour_task(behaviour)
+    except UserError as error:
+        raise UserError(f"{word} is wrong: {error}") from error
+    return behaviour.to_text()
+
+
+def is_behaviour_text(name: str) -> bool:
+    """Whether Config.task holds the text of a behaviour file instead of a name."""
+    return name.startswith("{")
+
+
+@functools.lru_cache(maxsize=256)
+def behaviour_text_task(text: str) -> Task:
+    """Return the task that the text of a behaviour file describes. Raises UserError if it is wrong."""
+    return behaviour_task(parse(text))
+
+
+def behaviour_task(behaviour: Behaviour) -> Task:
+    """Return the behaviour as a task of its robot. Raises UserError if it does not fit the robot."""
+    if behaviour.robot.startswith(GYM):
+        return _gym_behaviour(behaviour)
+    robot = _robot_of(behaviour)
+    if behaviour.start != STARTS[0] and not robot.floor_sense:
+        raise UserError(f"{robot.name} does not stand on a floor: leave start out.")
+    oracle = compile_expression(behaviour.oracle, robot.names, "oracle") if behaviour.oracle else None
+    first = behaviour.measure or next(iter(behaviour.plots), _UNMEASURED)
+    figures = {first.name: compile_figure(first.expression, robot.names, first.name)}
+    for plot in behaviour.plots:
+        if plot != first:
+            figures[plot.name] = compile_figure(plot.expression, robot.names, f"plot {plot.title!r}")
+
+    def measure(environments: int, step_seconds: float) -> Measure:
+        return EpisodeFigures(figures, environments, step_seconds)
+
+    return replace(
+        robot,
+        name=behaviour.name,
+        title=behaviour.title,
+        instruction=behaviour.instruction,
+        segment_steps=_segment_steps(behaviour, robot),
+        start=behaviour.start,
+        true_reward=_reward(oracle) if oracle else None,
+        measure=measure,
+        needs_signals=True,
+        measure_name=first.name,
+        measure_title=first.title,
+        plots={plot.name: plot.title for plot in behaviour.plots},
+        presets=DEFAULT,
+        behaviour=behaviour,
+    )
+
+
+def _robot_of(behaviour: Behaviour) -> RobotTask:
+    """Return the robot of the behaviour. Raises UserError if there is none."""
+    if behaviour.robot.startswith(MJCF):
+        if behaviour.model is None:
+            raise UserError(f"{behaviour.robot} has not been read yet: give the behaviour file to teach.")
+        return imported_robot(behaviour.robot, behaviour.model)
+    if behaviour.model is not None:
+        raise UserError(f"{behaviour.robot} is no MJCF file: leave out model.")
+    if behaviour.robot not in ROBOTS:
+        raise UserError(f"There is no robot {behaviour.robot!r:.60}: {suggestion(behaviour.robot, tuple(ROBOTS))}")
+    return ROBOTS[behaviour.robot]
+
+
+def _reward(oracle: Expression) -> Callable[[Physics], Float64]:
+    return lambda physics: oracle(physics.signals)
+
+
+def _segment_steps(behaviour: Behaviour, task: Task) -> int:
+    """Return the steps of a clip. Raises UserError if an episode is shorter."""
+    longest = task.episode_steps * task.step_seconds
+    if behaviour.clip_seconds > longest:
+        raise UserError(
+            f"clip_seconds is {behaviour.clip_seconds:g}, but an episode of {behaviour.robot} lasts {longest:g}:"
+            " give no more than that."
+        )
+    return max(1, round(behaviour.clip_seconds / task.step_seconds))
+
+
+def _gym_behaviour(behaviour: Behaviour) -> Task:
+    """Return the behaviour as a task of a Gymnasium environment, which has its own reward and no signals."""
+    unusable = {
+        "an oracle": behaviour.oracle,
+        "a measure": behaviour.measure,
+        "plots": behaviour.plots,
+        "a start": behaviour.start != STARTS[0],
+    }
+    for what, given in unusable.items():
+        if given:
+            raise UserError(f"{behaviour.robot} has no signals, so the behaviour can't have {what}: leave that out.")
+    task = gym_task(behaviour.robot)
+    return replace(
+        task,
+        name=behaviour.name,
+        title=behaviour.title,
+        instruction=behaviour.instruction,
+        segment_steps=_segment_steps(behaviour, task),
+    )

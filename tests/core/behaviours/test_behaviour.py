@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.behaviours.behaviour import MAX_BYTES, Behaviour, NamedFigure, parse, read_file
+from core.errors import UserError
+
+KNEEL: dict[str, Any] = {
+    "name": "kneel",
+    "robot": "walker",
+    "title": "Walker: kneeling",
+    "instruction": "Choose the clip in which the robot kneels more quietly.",
+    "clip_seconds": 1.5,
+}
+WHOLE: dict[str, Any] = {
+    **KNEEL,
+    "start": "lying",
+    "plots": [{"title": "Height (m)", "expression": "mean(height)"}, {"title": "height, m", "expression": "last(x)"}],
+    "oracle": "-abs(height - 0.7)",
+    "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"},
+}
+
+
+def test_a_file_is_read_and_written() -> None:
+    read = parse(json.dumps(WHOLE))
+    plots = (NamedFigure("height_m", "Height (m)", "mean(height)"), NamedFigure("height_m_2", "height, m", "last(x)"))
+    measure = NamedFigure("share_kneeling", "Share kneeling", "share(height < 0.8)")
+    told = KNEEL["title"], KNEEL["instruction"]
+    assert read == Behaviour("kneel", "walker", *told, 1.5, "lying", plots, "-abs(height - 0.7)", measure)
+    assert json.loads(read.to_text()) == WHOLE and parse(read.to_text()) == read
+    (plot,) = parse(json.dumps({**WHOLE, "plots": [{"title": "Share kneeling", "expression": "last(x)"}]})).plots
+    assert plot.name == "share_kneeling_2"  # the measure has the other one
+    assert parse(json.dumps(KNEEL)) == Behaviour("kneel", "walker", *told, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"orcale": "1"}, "There is no field 'orcale' in the behaviour: did you mean oracle?"),
+        ({"measure": {"title": "x"}}, "no field 'title' in measure"),
+        ({"measure": {"name": "x"}}, "'expression' is missing in measure"),
+        ({"measure": {"name": "X y", "expression": "1"}}, "small letters"),
+        ({"measure": 5}, "measure has to be a JSON object"),
+        ({"plots": {}}, "plots has to be a list"),
+        ({"plots": [{"title": "x", "expression": "1"}] * 7}, "at most 6"),
+        ({"plots": [{"title": "x", "expression": 1}]}, "the expression of a plot is 1: give a text"),
+        ({"name": "../kneel"}, "small letters"),
+        ({"name": "x" * 49}, "name has 49 characters: give at most 48"),
+        ({"title": ""}, "title is '': give a text"),
+        ({"title": "a\u202eb"}, "can't be shown"),
+        ({"instruction": ["x"]}, "instruction is ['x']"),
+        ({"clip_seconds": True}, "clip_seconds is True: give a number from 0.25 to 10"),
+        ({"clip_seconds": 1e400}, "clip_seconds is inf"),
+        ({"clip_seconds": 11}, "clip_seconds is 11"),
+        ({"start": "sitting"}, "start is 'sitting': choose one of standing, lying, tilted, air, mixed"),
+        ({"start": []}, "start is []"),
+        ({"oracle": 5}, "oracle is 5"),
+        ({"robot": None}, "robot is None"),
+    ],
+)
+def test_a_wrong_field_is_one_sentence(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        parse(json.dumps({**KNEEL, **changes}).replace("Infinity", "1e400"))
+    assert told in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"name": "kneel"}', "The field 'robot' is missing in the behaviour."),
+        (b'{"name": "a", "name": "b"}', "The field 'name' is there twice."),
+        (b'{"clip_seconds": NaN}', "NaN is no number of JSON"),
+        (b'{"clip_seconds": ' + b"9" * 5000 + b"}", "no JSON that this program can read"),
+        (b"[" * 9000, "JSON"),
+        (b"{,", "no JSON at line 1, column 2"),
+        (b"[]", "one JSON object"),
+        (b"\xff", "UTF-8"),
+        (b" " * (MAX_BYTES + 1), "can't be read"),
+        (None, "can't be read"),
+    ],
+)
+def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None, told: str) -> None:
+    if content is not None:
+        Path("mine.json").write_bytes(content)
+    with pytest.raises(UserError) as refused:
+        read_file(Path("mine.json"))
+    assert str(refused.value).startswith("mine.json") and told in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import ast
+import warnings
+
+import pytest
+
+from core.behaviours.expressions import MAX_TEXT, compile_expression
+from core.behaviours.signals import SignalNames
+from core.errors import UserError
+from tests.core.given_signals import Given
+
+NAMES = SignalNames(("knee", "left-hip"), ("knee",), ("foot", "trunk"))
+
+
+def value(text: str, **signals: list[float]) -> list[float]:
+    result: list[float] = compile_expression(text, NAMES)(Given(**signals)).tolist()
+    return result
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 + 2 * height ** 2 / 4", [1.5, 9.0]),
+        ("-height - +pitch", [-4.0, -3.0]),
+        ("2 ** -1", [0.5, 0.5]),
+        ("height < pitch", [1.0, 0.0]),
+        ("1 <= height <= 3 != 4", [1.0, 0.0]),
+        ("height == 4 or pitch > 2", [1.0, 1.0]),
+        ("not (height and pitch > 0)", [0.0, 1.0]),
+        ("abs(pitch) + min(height, 2, pitch) + max(1, pitch)", [3 + 1 + 3, 1 - 1 + 1]),
+        ("clip(height, 2, 3)", [2.0, 3.0]),
+        ("sqrt(height) + exp(0) + sin(0) + cos(pi)", [1.0, 2.0]),
+        ("  height", [1.0, 4.0]),
+        ("height\n + 1", [2.0, 5.0]),
+    ],
+)
+def test_expressions_are_computed_for_all_environments(text: str, expected: list[float]) -> None:
+    assert value(text, height=[1, 4], pitch=[3, -1]) == pytest.approx(expected, abs=1e-15)
+
+
+def test_names_in_brackets_may_be_quoted() -> None:
+    joints = {"joint[knee]": [1.0, 2.0], 'joint_rate["left-hip"]': [10.0, 20.0], "contact[foot]": [0.0, 1.0]}
+    assert value('joint[knee] + joint_rate["left-hip"] + contact["foot"]', **joints) == [11.0, 23.0]
+
+
+def test_only_what_is_read_is_computed() -> None:
+    assert compile_expression("max(height[foot], 0) * up", NAMES).signals == {"height[foot]", "up"}
+    assert value("3") == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("height / 0", [0.0, 1e6]), ("-exp(1000 * height)", [-1.0, -1e6]), ("sqrt(-height)", [0.0, 0.0])],
+)
+def test_what_is_not_finite_becomes_zero_or_the_largest_value(text: str, expected: list[float]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert value(text, height=[0.0, 2.0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("heigth", "column 1: there is no signal heigth: did you mean height?"),
+        ("1 + Höhe", "column 5"),
+        ("'ö' + pich", "column 1"),
+        ("  abs(pich)", "column 7: there is no signal pich: did you mean pitch?"),
+        ("joint[kne]", "column 7: joint knows no kne: did you mean knee?"),
+        ("action[zzz]", "choose one of knee"),
+        ("joints[knee]", "column 1: joints is unknown: did you mean joint?"),
+        ("pitch[knee]", "pitch has no name in brackets"),
+        ("joint", "joint needs a name in brackets, such as joint[knee]"),
+        ("joint[1]", "joint needs one name in brackets"),
+        ("joint[knee, knee]", "joint needs one name in brackets"),
+        ("abs", "abs is a function: write abs(...)"),
+        ("abss(1)", "there is no function abss: did you mean abs?"),
+        ("abs(1, 2)", "abs takes 1 value and not 2"),
+        ("min(1)", "min takes 2 to 8 values and not 1"),
+        ("2 * mean(height)", "column 5: mean is of a whole episode"),
+        ("(1 + 2", "can't be read at column"),
+        ("1 +", "can't be read at column"),
+        ("", "is empty"),
+        ("1" * (MAX_TEXT + 1), f"at most {MAX_TEXT}"),
+        ("-" * 80 + "1", "levels"),
+        ("(" * 240 + "1" + ")" * 240, "can't be read"),
+        ("1e10", "column 1: the number is larger than 1e+09"),
+        ("9" * 400, "the number is larger"),
+        ("1e999", "the number is larger"),
+        ("2 ** 9", "column 6: the exponent is larger than 8"),
+        ("2 ** height", "the exponent has to be a number"),
+        ("True", "only numbers and signals"),
+        ("'x'", "only numbers and signals"),
+        ("1j", "only numbers and signals"),
+        ("height if up else 1", "can be used"),
+        ("height is up", "can be used"),
+        ("height.real", "can be used"),
+        ("height @ up", "can be used"),
+        ("lambda: 1", "can be used"),
+        ("[x for x in y]", "can be used"),
+        ("__import__('os').system('x')", "can be used"),
+        ("abs(*height)", "can be used"),
+        ("clip(height, low=1)", "can be used"),
+        ("(height := 1)", "can be used"),
+        ("height; up", "can't be read at column 7"),
+        ("\0", "can't be read"),
+    ],
+)
+def test_a_wrong_expression_is_one_sentence_with_the_place(text: str, told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        compile_expression(text, NAMES, "oracle")
+    sentence = str(refused.value)
+    assert sentence.startswith("oracle") and told in sentence and "\n" not in sentence and sentence[-1] in ".?"
+
+
+OTHER_NODES = [
+    "lambda: 0",
+    "a if b else c",
+    "{1: 2}",
+    "{1}",
+    "[1]",
+    "(1, 2)",
+    "f'{up}'",
+    "a.b",
+    "(yield 1)",
+    "(a := 1)",
+]
+OTHER_NODES += [
+    "[a for a in b]",
+    "{a for a in b}",
+    "{a: b for a in c}",
+    "(a for a in b)",
+    "(await a)",
+    "abs(**a)",
+    "~up",
+]
+
+
+def test_any_other_node_of_python_is_refused() -> None:
+    for text in OTHER_NODES:
+        assert isinstance(ast.parse(text, mode="eval"), ast.Expression)
+        with pytest.raises(UserError, match="can be used"):
+            compile_expression(text, NAMES)

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.behaviours.expressions import EPISODE_FUNCTIONS
+from core.behaviours.figures import MEMORIES, EpisodeFigures, compile_figure
+from core.behaviours.signals import SignalNames
+from core.errors import UserError
+from tests.core.given_signals import Given
+
+NAMES = SignalNames(geoms=("foot",))
+
+
+def measured(text: str, **signals: list[tuple[float, float]]) -> tuple[float, float]:
+    """The figure of both environments, of which the first gets each first value; a step lasts 0.5 s."""
+    counted = EpisodeFigures({"it": compile_figure(text, NAMES)}, 2, 0.5)
+    for step in zip(*signals.values(), strict=True):
+        counted.step_signals(Given(**dict(zip(signals, map(list, step), strict=True))))
+    return counted.finish(0)["it"], counted.finish(1)["it"]
+
+
+HEIGHTS = [(1.0, 0.0), (3.0, 0.0), (2.0, 5.0), (2.5, -1.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mean(height)", (2.125, 1.0)),
+        ("share(height > 1.5)", (0.75, 0.25)),
+        ("longest(height >= 2)", (1.5, 0.5)),
+        ("last(height)", (2.5, -1.0)),
+        ("highest(height) - lowest(height)", (2.0, 6.0)),
+        ("count(height > 2)", (2.0, 1.0)),
+        ("100 * share(height > 1.5) + max(1, mean(height) ** 2)", (75 + 2.125**2, 25 + 1.0)),
+        ("1 / mean(0 * height)", (1e6, 1e6)),
+        ("mean(height / 0)", (1e6, 0.0)),
+    ],
+)
+def test_figures_remember_an_episode(text: str, expected: tuple[float, float]) -> None:
+    assert measured(text, height=HEIGHTS) == pytest.approx(expected)
+
+
+def circling(*turns: float) -> list[float]:
+    """Angles in 16 parts of each of these turns, from -pi to pi as of a free body."""
+    ends = np.cumsum((0.0, *turns))
+    path = np.concatenate([np.linspace(a, b, 16, endpoint=False) for a, b in zip(ends, ends[1:], strict=False)])
+    angles: list[float] = ((np.append(path, ends[-1]) * 2 * np.pi + np.pi) % (2 * np.pi) - np.pi).tolist()
+    return angles
+
+
+@pytest.mark.parametrize(
+    ("text", "turns", "counted"),
+    [
+        ("turns(pitch)", (2.0,), 2),
+        ("turns(-pitch)", (2.0,), 0),
+        ("turns(-pitch)", (-1.5, -1.5), 3),
+        ("turns(pitch)", (1.25, -1.0, 0.7), 1),  # back and forth is no second turn
+        ("turns(pitch)", (1.25, -1.0, 0.8), 1),
+        ("turns(pitch)", (1.25, -1.0, 1.75), 2),
+        ("turns(pitch)", (0.99,), 0),
+    ],
+)
+def test_full_turns_are_counted_whether_the_angle_jumps_or_counts_on(
+    text: str, turns: tuple[float, ...], counted: int
+) -> None:
+    jumping = circling(*turns)
+    unwrapped = np.unwrap(jumping).tolist()
+    assert measured(text, pitch=list(zip(jumping, unwrapped, strict=True))) == (counted, counted)
+
+
+def test_turns_count_only_while_the_condition_holds() -> None:
+    angles = np.unwrap(circling(1.0, 1.0, 1.0)).tolist()
+    in_air = [float(16 < step <= 32) for step in range(len(angles))]
+    both = {"pitch": list(zip(angles, angles, strict=True)), "airborne": [(one, 1.0) for one in in_air]}
+    assert measured("turns(pitch, airborne)", **both) == (1, 3)
+
+
+def test_each_episode_starts_anew_and_its_state_can_be_saved() -> None:
+    texts = ["turns(yaw)", "mean(height)", "longest(height)", "count(height)", "highest(yaw)"]
+    figures = {name: compile_figure(name, NAMES) for name in texts}
+
+    def step(counted: EpisodeFigures, number: int) -> None:
+        counted.step_signals(Given(yaw=[number * 2.0, number * 3.0], height=[number % 3, 1.0]))
+
+    first, second = (EpisodeFigures(figures, 2, 1.0) for _ in range(2))
+    for number in range(12):
+        step(first, number)
+    second.set_state({name: np.array(array) for name, array in first.get_state().items()})
+    whole = second.finish(1)
+    assert whole == {"turns(yaw)": 5, "mean(height)": 1, "longest(height)": 12, "count(height)": 1, "highest(yaw)": 33}
+    for number in range(12):
+        step(second, number)
+    assert second.finish(1) == pytest.approx(whole)
+    assert second.finish(0)["mean(height)"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("height", "column 1: height has a value at each step: write mean(height)"),
+        ("1 + height[foot]", "column 5: height[foot] has a value at each step: write mean(height[foot])"),
+        ("mean(mean(height))", "column 6: mean is of a whole episode"),
+        ("turns()", "turns takes 1 or 2 values and not 0"),
+        ("men(height)", "there is no function men: did you mean mean?"),
+        ("mean(heigth)", "column 6: there is no signal heigth: did you mean height?"),
+        ("2 * pi", "the same in every episode"),
+    ],
+)
+def test_a_wrong_figure_is_one_sentence(text: str, told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        compile_figure(text, NAMES, "measure")
+    assert str(refused.value).startswith("measure") and told in str(refused.value)
+
+
+def test_both_kinds_of_expressions_know_the_same_functions() -> None:
+    assert set(MEMORIES) == set(EPISODE_FUNCTIONS)

@@ -1,0 +1,179 @@
+"""Robots from MJCF files: what they become, what is kept of them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.behaviours.behaviour import parse
+from core.behaviours.robot_model import robot_model
+from core.envs.mujoco import MujocoVectorEnv
+from core.errors import UserError
+from core.robots.importing import import_robot
+from core.robots.kinematics import Kinematics
+from core.robots.mjcf import pack, read_mjcf, unpack
+from core.tasks import get_task
+from core.tasks.behaviour_tasks import task_text
+
+MakeBatch = Callable[..., MujocoVectorEnv]
+CORNERS = [(x, y, z) for x in (-0.2, 0.2) for y in (-0.1, 0.1) for z in (-0.05, 0.05)]
+FACES = "1 2 4,1 4 3,5 7 8,5 8 6,1 5 6,1 6 2,3 4 8,3 8 7,1 3 7,1 7 5,2 6 8,2 8 4"
+TRUNK = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS) + "".join(f"f {face}\n" for face in FACES.split(","))
+COMMON = """<mujoco>
+  <compiler meshdir="meshes"/><option timestep=".004" integrator="implicitfast"/><default><joint damping=".5"/></default>
+</mujoco>"""
+DOG = """<mujoco><include file="common.xml"/>
+  <asset><mesh file="trunk.obj"/></asset>
+  <worldbody>
+    <body pos="0 0 .1"><freejoint/><geom type="mesh" mesh="trunk" mass="5"/>
+      <body pos=".2 0 0"><joint name="hip" axis="0 1 0" range="-60 60" limited="true"/>
+        <geom name="leg" type="capsule" fromto="0 0 0 0 0 -.3" size=".03"/></body>
+      <body pos="-.2 0 0"><joint name="wheel" axis="0 1 0"/><geom name="tyre" type="cylinder" size=".2 .03"/></body>
+    </body>
+  </worldbody>
+  <actuator><position name="hip" joint="hip" kp="20" ctrlrange="-1 2"/><motor joint="wheel" ctrlrange="-3 3"/></actuator>
+  <keyframe><key qpos="0 0 .1 1 0 0 0 .5 0"/></keyframe>
+</mujoco>"""
+SIT: dict[str, Any] = {
+    "name": "sit",
+    "robot": "mjcf:dog.xml",
+    "title": "Dog: sitting",
+    "instruction": "Choose the clip in which it sits.",
+    "clip_seconds": 1.5,
+    "start": "mixed",
+    "oracle": "-pitch + height[leg] + joint_rate[wheel] + action[wheel]",
+}
+
+
+@pytest.fixture(autouse=True)
+def dog() -> None:
+    Path("meshes").mkdir()
+    for name, content in {"dog.xml": DOG, "common.xml": COMMON, "meshes/trunk.obj": TRUNK}.items():
+        Path(name).write_text(content)
+    Path("sit.json").write_text(json.dumps(SIT))
+
+
+def test_a_robot_is_kept_in_the_behaviours_text_and_taught_without_its_files(batch: MakeBatch) -> None:
+    text = task_text("sit.json", import_robot)
+    for path in (*Path("meshes").iterdir(), *Path().glob("*.*")):
+        path.unlink()
+    task: Any = get_task(text)
+    assert task.name == "sit" and task.names.joints == ("hip", "wheel") and task.names.actions == ("hip", "wheel")
+    assert task.names.geoms == ("root", "leg", "tyre")  # the trunk has no name, nor its body: it is the root
+    assert task.step_seconds == pytest.approx(0.024) and task.episode_steps == 333 and task.segment_steps == 62
+    env = batch(task, 40)
+    assert env.sizes[:2] == task.sizes == (5 + 1 + 2 + 8 + 3, 2)  # no place; the wheel as sine and cosine; the floor
+    kinematics, positions = Kinematics(env.model), env.states[:, 1:10]
+    assert kinematics.lowest(positions).min() >= -0.01  # lifted, but for the noise of the standing ones
+    for number in range(30):
+        step = env.step(np.random.default_rng(number).uniform(-1, 1, (40, 2)).astype(np.float32))
+    assert np.isfinite(step.observations).all() and step.true_rewards.std() > 0.1
+    assert env.controls(np.array([1.0, -1.0], np.float32)).tolist() == [2.0, -3.0]
+    moved = step.observations[:, -8 - 3 : -3]
+    assert moved == pytest.approx(np.clip(env.states[:, 10:18], -10, 10), abs=1e-5)
+
+
+def test_it_starts_in_its_keyframe_out_of_the_floor(batch: MakeBatch) -> None:
+    model = import_robot(Path("dog.xml"))
+    assert model.start[3:] == (1, 0, 0, 0, 0.5, 0) and model.start[2] == pytest.approx(
+        0.3 * np.cos(0.5) + 0.03, abs=0.01
+    )
+    assert (model.timestep, model.frame_skip, model.integrator) == (0.004, 6, "implicitfast")
+    assert (model.on_floor, model.planar, model.fixed, model.body) == (True, False, False, "root")
+    assert robot_model(json.loads(json.dumps(model.to_dict()))) == model
+
+
+def test_the_same_files_are_packed_to_the_same_bytes() -> None:
+    xml, assets = read_mjcf(Path("dog.xml"))
+    assert list(assets.values()) == [TRUNK.encode()] and "include" not in xml and "meshdir" not in xml
+    assert pack(xml, assets) == pack(*unpack(pack(xml, assets)))
+
+
+def refuse(name: str, told: str, **changes: str) -> None:
+    content = DOG
+    for old, new in changes.items():
+        content = content.replace(PARTS[old], new)
+    Path(name).write_text(content)
+    with pytest.raises(UserError) as refused:
+        import_robot(Path(name))
+    assert told in str(refused.value) and name in str(refused.value) and "\n" not in str(refused.value)
+
+
+PARTS = {
+    "hip_range": ' ctrlrange="-1 2"',
+    "mesh": "trunk.obj",
+    "common": "common.xml",
+    "start": "<mujoco>",
+    "free": "<freejoint/>",
+    "wheel": ' axis="0 1 0"/><geom name="tyre"',
+    "asset": "<asset>",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"hip_range": ""}, "actuator hip has no ctrlrange"),
+        ({"mesh": "../trunk.obj"}, "can't be read"),
+        ({"mesh": "nowhere.obj"}, "can't be read"),
+        ({"mesh": "/etc/passwd"}, "is outside"),
+        ({"common": "/etc/passwd"}, "is outside"),
+        ({"common": "dog.xml"}, "include each other without an end"),
+        ({"start": "<!DOCTYPE x><mujoco>"}, "document type declaration"),
+        ({"start": "<robot>"}, "is no XML"),
+        ({"wheel": ' axis="0 0 0"/><geom name="tyre"'}, "MuJoCo refuses it"),
+        ({"free": "<freejoint/><unknown/>"}, "MuJoCo refuses it"),
+        ({"asset": '<option timestep=".2"/><asset>'}, "its timestep is 0.2 s"),
+        (
+            {"asset": '<option integrator="Euler"/><default><joint stiffness="1e9"/></default><asset>'},
+            "becomes unstable",
+        ),
+        ({"asset": '<worldbody><geom type="plane" size="1 1 1" euler="10 0 0"/></worldbody><asset>'}, "not level"),
+    ],
+)
+def test_what_cannot_be_taught_is_refused_with_the_reason(changes: dict[str, str], told: str) -> None:
+    refuse("dog.xml", told, **changes)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>", "no joints"),
+        ("<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>", "no actuators"),
+        ("<robot/>", "no MJCF file"),
+        ("", "no XML"),
+    ],
+)
+def test_files_that_are_no_robots_are_refused(content: str, told: str) -> None:
+    Path("other.xml").write_text(content)
+    with pytest.raises(UserError, match=told):
+        import_robot(Path("other.xml"))
+
+
+@pytest.mark.parametrize("name", ["packed", "joints", "timestep", "plain", "start", "body", "on_floor"])
+def test_a_damaged_robot_in_a_text_is_refused(name: str) -> None:
+    values = json.loads(task_text("sit.json", import_robot))
+    for wrong in (None, "\n", [1e999], -1, {}):
+        damaged = {**values, "model": {**values["model"], name: wrong}}
+        with pytest.raises(UserError, match="leave out model"):
+            parse(json.dumps(damaged).replace("Infinity", "1e999"))
+
+
+def test_a_robot_that_does_not_fit_its_files_is_refused(batch: MakeBatch) -> None:
+    values = json.loads(task_text("sit.json", import_robot))
+    values["model"]["geoms"] += ["another"]
+    with pytest.raises(UserError, match="damaged"):
+        batch(get_task(json.dumps(values)), 2)
+    values["model"]["packed"] = "AAAA"
+    with pytest.raises(UserError, match="damaged"):
+        batch(get_task(json.dumps(values)), 2)
+
+
+def test_without_an_importer_the_file_is_to_be_read_first() -> None:
+    with pytest.raises(UserError, match=r"mjcf:dog\.xml has not been read yet"):
+        task_text("sit.json")

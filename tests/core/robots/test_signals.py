@@ -1,0 +1,164 @@
+"""Signals and poses against MuJoCo's own kinematics and distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+import pytest
+
+from core.envs.mujoco import MujocoVectorEnv
+from core.robots.kinematics import SENSED, Kinematics, Poses
+from core.robots.models import load_model
+from core.robots.signals import SignalSource, StepSignals, StepStates, signal_names
+from core.tasks.robots import ROBOTS
+
+MakeBatch = Callable[..., MujocoVectorEnv]
+SHAPES = """
+<mujoco>
+  <asset><mesh name="wedge" vertex="0 0 0  .3 0 0  0 .2 0  0 0 .4  .1 .1 .1"/></asset>
+  <worldbody>
+    <geom type="plane" size="1 1 1" pos="0 0 -.5"/>
+    <body pos="0 0 1" quat=".9 .1 .3 .2">
+      <joint name="lift" type="slide" axis=".6 0 .8" ref=".2"/>
+      <joint name="off" type="hinge" axis="1 2 2" pos=".1 .2 -.3"/>
+      <geom name="box" type="box" size=".1 .2 .3" quat="1 .2 .3 .4"/>
+      <geom name="ellipsoid" type="ellipsoid" size=".1 .2 .3" pos=".4 0 0" quat="1 .2 .3 .4"/>
+      <body pos=".1 .2 .3"><joint type="ball" pos="0 .1 .1"/>
+        <geom name="cylinder" type="cylinder" size=".1 .3" quat="1 .3 .2 .1"/><geom type="sphere" size=".1" pos="0 0 .5"/>
+        <body name="tip" pos="0 .5 0"><joint axis="0 1 0" pos="0 0 .2"/><geom type="mesh" mesh="wedge"/></body>
+      </body>
+    </body>
+    <body name="free"><freejoint/><geom type="capsule" size=".1 .3"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def model_of(name: str) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(SHAPES) if name == "shapes" else load_model(ROBOTS[name])
+
+
+@pytest.mark.parametrize("name", ["shapes", *ROBOTS])
+def test_poses_and_heights_are_mujocos(name: str) -> None:
+    model = model_of(name)
+    kinematics, data = Kinematics(model), mujoco.MjData(model)
+    positions = np.random.default_rng(0).normal(size=(4, model.nq)) * 0.7
+    for row in positions:
+        mujoco.mj_normalizeQuat(model, row)
+    poses = Poses(kinematics, positions)
+    for number, row in enumerate(positions):
+        data.qpos[:] = row
+        mujoco.mj_kinematics(model, data)
+        for body in range(model.nbody):
+            for k in range(3):
+                place, turned = poses.body(body, k)
+                assert place[number] == pytest.approx(data.xpos[body, k], abs=1e-12)
+                assert turned[number] == pytest.approx(data.xmat[body].reshape(3, 3)[k], abs=1e-12)
+        for geom in kinematics.geoms.values():
+            expected = mujoco.mj_geomDistance(model, data, geom, kinematics.floor, 100.0, None)
+            assert poses.height(geom)[number] == pytest.approx(expected, abs=1e-6)
+    assert kinematics.lowest(positions) == pytest.approx(
+        np.min([poses.height(g) for g in kinematics.geoms.values()], 0)
+    )
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_catalogue_knows_the_models_names_and_sizes(name: str, batch: MakeBatch) -> None:
+    robot, env = ROBOTS[name], batch(ROBOTS[name], 2)
+    assert signal_names(env.model) == robot.names and env.sizes[:2] == robot.sizes
+    source = SignalSource(Kinematics(env.model))
+    assert set(robot.names.all()) == set(source.signals)
+    states = StepStates(*([env.states[:, 1 : 1 + env.model.nq]] * 2), *np.zeros((2, 2, 99)), np.zeros(2), 0.1)
+    for signal in robot.names.all():
+        assert source.step(states)[signal].shape == (2,)
+
+
+def step_of(name: str, positions: list[float], velocities: list[float] | None = None, dt: float = 0.0) -> StepSignals:
+    """One robot that moved from these positions at these velocities for `dt` seconds."""
+    model = load_model(ROBOTS[name])
+    before, after, speeds = np.array(positions, np.float64), np.array(positions, np.float64), np.zeros(model.nv)
+    speeds[: len(velocities or [])] = velocities or []
+    mujoco.mj_integratePos(model, after, speeds, dt)
+    states = StepStates(
+        before[None], after[None], speeds[None], np.zeros((1, model.nu), np.float32), np.ones(1), dt or 1
+    )
+    return SignalSource(Kinematics(model)).step(states)
+
+
+def test_planar_angles_count_on() -> None:
+    hopper = step_of("hopper", [5, 1.1, 7.0, 0.1, 0.2, 0.3], [0, 0, -2.0, 0.4])
+    assert [
+        hopper[name][0] for name in ("x", "height", "pitch", "pitch_rate", "roll", "yaw", "yaw_rate")
+    ] == pytest.approx([5, 1.1, 7.0, -2.0, 0, 0, 0])
+    assert hopper["up"][0] == pytest.approx(np.cos(7.0))
+    assert (hopper["joint[thigh_joint]"], hopper["joint_rate[thigh_joint]"]) == (0.1, 0.4)
+    assert step_of("swimmer", [0, 0, -4.0, 0, 0], [0, 0, 1.5])["yaw"][0] == -4.0
+    assert step_of("half-cheetah", [0] * 9)["height"][0] == 0.7  # the body's own place, not its joint's
+
+
+ANT_LEGS = [0.0, 1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(("axis", "name"), [(0, "roll"), (1, "pitch"), (2, "yaw")])
+@pytest.mark.parametrize("angle", [-3.0, -1.0, 0.5, 2.5])
+def test_a_free_body_turns_all_the_way_round(axis: int, name: str, angle: float) -> None:
+    quaternion = np.zeros(4)
+    mujoco.mju_axisAngle2Quat(quaternion, np.eye(3)[axis], angle)
+    place, spin = [0.3, 0.4, 2.0], np.zeros(6)
+    spin[:3], spin[3 + axis] = (1.0, 2.0, 3.0), 1.2
+    step = step_of("ant", [*place, *quaternion, *ANT_LEGS], spin.tolist(), 0.05)
+    assert step[name][0] == pytest.approx(angle + 0.06) and step[f"{name}_rate"][0] == pytest.approx(1.2)
+    others = {"roll", "pitch", "yaw"} - {name}
+    assert all(step[f"{other}_rate"][0] == pytest.approx(0, abs=1e-12) for other in others)
+    speeds = [step[f"{way}_speed"][0] for way in ("forward", "side", "vertical")]
+    assert speeds == pytest.approx([1, 2, 3])
+    assert [step[place][0] for place in ("x", "y", "height")] == pytest.approx([0.35, 0.5, 2.15])
+    assert step["up"][0] == pytest.approx(1 if name == "yaw" else np.cos(angle + 0.06))
+
+
+def test_forward_pitch_moves_the_head_towards_x() -> None:
+    tilted = step_of("ant", [0, 0, 2, np.cos(0.2), 0, np.sin(0.2), 0, *ANT_LEGS])
+    assert tilted["pitch"][0] == pytest.approx(0.4) and tilted.poses.body(1, 0)[1][0, 2] > 0
+
+
+@pytest.mark.parametrize("name", ["hopper", "walker", "half-cheetah", "ant"])
+def test_contacts_are_those_that_mujoco_finds(name: str) -> None:
+    """Robots that fall and kick: all geoms with a force on the floor are in contact, and no others but near it."""
+    model = load_model(ROBOTS[name])
+    kinematics, data = Kinematics(model), mujoco.MjData(model)
+    source, rng, force = SignalSource(kinematics), np.random.default_rng(0), np.zeros(6)
+    numbers, seen = {geom: name for name, geom in kinematics.geoms.items()}, {0.0, 1.0}
+    for _ in range(150):
+        data.ctrl[:] = rng.uniform(-1, 1, model.nu)
+        mujoco.mj_step(model, data, 4)
+        mujoco.mj_forward(model, data)
+        touching = set()
+        for number, contact in enumerate(data.contact[: data.ncon]):
+            mujoco.mj_contactForce(model, data, number, force)
+            if kinematics.floor in contact.geom and force[0] > 0:
+                touching.add(numbers[max(contact.geom)])
+        now = data.qpos[None].copy()
+        step = source.step(StepStates(now, now, data.qvel[None], np.zeros((1, model.nu), np.float32), np.ones(1), 1.0))
+        found = {geom for geom in kinematics.geoms if step[f"contact[{geom}]"][0]}
+        assert touching <= found
+        assert all(step[f"height[{geom}]"][0] < 0.026 for geom in found)
+        assert step["airborne"][0] == (not found)
+        seen.discard(float(step["airborne"][0]))
+    assert not seen  # it was on the floor and in the air
+
+
+def test_robots_on_a_floor_see_how_near_it_is(batch: MakeBatch) -> None:
+    robot = ROBOTS["walker"]
+    env = batch(robot, 3)
+    for _ in range(30):
+        step = env.step(np.random.default_rng(0).uniform(-1, 1, (3, 6)).astype(np.float32))
+    positions = env.states[:, 1 : 1 + env.model.nq]
+    kinematics = Kinematics(env.model)
+    poses = Poses(kinematics, positions)
+    expected = np.clip(np.stack([poses.height(g) for g in kinematics.geoms.values()], axis=1) / SENSED, -1, 1)
+    assert step.observations[:, -7:] == pytest.approx(expected, abs=1e-6)
+    assert step.observations[:, 1:3] == pytest.approx(
+        np.stack([np.sin(positions[:, 2]), np.cos(positions[:, 2])], 1), abs=1e-6
+    )

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from core.behaviours.behaviour import STARTS
+from core.envs.mujoco import MujocoVectorEnv
+from core.robots.kinematics import Kinematics, Poses
+from core.tasks.robots import ROBOTS
+
+MakeBatch = Callable[..., MujocoVectorEnv]
+FLOOR_ROBOTS = [name for name, robot in ROBOTS.items() if robot.floor_sense]
+
+
+@pytest.mark.parametrize("name", FLOOR_ROBOTS)
+@pytest.mark.parametrize("start", STARTS[1:])
+def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str, batch: MakeBatch) -> None:
+    env = batch(dataclasses.replace(ROBOTS[name], start=start), 400)
+    kinematics, positions = Kinematics(env.model), env.states[:, 1 : 1 + env.model.nq]
+    lowest, up = kinematics.lowest(positions), Poses(kinematics, positions).body(kinematics.root, 2)[1][:, 2]
+    moved = (np.abs(up - 1) > 0.03) | (lowest > 0.25)
+    assert lowest[moved].min() >= -1e-9
+    if start == "lying":
+        assert np.minimum(np.abs(up), np.abs(up + 1)).max() < 0.25 and lowest.max() <= 0.02 + 1e-9
+    if start == "tilted":
+        assert up.min() == pytest.approx(np.cos(0.8), abs=0.15) and up.max() > 0.98 and lowest.max() <= 0.02 + 1e-9
+    if start == "air":
+        assert (lowest.min(), lowest.max()) == pytest.approx((0.3, 1.0), abs=0.02)
+        assert up.min() < -0.95 and up.max() > 0.95
+    if start == "mixed":
+        assert (lowest > 0.25).mean() == pytest.approx(
+            0.5 if name == "ant" else 0.25, abs=0.08
+        )  # the Ant's own start is a drop
+        assert 0.3 < (np.abs(up) > 0.95).mean() < 0.8
+
+
+def test_episodes_that_begin_later_start_so_too(batch: MakeBatch) -> None:
+    env = batch(dataclasses.replace(ROBOTS["hopper"], start="air", episode_steps=3), 8)
+    for _ in range(3):
+        env.step(np.zeros((8, 3), np.float32))
+    assert Kinematics(env.model).lowest(env.states[:, 1:7]).min() >= 0.3 - 1e-9

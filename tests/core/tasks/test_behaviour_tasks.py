@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.behaviours.behaviour import STARTS
+from core.config import Config
+from core.envs.base import Step
+from core.envs.mujoco import MujocoVectorEnv
+from core.errors import UserError
+from core.presets import DEFAULT
+from core.tasks import CATALOGUE, behaviours, get_task
+from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import task_text
+from core.tasks.robots import ROBOTS
+
+MakeBatch = Callable[..., MujocoVectorEnv]
+REST: dict[str, Any] = {
+    "name": "rest",
+    "robot": "hopper",
+    "title": "Hopper: resting",
+    "instruction": "Choose the quieter clip.",
+    "clip_seconds": 1.2,
+    "plots": [{"title": "Height (m)", "expression": "mean(height)"}],
+    "oracle": "height - 0.5 * abs(joint_rate[foot_joint])",
+    "measure": {"name": "turns", "expression": "turns(pitch)"},
+}
+
+
+def task_of(**changes: Any) -> Any:
+    return get_task(json.dumps({**REST, **changes}))
+
+
+def random_steps(env: MujocoVectorEnv, steps: int, seed: int = 1) -> list[Step]:
+    rng = np.random.default_rng(seed)
+    return [env.step(rng.uniform(-1, 1, (env.count, env.sizes[1])).astype(np.float32)) for _ in range(steps)]
+
+
+def test_a_behaviour_is_a_task_of_its_robot(batch: MakeBatch) -> None:
+    task = task_of()
+    told = "rest", "hopper", "Hopper: resting", "Choose the quieter clip.", 48, "turns", {"height_m": "Height (m)"}
+    assert told == (
+        *(task.name, task.robot, task.title, task.instruction, task.segment_steps, task.measure_name, task.plots),
+    )
+    assert dict(task.presets) == DEFAULT and task.has_true_reward and not task_of(oracle=None).has_true_reward
+    env = batch(dataclasses.replace(task, episode_steps=20), 3)
+    steps = random_steps(env, 20)
+    (total, figures), *_ = steps[-1].finished
+    assert total == pytest.approx(sum(float(step.true_rewards[0]) for step in steps), rel=1e-4)
+    assert figures.keys() == {"turns", "height_m"} and 0 < figures["height_m"] < 1.5
+
+
+def test_the_oracle_sees_the_state_after_the_step(batch: MakeBatch) -> None:
+    env = batch(task_of(oracle="height + 10 * joint_rate[foot_joint] + 100 * time + 1000 * action[leg_joint]"), 3)
+    action = np.array([[0.1, 0.5, -0.2]] * 3, np.float32)
+    env.step(action)
+    rewards = env.step(action).true_rewards
+    after = env.states[:, 2] + 10 * env.states[:, 12] + 100 * 0.05 + 1000 * 0.5
+    assert rewards == pytest.approx(after, rel=1e-6)
+
+
+def test_without_a_measure_the_first_plot_is_reported(batch: MakeBatch) -> None:
+    assert task_of(measure=None).measure_name == "height_m"
+    assert task_of(measure=None, plots=[]).measure_name == "forward_speed"
+
+
+@pytest.mark.parametrize("name", behaviours())
+def test_what_ships_can_be_taught_and_measured(name: str, batch: MakeBatch) -> None:
+    task = behaviours()[name]
+    assert isinstance(task, RobotTask) and task.behaviour and task.behaviour.oracle and task.behaviour.measure
+    assert task is get_task(name) and name not in CATALOGUE and name.startswith(f"{task.robot}-")
+    steps = random_steps(batch(dataclasses.replace(task, episode_steps=30), 4), 30)
+    rewards = np.concatenate([step.true_rewards for step in steps])
+    assert np.isfinite(rewards).all() and rewards.std() > 0.01 and np.abs(rewards).max() < 10
+    figures = [figures for _, figures in steps[-1].finished]
+    assert len(figures) == 4 and all(np.isfinite(list(one.values())).all() for one in figures)
+    assert figures[0].keys() == {task.measure_name, *task.plots}
+
+
+def test_every_robot_has_a_behaviour_that_ships() -> None:
+    assert {task.robot for task in behaviours().values() if isinstance(task, RobotTask)} == set(ROBOTS)
+    assert {task.robot for task in CATALOGUE.values() if isinstance(task, RobotTask)} == set(ROBOTS)
+
+
+@pytest.mark.parametrize("name", ["ant-two-legs", "hopper-stand-up"])
+def test_figures_and_starts_survive_threads_and_restoring(name: str, batch: MakeBatch) -> None:
+    task = dataclasses.replace(behaviours()[name], episode_steps=20)
+    first, second = batch(task, 5), batch(task, 5, threads=2)
+    one, other = random_steps(first, 13), random_steps(second, 13)
+    assert (one[-1].true_rewards == other[-1].true_rewards).all()
+    rng = np.random.default_rng(9)
+    third = batch(task, 5, rng=rng)
+    third.set_state({key: np.array(array) for key, array in first.get_state().items()})
+    assert (third.observations == first.observations).all()
+    one, other = random_steps(first, 7, seed=2), random_steps(third, 7, seed=2)
+    assert one[-1].finished == other[-1].finished and len(one[-1].finished) == 5
+    assert (one[-1].true_rewards == other[-1].true_rewards).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"robot": "hoper"}, "There is no robot 'hoper': did you mean hopper?"),
+        ({"robot": "mjcf"}, "choose one of reacher, pendulum"),
+        ({"clip_seconds": 9}, "an episode of hopper lasts 8"),
+        ({"oracle": "height[knee]"}, "oracle, column 8: height knows no knee: choose one of torso_geom"),
+        ({"measure": {"name": "a", "expression": "height"}}, "a, column 1: height has a value at each step"),
+        ({"plots": [{"title": "Up", "expression": "mean(upp)"}]}, "plot 'Up', column 6: there is no signal upp"),
+        ({"robot": "swimmer", "start": "lying", "oracle": None, "plots": []}, "swimmer does not stand on a floor"),
+        ({"robot": "gym:CartPole-v1"}, "gym:CartPole-v1 has no signals, so the behaviour can't have an oracle"),
+    ],
+)
+def test_what_does_not_fit_the_robot_is_one_sentence(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        task_of(**changes)
+    assert told in str(refused.value) and "\n" not in str(refused.value)
+    Path("mine.json").write_text(json.dumps({**REST, **changes}))
+    with pytest.raises(UserError, match=r"mine\.json is wrong: "):
+        task_text("mine.json")
+
+
+def test_a_gymnasium_environment_has_the_files_words() -> None:
+    task = task_of(robot="gym:CartPole-v1", oracle=None, measure=None, plots=[], start=STARTS[0])
+    assert (task.name, task.title, task.segment_steps, task.has_true_reward) == ("rest", "Hopper: resting", 24, True)
+    assert get_task("gym:CartPole-v1").title == "CartPole-v1"
+
+
+def test_a_config_keeps_the_text_of_a_file() -> None:
+    Path("mine.json").write_text(json.dumps(REST, indent=4))
+    kept = Config.from_dict(json.loads(json.dumps(Config(task=task_text("mine.json")).to_dict()))).task
+    Path("mine.json").unlink()
+    assert json.loads(kept) == REST and get_task(kept) is get_task(kept)
+    assert get_task(kept).title == "Hopper: resting" and task_text("hopper") == "hopper"
+    with pytest.raises(UserError, match="rest has no true reward 'openai'"):
+        get_task(kept, "openai")
