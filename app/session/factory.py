@@ -14,7 +14,7 @@ from app.command_line import DEFAULT_TASK, given
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import first_labels
-from core.presets import DEFAULT, merge_presets
+from core.presets import merge_presets
 from core.session.compatibility import require_fitting
 from core.session.session import Session
 from core.session.size_limits import FILMED_POOL, require_explorable
@@ -115,8 +115,7 @@ def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
     """
     task = get_task(name)
     labels = {"labels": changes["labels"]} if "labels" in changes else {}
-    presets = task.presets if task.pictures else DEFAULT
-    chosen = merge_presets(presets, task.paper_presets, changes.get("policy.algorithm"))
+    chosen = merge_presets(task.default_presets, task.paper_presets, changes.get("policy.algorithm"))
     own = {"teacher": Teacher.HUMAN, "steps": _UNLIMITED_STEPS}
     if task.pictures is None:
         usual = {"labels": _UNLIMITED_LABELS, "query.ready": _READY}

@@ -20,7 +20,7 @@ from core.headless.catalogue import behaviour_entries, robot_entries, task_entri
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
 from core.preferences.schedule import planned_steps
-from core.presets import ABLATIONS, DEFAULT, merge_presets
+from core.presets import ABLATIONS, merge_presets
 from core.session.archive import export_session, import_session
 from core.session.preference_export import export_preferences, import_preferences
 from core.session.session import Session, read_config
@@ -133,7 +133,7 @@ def new_session(args: argparse.Namespace) -> Session:
     person = {"person.pace": args.pace, "person.wrong": args.wrong}
     if args.teacher != "person" and set(person.values()) != {None}:
         raise UserError("--pace and --wrong describe the simulated person: give --teacher person, or leave them out.")
-    presets = DEFAULT if args.preset == "default" else task.presets
+    presets = task.default_presets if args.preset == "default" else task.presets
     changes = {
         **merge_presets(presets, task.paper_presets, settings.get("policy.algorithm", args.algorithm)),
         **{name: value for name, value in {**given, **person}.items() if value is not None},

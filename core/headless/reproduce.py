@@ -24,7 +24,7 @@ from core.headless.run import HeadlessRun, Listener
 from core.io.files import reason, remedy, write_atomically
 from core.io.session_log import session_log
 from core.preferences.schedule import planned_steps
-from core.presets import DEFAULT, merge_presets
+from core.presets import merge_presets
 from core.rollout.episodes import random_return
 from core.session.session import CONFIG, LOCK, Session, acquire_lock
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
@@ -73,7 +73,7 @@ class Run:
     def config(self, steps: int | None, settings: dict[str, Any]) -> Config:
         task = get_task(self.task)
         teacher = {"teacher": self.teacher, "labels": self.labels or Config().labels}
-        presets = DEFAULT if self.default else task.presets
+        presets = task.default_presets if self.default else task.presets
         chosen = merge_presets(presets, task.paper_presets, settings.get("policy.algorithm"))
         config = replaced(Config(task=task.name), **{**chosen, **teacher, "seed": self.seed, **settings})
         if self.default and "steps" not in settings:

@@ -62,6 +62,7 @@ ANT = RobotTask(
     camera=Camera("torso", height=1.05, distance=5.3, elevation=20.0, azimuth=72.0),
     # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back, contact forces mislead the
     # predictors, and a gait once begun is seldom left, so answers come early and the fit takes larger steps.
+    exploration_std=0.15,
     presets={
         **preset_for_steps(2_500_000),
         "policy.initial_std": 0.15,

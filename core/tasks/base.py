@@ -9,6 +9,7 @@ import numpy as np
 
 from core.behaviours.behaviour import Behaviour
 from core.behaviours.signals import SignalNames, Signals
+from core.presets import DEFAULT
 from core.types import Float32, Float64
 
 
@@ -128,6 +129,11 @@ class Task:
     """Widths of an observation and an action; None if only the environment knows."""
 
     @property
+    def default_presets(self) -> Mapping[str, Any]:
+        """Config changes for teaching any behaviour; games, which they do not suit, have their own presets."""
+        return self.presets if self.pictures else DEFAULT
+
+    @property
     def step_seconds(self) -> float:
         """Duration of one environment step in a clip."""
         raise NotImplementedError
@@ -227,6 +233,8 @@ class RobotTask(Task):
     """Fields of MuJoCo's data after the last physics step that observations need in addition to the state."""
     contact_points: tuple[tuple[str, float], ...] = ()
     """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
+    exploration_std: float = 0.5
+    """Standard deviation of an untrained policy's actions, which reach from -1 to 1 (docs/experiments/person.md)."""
     reset_noise: float = 5e-3
     """Starting positions are uniform within this distance of the model's own."""
     normal_speeds: bool = False
@@ -248,6 +256,10 @@ class RobotTask(Task):
     """Period of the floor's pattern in m."""
     colours: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """Red, green and blue of geoms by name, in place of the model's own."""
+
+    @property
+    def default_presets(self) -> Mapping[str, Any]:
+        return {**DEFAULT, "policy.initial_std": self.exploration_std}
 
     @property
     def step_seconds(self) -> float:

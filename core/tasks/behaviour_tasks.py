@@ -14,7 +14,6 @@ from core.behaviours.robot_model import PREFIX as MJCF
 from core.behaviours.robot_model import RobotModel
 from core.behaviours.signals import suggestion
 from core.errors import UserError
-from core.presets import DEFAULT
 from core.tasks.base import Measure, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
 from core.tasks.gymnasium import gym_task
@@ -85,7 +84,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         measure_name=first.name,
         measure_title=first.title,
         plots={plot.name: plot.title for plot in behaviour.plots},
-        presets=DEFAULT,
+        presets=robot.default_presets,
         behaviour=behaviour,
     )
 

@@ -91,6 +91,7 @@ REACHER = RobotTask(
     colours=_COLOURS,
     # Decided in docs/experiments/robots.md, Reacher: a full push turns the arm by a radian in one step, so noise is
     # small; results show within a second, so the horizon is short; fits are cheap and have to be precise.
+    exploration_std=0.1,
     presets={
         **preset_for_steps(1_500_000),
         "reward.epochs": 6,

@@ -24,7 +24,7 @@ def test_a_robot_has_the_settings_for_every_robot_and_no_end() -> None:
     assert (config.seed, config.teacher, config.query.ready) == (7, "oracle", 2)
     assert config.steps > 10**9 and config.labels >= 10_000
     shown = {name: getattr(getattr(config, name.split(".")[0]), name.split(".")[1]) for name in DEFAULT}
-    assert shown == DEFAULT
+    assert shown == DEFAULT and config.policy.initial_std == get_task(config.task).exploration_std
     due = [scheduled(config.explored_steps + steps, config) for steps in (0, 20_000, 200_000)]
     assert due == [10, 11, 20]
 
