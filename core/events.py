@@ -156,8 +156,15 @@ class PreferenceChanged(Event):
 
 
 @dataclass(frozen=True)
-class ExplorationEnded(Event):
-    """The policy has explored long enough: it should start anew, as untrained as at first."""
+class PolicySetAside(Event):
+    """The policy that has explored is set aside, and another starts as untrained as it was at first."""
+
+
+@dataclass(frozen=True)
+class PolicyChosen(Event):
+    """Training continues with the newest policy, or else with the one that was set aside."""
+
+    newest: bool
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from core.errors import NotFiniteError
 from core.events import (
     DemonstrationRecorded,
     Event,
-    ExplorationEnded,
     Job,
     JobState,
     PolicyPublished,
@@ -29,6 +28,7 @@ from core.events import (
 )
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
+from core.jobs.policy_trial import PolicyTrial
 from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
@@ -54,6 +54,8 @@ _EPISODES = 100
 """Finished episodes that the reported means are over."""
 _SEGMENTS_PER_QUERY = 4
 """Segments collected for each query before the policy is trained."""
+_TRIAL = "trial_"
+"""Prefix of the arrays of the policies' comparison in the job's state."""
 _POOL = "pool_"
 """Prefix of the pool's arrays in the job's state."""
 
@@ -83,8 +85,7 @@ class RolloutJob(Job):
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
         self.budget = TrainingBudget(config)
-        self._explores = config.explored_steps > 0 and not self._on_true_reward
-        """The policy explores, or will, or its exploration has not been ended yet."""
+        self.trial = PolicyTrial(config)
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -107,11 +108,6 @@ class RolloutJob(Job):
         if self._env_steps:
             yield self._report()  # a resumed session shows its figures before its next batch
         while True:
-            if self._explores and not self._exploring:
-                self._explores = False
-                if not (self.offers.usable or self.ensemble):  # else a restarted rollout would reset a taught policy
-                    self.collectors.restart()  # a robot that lies on its back would lie there for the whole episode
-                    yield ExplorationEnded()
             yield from self._offer_queries()
             reason = self._reason_to_wait()
             if reason:
@@ -133,7 +129,7 @@ class RolloutJob(Job):
         return not taught and self._env_steps < self.config.explored_steps
 
     def _offer_queries(self) -> Iterator[Event | None]:
-        if not (self._on_true_reward or self._explores):
+        if not (self._on_true_reward or self._exploring):
             yield from self.offers.offer(self.pool, self._env_steps, self.ensemble)
 
     def _renew_queries(self) -> Iterator[Event]:
@@ -205,9 +201,18 @@ class RolloutJob(Job):
         yield from self._renew_queries()
         yield from self._offer_queries()
         yield self._report(batch, raw, predicted, seconds)
+        yield from self._compare_policies(batch)
         every = self.config.rollout.demonstrate_every
         if every and self._batches_sent % every == 0:
             yield from self._demonstrate()
+
+    def _compare_policies(self, batch: RolloutBatch) -> Iterator[Event]:
+        """Changes to another policy, and restarts all episodes, where the trial of two policies says so."""
+        change = self.trial.next_phase(self._env_steps, batch, self.ensemble) if self.ensemble else None
+        if change:
+            self.collectors.restart()  # a robot that lies on its back would lie there for the whole episode
+            self._policy_version = -1  # waits for the other policy
+            yield change
 
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
         """(T, N) rewards for the policy: the predicted reward, plus a bonus for the members' disagreement.
@@ -297,6 +302,8 @@ class RolloutJob(Job):
         if self.ensemble is not None:
             arrays |= {f"{REWARD}{name}": array for name, array in state_arrays(self.ensemble).items()}
             arrays["recent"] = self._recent_predictions.raw.copy()
+        first, trial = self.trial.get_state()
+        arrays |= {f"{_TRIAL}{name}": array for name, array in first.items()}
         values: dict[str, Any] = {
             **collectors.values,
             "env_steps": self._env_steps,
@@ -309,7 +316,7 @@ class RolloutJob(Job):
             "pool": list(self.pool.counts),
             "agreement": self._agreement,
             "budget": self.budget.get_state(),
-            "explores": self._explores,
+            "trial": trial,
         }
         return JobState(arrays, values)
 
@@ -333,7 +340,7 @@ class RolloutJob(Job):
         self.offers.selector.set_state(values["selector"])
         self._agreement = float(values["agreement"])
         self.budget.set_state(values["budget"])
-        self._explores = bool(values["explores"])
+        self.trial.set_state(state.under(_TRIAL), values["trial"])
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""

@@ -173,6 +173,7 @@ HOPPER_BACKFLIP = RobotTask(
     contact_points=(*_FOOT, *_REST),
     camera=Camera("torso", height=1.35, distance=4.6),
     # Decided in docs/experiments/backflip.md.
+    exploration_std=1.0,
     presets={
         "steps": 2_000_000,
         "rollout.exploration_steps": 300_000,  # else there may be nothing like a flip to ask about

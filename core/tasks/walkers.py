@@ -54,6 +54,7 @@ HOPPER = RobotTask(
     measure_title="Forward speed (m/s)",
     camera=Camera("torso", height=1.15, distance=4.0),
     # Decided in docs/experiments/robots.md, Hopper: its physics are so quick that fits would take most of the time.
+    exploration_std=1.0,
     presets={**preset_for_steps(2_000_000), "policy.epochs": 6, "reward.steps_per_label": 35},
 )
 
@@ -79,6 +80,7 @@ WALKER = RobotTask(
     measure_title="Forward speed (m/s)",
     camera=Camera("torso", height=1.15, distance=4.0),
     # Decided in docs/experiments/robots.md, Walker: with the usual step size of the fit and no bonus it stays slow.
+    exploration_std=1.0,
     presets={
         **preset_for_steps(2_000_000),
         "reward.epochs": 2,
