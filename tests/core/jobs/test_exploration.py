@@ -9,7 +9,7 @@ import pytest
 
 from core.config import Config, replaced
 from core.errors import UserError
-from core.events import ExplorationEnded, PolicyPublished, PreferenceAdded, QueryOffered, RolloutBatchReady
+from core.events import PreferenceAdded, QueryOffered, RolloutBatchReady
 from core.jobs.collectors import Collectors
 from core.preferences.schedule import labels_due, scheduled
 from core.rollout.exploration import knn_entropy_bonus
@@ -48,40 +48,15 @@ def test_meanwhile_the_policy_is_rewarded_for_novelty_and_nothing_is_asked() -> 
     assert of(RolloutBatchReady, rollout.turn(rewarded(rollout)))
 
 
-def test_when_it_ends_the_policy_starts_anew_as_untrained_as_at_first() -> None:
-    changes = {"rollout__exploration_steps": BATCH, "labels": 12, "steps": 100 * BATCH}
-    rollout, policy = Played("rollout", **changes), Played("policy", **changes)
-    (untrained,) = of(PolicyPublished, policy.turn())
-    said = rollout.turn(untrained)
-    (explored,) = of(PolicyPublished, policy.turn(*of(RolloutBatchReady, said)))
-    assert not same(explored.weights, untrained.weights)
-    (ended,) = of(ExplorationEnded, said + rollout.turn(explored))
-    (again,) = of(PolicyPublished, policy.turn(ended))
-    assert same(again.weights, untrained.weights) and again.version == explored.version
-    (batch,) = of(RolloutBatchReady, rollout.turn(again, rewarded(rollout)))
-    assert not of(ExplorationEnded, rollout.turn()) and batch.policy_version == again.version
-    assert len(of(PolicyPublished, policy.turn(batch))) == 1
-
-
-@pytest.mark.parametrize("taught", ["by an answer", "by a reward"])
-def test_a_rollout_that_starts_again_does_not_reset_a_taught_policy(taught: str) -> None:
-    rollout = Played("rollout", rollout__exploration_steps=BATCH, steps=100 * BATCH)
-    news = PreferenceAdded(preference(1)) if taught == "by an answer" else rewarded(rollout)
-    assert not of(ExplorationEnded, rollout.turn(news, published(rollout, 3)) + rollout.turn(published(rollout, 4)))
-
-
 @pytest.mark.parametrize("teacher", ["human", "oracle"])
 def test_nothing_is_asked_before_it_has_ended(teacher: str) -> None:
     rollout = Played("rollout", rollout__exploration_steps=BATCH, teacher=teacher, labels=12, steps=100 * BATCH)
     assert of(QueryOffered, rollout.turn()) == []
     said = [*rollout.turn(published(rollout, 0)), *rollout.turn()]
-    kinds = [type(event) for event in said]
-    assert kinds.index(ExplorationEnded) < kinds.index(QueryOffered)
     assert len(of(QueryOffered, said)) == (rollout.config.query.ready if teacher == "human" else 3)
 
 
-def test_then_all_episodes_start_anew() -> None:
-    """Else a robot that exploration has laid on its back stays there for the rest of its episode."""
+def test_all_episodes_can_start_anew() -> None:
     config = tiny()
     collectors = Collectors(config, np.zeros(8, np.int64))
     speeds = slice(6, None)  # of the Hopper's observations
