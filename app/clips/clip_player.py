@@ -74,7 +74,9 @@ class ClipPlayer(QWidget):
             painter.fillRect(self._place, QColor(theme.palette().panel))
         else:
             self._draw_picture(painter, self.frames)
-        painter.setClipRegion(QRegion(self._place) - QRegion(self._place.adjusted(_RADIUS, _RADIUS, -_RADIUS, -_RADIUS)))
+        painter.setClipRegion(
+            QRegion(self._place) - QRegion(self._place.adjusted(_RADIUS, _RADIUS, -_RADIUS, -_RADIUS))
+        )
         painter.drawPixmap(self._place.topLeft(), self._current_border())
         painter.setClipping(False)
         if self._flash and self._flash[1]:

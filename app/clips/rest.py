@@ -51,7 +51,9 @@ class Rest(QObject):
             self._clips.toggle_playback()
             self.timer.stop()
             self.text.adjustSize()
-            self.text.move((self._clips.width() - self.text.width()) // 2, self._clips.height() - 2 * self.text.height())
+            self.text.move(
+                (self._clips.width() - self.text.width()) // 2, self._clips.height() - 2 * self.text.height()
+            )
             self.text.show()
 
     def _wake(self) -> None:

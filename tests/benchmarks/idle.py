@@ -30,7 +30,9 @@ _SETTLE_SECONDS = 10.0
 
 def processor_seconds() -> dict[str, float]:
     """Processor seconds so far by process: the window, and each child that is still running."""
-    processes = {"window": psutil.Process()} | {c.name: psutil.Process(c.pid) for c in multiprocessing.active_children()}
+    processes = {"window": psutil.Process()} | {
+        c.name: psutil.Process(c.pid) for c in multiprocessing.active_children()
+    }
     return {name: sum(process.cpu_times()[:2]) for name, process in processes.items()}
 
 
