@@ -49,7 +49,9 @@ def test_where_collecting_rests_the_newest_policy_is_recorded_once() -> None:
     assert isinstance(shown, DemonstrationRecorded) and isinstance(hold, Waited) and hold.reason == HOLDS
     assert [type(event) for event in rollout.turn() + rollout.turn()] == [Waited, Waited]
     rollout.turn(PreferenceAdded(preference(2)))
-    assert len(of(DemonstrationRecorded, rollout.turn(published(rollout, 3)) + rollout.turn(published(rollout, 4)))) == 1
+    assert (
+        len(of(DemonstrationRecorded, rollout.turn(published(rollout, 3)) + rollout.turn(published(rollout, 4)))) == 1
+    )
 
 
 def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:
