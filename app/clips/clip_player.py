@@ -16,6 +16,8 @@ _TO_COME, _PLAYED = QColor(0, 0, 0, 70), QColor(255, 255, 255, 190)
 _END = QColor(0, 0, 0, 60)
 """Shade over the last frame, so that the loop's beginning is seen as a change of light."""
 _SCREEN = QImage.Format.Format_RGB32
+_KEPT_BYTES = 128 << 20
+"""Most bytes of scaled frames: an episode of eight seconds at 370 pixels, a clip at 1,000."""
 
 
 class ClipPlayer(QWidget):
@@ -31,6 +33,8 @@ class ClipPlayer(QWidget):
         self.frames: Frames | None = None
         self.index = 0
         self._flash: tuple[QColor, str] | None = None
+        self._kept: dict[int, QImage] = {}
+        """Scaled frames, by their index."""
         self._border_look: tuple[QSize, float, QColor, int, str] | None = None
         self._border = QPixmap()
         self._place = QRect()
@@ -60,6 +64,7 @@ class ClipPlayer(QWidget):
 
     def _arrange(self) -> None:
         """Place the frame."""
+        self._kept.clear()
         size = QSize(1, 1)
         if self.frames is not None:
             height, width = self.frames.pixels.shape[1:3]
@@ -84,9 +89,7 @@ class ClipPlayer(QWidget):
         painter.end()
 
     def _draw_picture(self, painter: QPainter, frames: Frames) -> None:
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        # Qt converts to the format of the screen fast, but scales pixels of other formats slowly.
-        painter.drawImage(self._place, of_pixels(frames.pixels[self.index]).convertToFormat(_SCREEN))
+        painter.drawImage(self._place.topLeft(), self._scaled(frames))
         count, width = len(frames.pixels), self._place.width()
         if self.index == count - 1 > 0:
             painter.fillRect(self._place, _END)
@@ -94,6 +97,19 @@ class ClipPlayer(QWidget):
         painter.fillRect(line, _TO_COME)
         line.setWidth(round(width * (self.index + 1) / count))
         painter.fillRect(line, _PLAYED)
+
+    def _scaled(self, frames: Frames) -> QImage:
+        """The present frame in the size and format of the screen; kept for the next loops while there is room."""
+        ratio = self.devicePixelRatioF()
+        image = self._kept.get(self.index)
+        if image is None or image.devicePixelRatio() != ratio:
+            frame = of_pixels(frames.pixels[self.index]).convertToFormat(_SCREEN)  # other formats are scaled slowly
+            ignore, smooth = Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
+            image = frame.scaled((QSizeF(self._place.size()) * ratio).toSize(), ignore, smooth)
+            image.setDevicePixelRatio(ratio)
+            if image.sizeInBytes() * (len(self._kept) + 1) <= _KEPT_BYTES:
+                self._kept[self.index] = image
+        return image
 
     def _current_border(self) -> QPixmap:
         """The border, which is painted again only when it changes."""
