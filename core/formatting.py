@@ -24,3 +24,12 @@ def format_number(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.2f}" if 0 < abs(value) < 1 else f"{value:.1f}"
+
+
+def format_age(seconds: float) -> str:
+    """Age in the largest unit of which at least one has passed: "3 minutes ago"."""
+    for size, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' if count > 1 else ''} ago"
+    return "just now"

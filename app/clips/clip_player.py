@@ -1,7 +1,7 @@
 """Widget for one clip, with a border that can flash."""
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QPixmap, QRegion, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.style import theme
@@ -15,6 +15,9 @@ _PROGRESS = 6
 _TO_COME, _PLAYED = QColor(0, 0, 0, 70), QColor(255, 255, 255, 190)
 _END = QColor(0, 0, 0, 60)
 """Shade over the last frame, so that the loop's beginning is seen as a change of light."""
+_SCREEN = QImage.Format.Format_RGB32
+_KEPT_BYTES = 128 << 20
+"""Most bytes of scaled frames: an episode of eight seconds at 370 pixels, a clip at 1,000."""
 
 
 class ClipPlayer(QWidget):
@@ -30,7 +33,10 @@ class ClipPlayer(QWidget):
         self.frames: Frames | None = None
         self.index = 0
         self._flash: tuple[QColor, str] | None = None
-        self._corners = QPainterPath()
+        self._kept: dict[int, QImage] = {}
+        """Scaled frames, by their index."""
+        self._border_look: tuple[QSize, float, QColor, int, str] | None = None
+        self._border = QPixmap()
         self._place = QRect()
 
     def sizeHint(self) -> QSize:
@@ -57,31 +63,34 @@ class ClipPlayer(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place the frame, and the four corners that are painted over to round it."""
+        """Place the frame."""
+        self._kept.clear()
         size = QSize(1, 1)
         if self.frames is not None:
             height, width = self.frames.pixels.shape[1:3]
             size = QSize(width, height)
         self._place = fitted(size, self.rect())
-        self._corners = rounded(self._place, 0).subtracted(rounded(self._place, _RADIUS))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         if not self._place.contains(event.rect()):
             painter.fillRect(event.rect(), QColor(theme.palette().background))
-        self._draw_picture(painter)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.fillPath(self._corners, QColor(theme.palette().background))
-        self._draw_border(painter)
-        painter.end()
-
-    def _draw_picture(self, painter: QPainter) -> None:
         if self.frames is None:
             painter.fillRect(self._place, QColor(theme.palette().panel))
-            return
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawImage(self._place, of_pixels(self.frames.pixels[self.index]))
-        count, width = len(self.frames.pixels), self._place.width()
+        else:
+            self._draw_picture(painter, self.frames)
+        painter.setClipRegion(
+            QRegion(self._place) - QRegion(self._place.adjusted(_RADIUS, _RADIUS, -_RADIUS, -_RADIUS))
+        )
+        painter.drawPixmap(self._place.topLeft(), self._current_border())
+        painter.setClipping(False)
+        if self._flash and self._flash[1]:
+            self._draw_text(painter, *self._flash)
+        painter.end()
+
+    def _draw_picture(self, painter: QPainter, frames: Frames) -> None:
+        painter.drawImage(self._place.topLeft(), self._scaled(frames))
+        count, width = len(frames.pixels), self._place.width()
         if self.index == count - 1 > 0:
             painter.fillRect(self._place, _END)
         line = QRect(self._place.left(), self._place.bottom() + 1 - _PROGRESS, width, _PROGRESS)
@@ -89,21 +98,33 @@ class ClipPlayer(QWidget):
         line.setWidth(round(width * (self.index + 1) / count))
         painter.fillRect(line, _PLAYED)
 
-    def _draw_border(self, painter: QPainter) -> None:
+    def _scaled(self, frames: Frames) -> QImage:
+        """The present frame in the size and format of the screen; kept for the next loops while there is room."""
+        ratio = self.devicePixelRatioF()
+        image = self._kept.get(self.index)
+        if image is None or image.devicePixelRatio() != ratio:
+            frame = of_pixels(frames.pixels[self.index]).convertToFormat(_SCREEN)  # other formats are scaled slowly
+            ignore, smooth = Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
+            image = frame.scaled((QSizeF(self._place.size()) * ratio).toSize(), ignore, smooth)
+            image.setDevicePixelRatio(ratio)
+            if image.sizeInBytes() * (len(self._kept) + 1) <= _KEPT_BYTES:
+                self._kept[self.index] = image
+        return image
+
+    def _current_border(self) -> QPixmap:
+        """The border, which is painted again only when it changes."""
         colour, width = QColor(theme.palette().line), _BORDER
         if self._flash:
             colour, width = self._flash[0], _FLASH
         elif self.hasFocus():
             colour, width = QColor(theme.palette().blue), 2 * _BORDER
-        painter.setPen(QPen(colour, width))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        inset = width / 2
-        frame = QRectF(self._place).adjusted(inset, inset, -inset, -inset)
-        painter.drawRoundedRect(frame, _RADIUS - inset, _RADIUS - inset)
-        if self._flash and self._flash[1]:
-            self._draw_text(painter, *self._flash)
+        look = self._place.size(), self.devicePixelRatioF(), colour, width, theme.palette().background
+        if look != self._border_look:
+            self._border_look, self._border = look, _painted_border(*look)
+        return self._border
 
     def _draw_text(self, painter: QPainter, colour: QColor, text: str) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         set_font(painter, max(15, self._place.width() // 20), bold=True)
         box = painter.fontMetrics().boundingRect(text).adjusted(-16, -8, 16, 8)
         box.moveCenter(self._place.center())
@@ -113,3 +134,19 @@ class ClipPlayer(QWidget):
         painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
         painter.setPen(QColor(theme.palette().background))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def _painted_border(size: QSize, ratio: float, colour: QColor, width: int, background: str) -> QPixmap:
+    """A rounded border with its corners filled, transparent inside."""
+    border = QPixmap((QSizeF(size) * ratio).toSize())
+    border.setDevicePixelRatio(ratio)
+    border.fill(Qt.GlobalColor.transparent)
+    place = QRect(QPoint(), size)
+    painter = QPainter(border)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.fillPath(rounded(place, 0).subtracted(rounded(place, _RADIUS)), QColor(background))
+    painter.setPen(QPen(colour, width))
+    inset = width / 2
+    painter.drawRoundedRect(QRectF(place).adjusted(inset, inset, -inset, -inset), _RADIUS - inset, _RADIUS - inset)
+    painter.end()
+    return border

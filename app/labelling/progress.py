@@ -17,6 +17,8 @@ _SPEED_WINDOW = 10.0
 """Seconds over which the speed of the simulation is measured."""
 _MARKS = (25, 50, 100)
 """Numbers of labels that are announced, besides the one at which training starts."""
+_NOTICEABLE = 0.03
+"""Rise of the agreement above its best that counts: chance alone moves a share of 400 pairs by 0.025."""
 _LONGEST_SILENCE = 60.0
 """Seconds. Jobs report several times a second: after a longer silence the computer must have slept."""
 
@@ -37,7 +39,8 @@ class Progress:
     ) -> None:
         """usual_start: expected seconds from the start to the first pair"""
         self.labels, self.env_steps, self.divergences = 0, 0, 0
-        self.agreement = math.nan
+        self.agreement = self._best_agreement = math.nan
+        self._better_at: float | None = None
         self.course = TrainingCourse(config)
         self.first_labels = first_labels(config.labels, config.query)
         self._most_labels = 0
@@ -105,7 +108,16 @@ class Progress:
 
     def reported(self, env_steps: int, divergences: int = 0, agreement: float = math.nan) -> None:
         self.env_steps, self.divergences, self.agreement = env_steps, divergences, agreement
+        if math.isnan(self._best_agreement):
+            self._best_agreement = agreement
+        elif agreement >= self._best_agreement + _NOTICEABLE:
+            self._best_agreement, self._better_at = agreement, self._clock()
         self._steps.append((self._clock(), env_steps))
+
+    @property
+    def seconds_since_better(self) -> float | None:
+        """Time since the agreement last rose noticeably above its best in this run; None if it never did."""
+        return None if self._better_at is None else self._clock() - self._better_at
 
     @property
     def due(self) -> int:

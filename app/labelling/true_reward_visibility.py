@@ -14,6 +14,11 @@ from core.types import Teacher
 _SETTING = "plots/hide_true_reward"
 
 
+def hides_true_reward(teacher: str) -> bool:
+    """True if the true reward is hidden in a session with this teacher."""
+    return settings.flag(_SETTING, teacher == Teacher.HUMAN)
+
+
 class TrueRewardVisibility(QObject):
     """The switch "Hide the true reward".
 
@@ -25,7 +30,7 @@ class TrueRewardVisibility(QObject):
 
     def __init__(self, teacher: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.hidden = settings.flag(_SETTING, teacher == Teacher.HUMAN)
+        self.hidden = hides_true_reward(teacher)
 
     def hides(self, task: Task) -> bool:
         """True if the task's own measure is hidden too: a person would begin to answer for it as well."""
@@ -38,7 +43,7 @@ class TrueRewardVisibility(QObject):
 
     def follow(self, teacher: str) -> None:
         """Take the default for this teacher, unless the person has chosen."""
-        self._set(settings.flag(_SETTING, teacher == Teacher.HUMAN))
+        self._set(hides_true_reward(teacher))
 
     def _set(self, on: bool) -> None:
         if on != self.hidden:

@@ -141,6 +141,7 @@ class LiveView(QWidget):
             self.figure.clear()
         else:
             self.figure.setText(f"{self._measure_title}: {format_number(value)}")
+        self.figure.setVisible(not self._hides_figures)
 
 
 def _title(snapshot: SnapshotInfo) -> str:

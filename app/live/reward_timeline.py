@@ -42,6 +42,7 @@ class RewardTimeline(QWidget):
         self.setAccessibleName("Predicted reward along the episode")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(_HEIGHT)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
         self.predicted: Float32 = np.zeros(0, np.float32)
         self._share = 0.0
         self._picture: QPixmap | None = None

@@ -39,7 +39,6 @@ _HELP = (
     + "; ".join(f"{keys}: {effect[0].lower()}{effect[1:]}" for keys, effect in KEY_TEXTS)
     + "."
 )
-_HIDDEN = "Hidden with the true reward (see the View menu)."
 
 
 class PlotShortcuts:
@@ -187,8 +186,8 @@ class Plot(QWidget):
             self.note.setText(plot_text.agreement_text(self.source))
         self.note.setVisible(bool(self.note.text()))
         shown = self.spec.visible_curves(self._hidden)
-        self.message.setText(self.spec.empty_message if shown else _HIDDEN)
-        self.message.setVisible(not any(len(self._drawn[curve][0]) for curve in shown))
+        self.message.setText(self.spec.empty_message)
+        self.message.setVisible(not any(np.isfinite(self._drawn[curve][1]).any() for curve in shown))
 
     def _refresh_look(self) -> None:
         """Redraw with the palette on screen and the visible curves."""

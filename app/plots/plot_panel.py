@@ -51,6 +51,7 @@ class PlotPanel(QTabWidget):
         plot = Plot(spec, self._true_reward.hidden)
         plot.save_requested.connect(self.save_requested)
         plot.enlarge_requested.connect(lambda: self.enlarge(spec))
+        plot.setVisible(bool(spec.visible_curves(self._true_reward.hidden)))
         self.by_key[spec.key] = plot
         return plot
 
@@ -101,6 +102,10 @@ class PlotPanel(QTabWidget):
     def _on_hidden_changed(self, on: bool) -> None:
         for plot in self._all():
             plot.hide_true_reward(on)
+            if plot in self.by_key.values():
+                plot.setVisible(bool(plot.spec.visible_curves(on)))  # the others take its place
+            elif not plot.spec.visible_curves(on):
+                plot.window().close()
 
 
 class EnlargedPlot(QDialog):

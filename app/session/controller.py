@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 _LAST_CHECKPOINT_MS = 1500
 """Longest wait for the last checkpoint when stopping: a window must close within three seconds."""
 _WAIT_SECONDS = 1.0
-"""Age at which a job's reason for waiting is out of date; an idle job repeats it four times a second."""
+"""Age at which a job's reason for waiting is out of date; an idle job repeats it twice a second."""
 
 
 class State(StrEnum):

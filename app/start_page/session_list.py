@@ -7,9 +7,10 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.start_page.session_model import ENTRY, Index, SessionModel, ago, figures, title
+from app.start_page.session_model import ENTRY, Index, SessionModel, figures, shows_best, title
 from app.style import theme
 from app.style.painting import RIGHT, rounded, set_font, write_line
+from core.formatting import format_age
 from core.session.library import SessionEntry
 
 _HEIGHT, _PICTURE, _MARGIN, _RADIUS = 92, 72, 10, 8
@@ -64,7 +65,7 @@ class _Row(QStyledItemDelegate):
 
     def _draw_name(self, painter: QPainter, room: QRect, entry: SessionEntry) -> None:
         set_font(painter, 12)
-        when = ago(max(0.0, time.time() - entry.changed_at)) if entry.changed_at else ""
+        when = format_age(max(0.0, time.time() - entry.changed_at)) if entry.changed_at else ""
         line = QRect(room.left(), room.top(), room.width(), 20)
         write_line(painter, line, when, theme.palette().muted, RIGHT)
         line.setRight(line.right() - painter.fontMetrics().horizontalAdvance(when) - 10)
@@ -89,7 +90,7 @@ class _Row(QStyledItemDelegate):
         write_line(painter, line, f"{title(entry)}  ·  {summary.teacher}", muted)
         count = f"{summary.labels:,} answer{'' if summary.labels == 1 else 's'}"
         write_line(painter, QRect(room.left(), room.top() + 40, room.width(), 16), count, muted)
-        colour = theme.palette().green if summary.best is not None else muted
+        colour = theme.palette().green if shows_best(entry) else muted
         write_line(painter, QRect(room.left(), room.top() + 58, room.width(), 18), figures(entry), colour)
 
 

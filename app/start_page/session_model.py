@@ -7,6 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
+from app.labelling.true_reward_visibility import hides_true_reward
 from app.style.labels import tip
 from core.errors import UserError
 from core.session.library import SessionEntry
@@ -25,23 +26,25 @@ def title(entry: SessionEntry) -> str:
         return entry.summary.task
 
 
+def shows_best(entry: SessionEntry) -> bool:
+    """True if there is a best value of the measure, and it is not hidden with the true reward."""
+    summary = entry.summary
+    if summary is None or summary.best is None:
+        return False
+    try:
+        return not (get_task(summary.task).has_true_reward and hides_true_reward(summary.teacher))
+    except UserError:
+        return False
+
+
 def figures(entry: SessionEntry) -> str:
-    """Best value of the task's measure, or the number of steps."""
+    """Best value of the task's measure, or the number of steps where it is unknown or hidden."""
     summary = entry.summary
     if summary is None:
         return ""
-    if summary.best is None:
+    if not shows_best(entry):
         return f"{summary.env_steps:,} steps" if summary.env_steps else "Not trained yet"
     return f"Best {summary.best:,.3g}  ·  {summary.measure_title}"
-
-
-def ago(seconds: float) -> str:
-    """Age in the largest unit of which at least one has passed."""
-    for size, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"{count} {unit}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 class SessionModel(QAbstractListModel):

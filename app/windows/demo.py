@@ -110,8 +110,8 @@ class DemoWindow(QWidget):
         self.time_unit = self._label("unit")
         answers = column(self.answers, self._label("unit", "answers"), spacing=0)
         time = column(self.time, self.time_unit, spacing=0)
-        title = self._label("unit", self._controller.task.measure_title, wrap=True)
-        measure = column(self.measure, title, spacing=0)
+        self._measure_title = self._label("unit", self._controller.task.measure_title, wrap=True)
+        measure = column(self.measure, self._measure_title, spacing=0)
         return column(self._label("unit", "Current behaviour"), (self.policy, 1), row((answers, 1), (time, 1)), measure)
 
     def _make_keys(self) -> None:
@@ -163,8 +163,9 @@ class DemoWindow(QWidget):
         number, unit = format_duration(progress.seconds).split(" ")
         self.time.setText(number)
         self.time_unit.setText(unit)
-        known = len(figures) and not self._controller.true_reward.hides(self._controller.task)
-        self.measure.setText(format_number(float(figures[-1])) if known else "–")
+        self.measure.setText(format_number(float(figures[-1])) if len(figures) else "–")
+        for part in (self.measure, self._measure_title):
+            part.setVisible(not self._controller.true_reward.hides(self._controller.task))
         self._update_question()
         if not self.pair_page.has_pair:
             headline, detail = explanation(self._controller)

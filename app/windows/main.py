@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QSplitter, QToolBar, QWidget
+from PySide6.QtGui import QAction, QCloseEvent, QResizeEvent
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QLabel, QMainWindow, QToolBar, QWidget
 
+from app.clips.rest import Rest
 from app.keys.actions import Actions
 from app.keys.commands import COMMANDS, Command, KeyAction
 from app.keys.focus import Focus
@@ -30,6 +31,7 @@ from app.windows.demo_commands import DemoCommands
 from app.windows.history_commands import HistoryCommands
 from app.windows.pair_page import PairPage
 from app.windows.play import Playing, playable
+from app.windows.progress_panel import ProgressPanel
 from app.windows.status_strip import StatusStrip
 from app.windows.training_line import TrainingLine
 from app.windows.waiting_message import explanation
@@ -37,6 +39,8 @@ from core.types import Choice, Preference, Teacher
 
 _REFRESH_MS = 250
 _MESSAGE_MS = 6000
+_DOCK, _DOCK_SHARE = 390, 0.22
+"""Least width of the progress panel in pixels, and its share of a wider window."""
 
 
 class MainWindow(QMainWindow):
@@ -87,6 +91,7 @@ class MainWindow(QMainWindow):
         self.empty = EmptyState()
         self.pair_page = PairPage(self._controller, self.empty)
         self.clips = self.pair_page.clips
+        self.rest = Rest(self.clips)
         self.key_hints, self.status_strip = KeyHints(self.commands.keys), StatusStrip(self._controller)
         self.training_line = TrainingLine(self._controller, self.commands[Command.FINISH])
         self.centre = QWidget()
@@ -107,19 +112,14 @@ class MainWindow(QMainWindow):
     def _make_dock(self) -> None:
         task, config = self._controller.task, self._controller.session.config
         self.live, self.plots = LiveView(task.measure_title), PlotPanel(task, config.reward, self.true_reward)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setContentsMargins(10, 10, 14, 14)
-        split.addWidget(self.live)
-        split.addWidget(self.plots)
-        split.setSizes([430, 430])
         dock = QDockWidget("Progress", self)
         dock.setObjectName("progress")
         dock.setTitleBarWidget(QWidget())
         dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
-        dock.setWidget(split)
-        dock.setMinimumWidth(390)
+        dock.setWidget(ProgressPanel(self.live, self.plots))
+        dock.setMinimumWidth(_DOCK)
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
-        self.resizeDocks([dock], [390], Qt.Orientation.Horizontal)
+        self.resizeDocks([dock], [_DOCK], Qt.Orientation.Horizontal)
         panel = self.commands[Command.PROGRESS_PANEL]
         self.dock = dock
         dock.visibilityChanged.connect(lambda: panel.setChecked(not dock.isHidden()))
@@ -212,6 +212,12 @@ class MainWindow(QMainWindow):
         self.training_line.refresh()
         if not self.pair_page.has_pair:
             self.empty.set_message(*explanation(self._controller))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.oldSize().width() not in (-1, event.size().width()):  # else it is as the person has left it
+            width = max(_DOCK, round(_DOCK_SHARE * event.size().width()))
+            self.resizeDocks([self.dock], [width], Qt.Orientation.Horizontal)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

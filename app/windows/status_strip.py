@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QWidget
 from app.session.controller import Controller
 from app.style.labels import label, tip
 from app.style.layouts import column, row
+from core.formatting import format_age
 
 _CAPTIONS = ("Answers given", "Until training starts", "Predictors agree on new pairs", "Answers per minute")
-_START = 1
+_START, _AGREE = 1, 2
 _DIVERGED = "Diverged"
 _DIVERGED_TIP = "The simulation diverged this many times. It was reset each time, and no clip shows it."
 _GAP = 24
@@ -43,6 +44,8 @@ class StatusStrip(QWidget):
             "–" if math.isnan(progress.agreement) else f"{100 * progress.agreement:.0f} %",
             f"{progress.labels_per_minute:.0f}",
         )
+        better = progress.seconds_since_better
+        self._captions[_AGREE].setText(_CAPTIONS[_AGREE] + ("" if better is None else f", better {format_age(better)}"))
         for figure, name, text in zip(self._figures, self._captions, texts, strict=True):
             figure.setText(text)
             figure.setAccessibleName(f"{name.text()}: {text}")

@@ -15,7 +15,7 @@ from core.system.child_process import ChildDiedError, JobProcess, log_from_child
 from core.system.shared_memory import Envelope
 
 log = logging.getLogger(__name__)
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.25
 """Time that the worker blocks in its pipe before it checks whether it was cancelled."""
 _PATIENCE_SECONDS = 0.5
 """A cancelled worker that has not ended by then is blocked, by half a message or by another child that reads nothing."""

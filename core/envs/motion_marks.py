@@ -13,9 +13,10 @@ TRACE_SECONDS = 1.5
 """Duration of the trace, which is that of the longest clips."""
 TRACE_HZ = 15.0
 """Points of the trace a second."""
-_SHADOW, _SHADOW_ALPHA = (0.05, 0.07, 0.1), 0.33
+_SHADOW, _FADED = np.array([0.1, 0.13, 0.16]), np.array([0.28, 0.33, 0.38])
+"""Colours of a shadow at the floor and far above it. They are opaque: where parts overlap, nothing is twice as dark."""
 _FADE_HEIGHT = 1.2
-"""Height in m above the floor at which a shadow has half its strength."""
+"""Height in m above the floor at which a shadow is halfway between its two colours."""
 _MARGIN = 0.015
 """Width in m by which a shadow is larger than its geom for each metre that the camera is away."""
 _FLAT = 1e-3
@@ -58,11 +59,12 @@ class MotionMarks:
     def _add_shadow(self, scene: mujoco.MjvScene, data: mujoco.MjData) -> None:
         """Add an ellipsoid around each geom, flattened onto the floor."""
         at, turned = data.geom_xpos[self._geoms], data.geom_xmat[self._geoms].reshape(-1, 3, 3)
-        alphas = _SHADOW_ALPHA * _FADE_HEIGHT / (_FADE_HEIGHT + np.maximum(0.0, at[:, 2] - self._floor))
+        strength = _FADE_HEIGHT / (_FADE_HEIGHT + max(0.0, float(at[:, 2].min()) - self._floor))
+        colour = (*(strength * _SHADOW + (1 - strength) * _FADED).tolist(), 1.0)
         at[:, 2] = self._floor + 2 * _LIFT * self._scale
         turned[:, 2] *= _FLAT
-        for size, place, matrix, alpha in zip(self._sizes, at, turned, alphas, strict=True):
-            _add_geom(scene, mujoco.mjtGeom.mjGEOM_ELLIPSOID, size, place, matrix, (*_SHADOW, alpha))
+        for size, place, matrix in zip(self._sizes, at, turned, strict=True):
+            _add_geom(scene, mujoco.mjtGeom.mjGEOM_ELLIPSOID, size, place, matrix, colour)
 
     def _add_trace(self, scene: mujoco.MjvScene, path: Sequence[Float64]) -> None:
         for before, after in pairwise(path):

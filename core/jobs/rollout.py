@@ -82,6 +82,8 @@ class RolloutJob(Job):
         self._batches_sent = 0
         self._policy_version = -1
         self._policy_weights: dict[str, np.ndarray] | None = None
+        self._demonstrated = True
+        """The newest policy has been recorded, or there is none yet."""
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
         self.budget = TrainingBudget(config)
@@ -93,7 +95,7 @@ class RolloutJob(Job):
         match event:
             case PolicyPublished(version, weights, _, waiting):
                 self.collectors.load_policy(weights)
-                self._policy_weights = weights
+                self._policy_weights, self._demonstrated = weights, False
                 if self._policy_version < 0 or version <= self._policy_version:
                     self._batches_sent = version + waiting  # either job was restarted: no other batches are under way
                 self._policy_version = version
@@ -111,6 +113,7 @@ class RolloutJob(Job):
             yield from self._offer_queries()
             reason = self._reason_to_wait()
             if reason:
+                yield from self._demonstrate_at_rest()
                 yield Waited("rollout", reason)
             else:
                 for event in self._collect_batch():
@@ -276,8 +279,15 @@ class RolloutJob(Job):
             agreement=self._agreement if self.ensemble is not None else float("nan"),
         )
 
+    def _demonstrate_at_rest(self) -> Iterator[Event | None]:
+        """Records the newest policy once, where collecting rests and no batch is left to improve it."""
+        complete = self._batches_sent <= self._policy_version
+        if complete and not self._demonstrated and self.config.rollout.demonstrate_every:
+            yield from self._demonstrate()
+
     def _demonstrate(self) -> Iterator[Event | None]:
         """Records one episode without noise for the live view; none if its simulation diverges."""
+        self._demonstrated = True
         if self._policy_weights is not None:
             self._demonstrator.load(self._policy_weights)
         episode = yield from demonstrate(self.task, self._demonstrator, self._demonstration_rng, self._env_steps)

@@ -72,8 +72,10 @@ def wait(done: Callable[[], bool], seconds: float = 300) -> float:
 
 
 def wait_seconds(seconds: float) -> None:
-    until = time.perf_counter() + seconds
-    wait(lambda: time.perf_counter() >= until, seconds + 1)
+    """Processes events for so long, without asking in between."""
+    loop = QEventLoop()
+    QTimer.singleShot(round(1000 * seconds), loop.quit)
+    loop.exec()
 
 
 def close(window: MainWindow) -> float:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from app.labelling.progress import Progress
@@ -32,6 +34,16 @@ def test_speed_is_end_to_end(progress: Progress, clock: Clock) -> None:
         progress.reported(steps)
         clock.now += 1
     assert progress.steps_per_second == pytest.approx(2000)
+
+
+def test_when_the_predictors_last_agreed_noticeably_more(progress: Progress, clock: Clock) -> None:
+    for agreement in (math.nan, 0.5, 0.52, 0.4, 0.51):
+        progress.reported(1, agreement=agreement)
+        assert progress.seconds_since_better is None
+    progress.reported(1, agreement=0.54)
+    clock.now += 90
+    progress.reported(1, agreement=0.56)
+    assert progress.seconds_since_better == 90
 
 
 def test_the_next_pair_is_expected_at_the_recent_pace(progress: Progress, clock: Clock) -> None:

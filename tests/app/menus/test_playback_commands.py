@@ -51,3 +51,18 @@ def test_the_speed_is_kept_for_the_next_run(open_face: Callable[..., Face]) -> N
     again = open_face()
     assert again.window.clips.clock.speed == 0.25
     assert again.window.playback_status.text() == "speed 0.25×"
+
+
+def test_without_input_the_clips_rest_and_any_key_plays_them(face: Face) -> None:
+    face.offer(make_query())
+    clips, rest = face.window.clips, face.window.rest
+    for key in (Qt.Key.Key_Shift, Qt.Key.Key_Space):
+        assert clips.clock.playing and not rest.text.isVisible()
+        rest.timer.timeout.emit()
+        assert not clips.clock.playing and rest.text.isVisible()
+        face.press(key)
+        face.wait_until(lambda: clips.clock.playing and not rest.text.isVisible())
+    rest.timer.timeout.emit()
+    face.press(Qt.Key.Key_Period)
+    face.wait_until(lambda: not rest.text.isVisible())
+    assert not clips.clock.playing

@@ -23,7 +23,6 @@ from tests.app.tape import (
     drawn,
     has_colour,
     plot,
-    refresh,
     report,
     show_true_reward,
     teaching,
@@ -86,8 +85,9 @@ def test_the_true_reward_is_hidden_where_a_human_teaches_and_nowhere_to_be_found
     saved: list[Callable[[], bytes]] = []
     face.window.plots.save_requested.disconnect()
     face.window.plots.save_requested.connect(lambda _, content: saved.append(content))
-    shown = []
-    for key in face.window.plots.by_key:
+    shown, plots = [], face.window.plots.by_key
+    assert [key for key, one in plots.items() if one.isHidden()] == ["measure", "correlation"]
+    for key in (key for key, one in plots.items() if not one.isHidden()):
         shown.append(plot(face, key))
         face.window.plots.enlarge(shown[-1].spec)
     shown += [large.plot for large in face.window.plots.enlarged.values()]
@@ -131,14 +131,18 @@ def test_the_measure_is_hidden_with_the_true_reward(open_face: Callable[..., Fac
     face.window.demo_commands.open_demo()
     demo = face.window.demo_commands.demo
     demo.refresh()
-    measure = plot(face, "measure")
-    assert drawn(measure) == {} and "123" not in words(face.window) + words(demo)
+    measure = face.window.plots.by_key["measure"]
+    assert measure.isHidden() and demo.measure.isHidden() and "123" not in words(face.window)
     show_true_reward(face)
     demo.refresh()
-    refresh(face)
-    assert drawn(measure) == {"Return an episode": ([1.0], [123.0])}
+    assert drawn(plot(face, "measure")) == {"Return an episode": ([1.0], [123.0])}
     assert face.window.live.figure.text() == "Return an episode: 123" and demo.measure.text() == "123"
     demo.close()
+    face.window.plots.enlarge(measure.spec)
+    action = face.window.findChild(QAction, Command.HIDE_TRUE_REWARD)
+    action.trigger()
+    face.wait_until(lambda: not face.window.plots.enlarged)
+    assert measure.isHidden() and face.window.live.figure.isHidden()
 
 
 def test_damaged_curves_are_no_obstacle(open_face: Callable[..., Face], caplog: pytest.LogCaptureFixture) -> None:

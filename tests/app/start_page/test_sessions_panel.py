@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
+from app import settings
 from core.preferences.store import PreferenceStore
 from core.session import summary
 from core.session.archive import export_session
@@ -33,6 +34,15 @@ def test_two_hundred_sessions(page: Page) -> None:
     page.window.resize(1920, 1080)
     asked = len(page.rows.entries.pictures)
     assert asked < 60  # only those that were seen
+
+
+def test_the_best_result_is_hidden_where_the_session_hides_it(page: Page) -> None:
+    make_session(page.root, "taught", labels=16)
+    page.show()
+    spoken = page.rows.entries.index(0)
+    assert "16,000 steps" in spoken.data(Qt.ItemDataRole.AccessibleTextRole)
+    settings.keep("plots/hide_true_reward", False)
+    assert "Best 2" in spoken.data(Qt.ItemDataRole.AccessibleTextRole)
 
 
 @pytest.mark.parametrize("way", ["enter", "double click", "button"])

@@ -78,7 +78,7 @@ OTHERS: dict[KeyAction, Happened] = {
     Command.CURRENT_POLICY: live_view_at(None),
     Command.REWARD_PLOTS: lambda face: face.window.plots.by_key["ratio"].hasFocus(),
     Command.SESSION_PLOTS: lambda face: face.window.plots.by_key["answers"].hasFocus(),
-    Command.LEARNING_PLOTS: lambda face: face.window.plots.by_key["measure"].hasFocus(),
+    Command.LEARNING_PLOTS: lambda face: face.window.plots.by_key["return"].hasFocus(),
     Command.PROGRESS_PANEL: lambda face: face.window.dock.isHidden(),
     Command.HIDE_TRUE_REWARD: lambda face: not face.window.true_reward.hidden,
     Command.LIGHT: lambda face: theme.palette() is LIGHT,

@@ -9,14 +9,17 @@ from core.events import (
     ClipsRendered,
     ClipsRequested,
     DemonstrationRecorded,
+    PreferenceAdded,
     ReplayRefused,
     ReplayRendered,
     ReplayRequested,
+    Waited,
 )
 from core.nn.state import state_arrays
+from core.preferences.schedule import HOLDS
 from core.rollout.actor import Actor, build_policy
 from core.tasks import get_task
-from tests.core.builders import segment
+from tests.core.builders import preference, segment
 from tests.core.played import Played, of, published, rewarded
 
 MEASURES = {f"{name}_per_episode" for name in ("backflips", "clean_backflips", "upright_landings", "clean_landings")}
@@ -32,6 +35,23 @@ def test_a_demonstration_is_one_episode_without_noise_and_its_measure() -> None:
     expected, _ = actor(shown.segment.observations)
     assert shown.segment.actions == pytest.approx(np.clip(expected, -1, 1), abs=1e-5)
     assert shown.predicted.shape == (shown.segment.length,)
+
+
+def test_where_collecting_rests_the_newest_policy_is_recorded_once() -> None:
+    held = {"teacher": "human", "query__schedule": "answers", "query__first_labels": 2, "labels": 50}
+    changes = {"rollout__steps_per_answer": 512, "rollout__demonstrate_every": 100, "steps": 10**9, "policy__lag": 1}
+    rollout = Played("rollout", **held, **changes)
+    reward, answers = rewarded(rollout), [PreferenceAdded(preference(number)) for number in range(2)]
+    rollout.turn(published(rollout, 0))
+    assert not of(DemonstrationRecorded, rollout.turn(*answers, reward))  # two batches are on their way to the policy
+    assert not of(DemonstrationRecorded, rollout.turn(published(rollout, 1)))
+    shown, hold = rollout.turn(published(rollout, 2))
+    assert isinstance(shown, DemonstrationRecorded) and isinstance(hold, Waited) and hold.reason == HOLDS
+    assert [type(event) for event in rollout.turn() + rollout.turn()] == [Waited, Waited]
+    rollout.turn(PreferenceAdded(preference(2)))
+    assert (
+        len(of(DemonstrationRecorded, rollout.turn(published(rollout, 3)) + rollout.turn(published(rollout, 4)))) == 1
+    )
 
 
 def replayed(clips: Played, token: int = 7) -> list[ReplayRendered]:

@@ -1,0 +1,27 @@
+"""Live view above the plots, in the dock of the main window."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSplitter
+
+from app.live.live_view import LiveView
+from app.plots.plot_panel import PlotPanel
+
+_AROUND, _MOST = 104, 0.6
+"""Pixels of the live view above and below its square picture, and its largest share of the height."""
+
+
+class ProgressPanel(QSplitter):
+    """Gives the live view the height at which its picture fills the width, and the plots the rest."""
+
+    def __init__(self, live: LiveView, plots: PlotPanel) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self.setContentsMargins(10, 10, 14, 14)
+        self.addWidget(live)
+        self.addWidget(plots)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self.contentsRect()
+        live = min(room.width() + _AROUND, round(_MOST * room.height()))
+        self.setSizes([live, room.height() - live])
