@@ -14,7 +14,7 @@ from core.jobs.collectors import Collectors
 from core.preferences.schedule import labels_due, scheduled
 from core.rollout.exploration import knn_entropy_bonus
 from core.session.session import Session
-from tests.core.builders import preference, same, tiny
+from tests.core.builders import preference, tiny
 from tests.core.played import Played, of, published, rewarded
 
 BATCH = 8 * 32

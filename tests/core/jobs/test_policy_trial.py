@@ -1,55 +1,78 @@
-"""The policy that has explored is compared with one that starts anew, by the predicted reward."""
+"""The policy that has explored is compared with one that starts anew, by the labeller's answers."""
 
 from __future__ import annotations
 
-import numpy as np
+import json
+
 import pytest
 
-from core.events import Event, PolicyChosen, PolicyPublished, PolicySetAside, PreferenceAdded, RolloutBatchReady
-from core.jobs.policy_trial import PolicyTrial
-from core.nn.device import device_for
-from core.reward.ensemble import RewardEnsemble, build_ensemble
-from core.rollout.collector import RolloutBatch
-from tests.core.builders import preference, same, tiny
+from core.events import (
+    Event,
+    PolicyChosen,
+    PolicyPublished,
+    PolicySetAside,
+    PreferenceAdded,
+    QueryOffered,
+    QueryWithdrawn,
+    RolloutBatchReady,
+)
+from core.jobs.policy_trial import PAIRS, PolicyTrial
+from core.types import Choice, Preference, Query, Segment
+from tests.core.builders import preference, same, segment, tiny
 from tests.core.played import Played, of, published, rewarded
 
 BATCH = 8 * 32
 CHANGES = {"rollout__exploration_steps": BATCH, "rollout__trial_steps": BATCH, "labels": 12, "steps": 100 * BATCH}
 
 
-def batch_of(value: float) -> RolloutBatch:
-    """Four steps of four Hoppers that all observe `value`."""
-    observations, scalars = np.full((4, 4, 12), value, np.float32), np.zeros((4, 4), np.float32)
-    actions, none = np.zeros((4, 4, 3), np.float32), np.zeros((0, 12), np.float32)
-    ends = np.zeros((4, 4), np.bool_)
-    return RolloutBatch(observations, actions, scalars, scalars, ends, none, observations[0], [], [], 0)
+def pool_at(first: int) -> list[Segment]:
+    return [segment(first + number) for number in range(100)]
 
 
-def ensemble_of() -> tuple[RewardEnsemble, list[float]]:
-    """An ensemble, and two observations of which it predicts a higher reward for the second."""
-    config = tiny(**CHANGES)
-    ensemble = build_ensemble(config, device_for(config))
-    assert isinstance(ensemble, RewardEnsemble)
-    values = [-1.0, 1.0]
-    predicted = [ensemble.predict(batch_of(v).observations, batch_of(v).actions)[:, 0, 0] for v in values]
-    order = predicted[0] - predicted[1]
-    return ensemble, values if order.mean() < 0 else values[::-1]
+def answered(query_id: int, left: Segment, right: Segment, choice: Choice) -> PreferenceAdded:
+    return PreferenceAdded(Preference(query_id, Query(query_id, left, right, 0.0), choice, "human", 0.0))
 
 
-@pytest.mark.parametrize("better", ["the newest", "the first"])
-def test_the_policy_of_the_higher_predicted_reward_is_kept(better: str) -> None:
-    ensemble, (low, high) = ensemble_of()
-    first, newest = (low, high) if better == "the newest" else (high, low)
+def compared(wins: int, can_not_tell: int = 0) -> tuple[PolicyTrial, list[PreferenceAdded]]:
+    """A trial whose pairs are all asked about, and the answers, of which some prefer the newest policy."""
     trial = PolicyTrial(tiny(**CHANGES))
-    assert trial.next_phase(2 * BATCH, batch_of(low), ensemble) is None  # the first reward: the comparison begins
-    assert trial.next_phase(2 * BATCH + BATCH // 2, batch_of(low), ensemble) is None
-    assert trial.next_phase(3 * BATCH, batch_of(first), ensemble) == PolicySetAside()
-    resumed = PolicyTrial(tiny(**CHANGES))
-    resumed.set_state(*trial.get_state())
-    for each in (trial, resumed):
-        assert each.next_phase(3 * BATCH + BATCH // 2, batch_of(low), ensemble) is None
-        assert each.next_phase(4 * BATCH, batch_of(newest), ensemble) == PolicyChosen(better == "the newest")
-        assert each.next_phase(9 * BATCH, batch_of(low), ensemble) is None
+    assert trial.next_phase(2 * BATCH, pool_at(0)) is None  # the first reward
+    assert trial.next_phase(3 * BATCH - 1, pool_at(0)) is None
+    assert trial.next_phase(3 * BATCH, pool_at(1000)) == PolicySetAside()
+    assert trial.next_phase(4 * BATCH - 1, pool_at(2000)) is None and not list(trial.pairs())
+    assert trial.next_phase(4 * BATCH, pool_at(3000)) is None
+    answers = []
+    for index, left, right in trial.pairs():
+        assert sorted([left.id // 1000, right.id // 1000]) == [1, 3]
+        trial.asks(index, 50 + index)
+        prefers_newest, newest_left = index < wins, left.id > right.id
+        choice = Choice.LEFT if prefers_newest == newest_left else Choice.RIGHT
+        choice = Choice.CANT_TELL if index >= PAIRS - can_not_tell else choice
+        answers.append(answered(50 + index, left, right, choice))
+    assert len(answers) == PAIRS and not list(trial.pairs())
+    return trial, answers
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+@pytest.mark.parametrize(("wins", "silent", "newest"), [(8, 0, True), (4, 0, True), (3, 0, False), (3, 2, True)])
+def test_the_policy_that_is_preferred_is_kept(wins: int, silent: int, newest: bool, resumed: bool) -> None:
+    trial, answers = compared(wins, silent)
+    for number, answer in enumerate(answers):
+        assert trial.next_phase(5 * BATCH, pool_at(4000)) is None
+        trial.receive(answer)
+        if resumed and number == 5:
+            values = json.loads(json.dumps(trial.get_state()))
+            segments, trial = trial.segments, PolicyTrial(tiny(**CHANGES))
+            trial.set_state(values, *segments)
+    assert trial.next_phase(5 * BATCH, pool_at(4000)) == PolicyChosen(newest)
+    assert trial.next_phase(9 * BATCH, pool_at(5000)) is None and not list(trial.pairs())
+
+
+def test_a_withdrawn_pair_is_asked_about_again_and_other_answers_decide_nothing() -> None:
+    trial, answers = compared(8)
+    trial.receive(QueryWithdrawn(51))
+    trial.receive(answered(9, segment(1), segment(2), Choice.LEFT))
+    assert [index for index, *_ in trial.pairs()] == [1]
 
 
 @pytest.mark.parametrize(("explored", "steps"), [(0, BATCH), (BATCH, 0)])
@@ -72,15 +95,20 @@ def test_answers_of_an_earlier_session_leave_nothing_to_compare(taught: str) -> 
     assert not of(PolicySetAside, said) and of(RolloutBatchReady, said)
 
 
-def test_the_rollout_sets_the_first_policy_aside_and_waits_for_the_other() -> None:
-    rollout = Played("rollout", **CHANGES)
-    assert not of(PolicySetAside, rollout.turn(published(rollout, 0)))
-    said = rollout.turn(published(rollout, 1), rewarded(rollout))
-    assert not of(PolicySetAside, said)
-    said = rollout.turn(published(rollout, 2))
-    assert len(of(PolicySetAside, said)) == 1
-    assert not of(RolloutBatchReady, rollout.turn())
-    assert of(RolloutBatchReady, rollout.turn(published(rollout, 3)))
+def test_the_rollout_waits_for_the_other_policy_and_asks_about_both() -> None:
+    rollout = Played("rollout", **CHANGES | {"teacher": "human", "query__ready": 3})
+    said, kinds = [*rollout.turn(published(rollout, 0)), *rollout.turn(rewarded(rollout))], list[type[Event]]()
+    for version in range(1, 20):
+        kinds += [type(event) for event in said]
+        if PolicyChosen in kinds:
+            break
+        queries = [event.query for event in of(QueryOffered, said)]
+        said = rollout.turn(*(answered(q.id, q.left, q.right, Choice.LEFT) for q in queries))
+        if of(PolicySetAside, said):
+            assert not of(RolloutBatchReady, said[said.index(PolicySetAside()) :])  # waits for the other policy
+        said += rollout.turn(published(rollout, version))
+    assert kinds.count(PolicySetAside) == kinds.count(PolicyChosen) == 1
+    assert kinds[kinds.index(PolicySetAside) :].count(QueryOffered) >= PAIRS
 
 
 @pytest.mark.parametrize("newest", [True, False])
