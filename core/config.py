@@ -183,7 +183,6 @@ class RolloutConfig(_Checked):
     threads: int = number(0, "physics threads; 0 for one per core if batches are large enough", "", 0, 1024)
     captured_envs: int = number(0, "environments that record pictures for clips (not robots)", "", 0, 16384)
     exploration_steps: int = number(0, "steps of exploration before the first question", "", 0, 10**12)
-    trial_steps: int = number(0, "steps that the policy that explored and a new one are compared after", "", 0, 10**12)
     steps_per_answer: int = number(0, "steps of training that each answer allows; 0 for any number", "", 0, 10**12)
     finish_steps: int = number(0, "steps of training after the last answer", "", 0, 10**12)
     demonstrate_every: int = number(0, "batches between two recordings for the live view; 0 for none", "", 0)

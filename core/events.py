@@ -156,18 +156,6 @@ class PreferenceChanged(Event):
 
 
 @dataclass(frozen=True)
-class PolicySetAside(Event):
-    """The policy that has explored is set aside, and another starts as untrained as it was at first."""
-
-
-@dataclass(frozen=True)
-class PolicyChosen(Event):
-    """Training continues with the newest policy, or else with the one that was set aside."""
-
-    newest: bool
-
-
-@dataclass(frozen=True)
 class QueryWithdrawn(Event):
     """A query that was prepared but is not worth asking any more. It is dropped unless it is on screen."""
 

@@ -43,7 +43,6 @@ DEFAULT: dict[str, Any] = {
     "query.rest": 20,
     "query.alike": 0.3,
     "rollout.exploration_steps": 300_000,
-    "rollout.trial_steps": 240_000,
     "rollout.steps_per_answer": 20_000,
     "rollout.finish_steps": 700_000,
     "rollout.environments": 256,

@@ -77,13 +77,6 @@ class Collectors:
         for collector in self.local:
             getattr(collector, method)(weights)
 
-    def restart(self) -> None:
-        """Start all episodes anew, between two batches."""
-        for child in self._children:
-            child.request("restart")
-        for collector in self.local:
-            collector.restart()
-
     def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
         """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start
 

@@ -14,9 +14,7 @@ from core.events import (
     Event,
     Job,
     JobState,
-    PolicyChosen,
     PolicyPublished,
-    PolicySetAside,
     PolicyUpdated,
     RolloutBatchReady,
     Waited,
@@ -32,8 +30,6 @@ from core.tasks import get_task
 from core.types import require_count
 
 OPTIMIZERS: dict[str, type[OnPolicyOptimizer]] = {"ppo": PPO, "trpo": TRPO, "a2c": A2C}
-_ASIDE = "aside_"
-"""Prefix of the state of the policy that is set aside."""
 _SCALARS = ("policy_version", "env_steps", "learning_rate_scale")
 _ARRAYS = tuple(field.name for field in fields(RolloutBatchReady) if field.name not in _SCALARS)
 
@@ -47,10 +43,6 @@ class PolicyJob(Job):
         self._optimizer = self._untrained()
         self._observation_size = sizes(config)[0]
         self._batches: deque[RolloutBatchReady] = deque()
-        self._aside: OnPolicyOptimizer | None = None
-        """The policy that has explored, while one that starts anew is compared with it."""
-        self._change: PolicySetAside | PolicyChosen | None = None
-        """What happens before the next update."""
         self._version = 0
         self._env_steps = 0
         self._saves_batches = get_task(config.task).pictures is None
@@ -63,21 +55,10 @@ class PolicyJob(Job):
         match event:
             case RolloutBatchReady():
                 self._batches.append(event)
-            case PolicySetAside() | PolicyChosen():
-                self._change = event
 
     def run(self) -> Iterator[Event | None]:
         yield self._published()
         while True:
-            if self._change:
-                change, self._change = self._change, None
-                if isinstance(change, PolicySetAside):
-                    self._aside, self._optimizer = self._optimizer, self._untrained()
-                else:
-                    kept = None if change.newest else self._aside
-                    self._aside, self._optimizer = None, kept or self._optimizer
-                self._batches.clear()
-                yield self._published()
             if not self._batches:
                 yield Waited("policy", "the policy waits for the next rollouts")
                 continue
@@ -102,25 +83,16 @@ class PolicyJob(Job):
 
     def get_state(self) -> JobState:
         values: dict[str, Any] = {"version": self._version, "env_steps": self._env_steps}
-        values["change"] = None if self._change is None else getattr(self._change, "newest", "set aside")
         batches = self._batches if self._saves_batches else ()
         values["rng"] = get_rng_state(self._rng)
         values["batches"] = [[getattr(batch, name) for name in _SCALARS] for batch in batches]
         arrays = {f"batch_{i}_{name}": getattr(batch, name) for i, batch in enumerate(batches) for name in _ARRAYS}
-        if self._aside:
-            arrays |= {f"{_ASIDE}{name}": array for name, array in self._aside.get_state().items()}
         return JobState({**self._optimizer.get_state(), **arrays}, values)
 
     def set_state(self, state: JobState) -> None:
         """Restores `get_state`. Raises KeyError or ValueError where it does not fit the task."""
         self._optimizer.set_state(state.arrays)
         self._version, self._env_steps = (require_count(state.values[name]) for name in ("version", "env_steps"))
-        if aside := state.under(_ASIDE):
-            self._aside = self._untrained()
-            self._aside.set_state(aside)
-        change = state.values["change"]
-        if change is not None:
-            self._change = PolicySetAside() if change == "set aside" else PolicyChosen(bool(change))
         set_rng_state(self._rng, state.values["rng"])
         for i, (version, env_steps, scale) in enumerate(state.values["batches"]):
             arrays: dict[str, Any] = {name: state.arrays[f"batch_{i}_{name}"] for name in _ARRAYS}

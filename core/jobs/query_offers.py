@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from core.events import (
     QueryOffered,
     QueryWithdrawn,
 )
-from core.jobs.policy_trial import PolicyTrial
 from core.preferences import oracle, person
 from core.preferences.queries import QuerySelector, disagreement, predictions
 from core.preferences.schedule import scheduled
@@ -56,13 +54,9 @@ class QueryOffers:
                 self._outstanding |= {query.id: (None, 0) for query in waiting if self.selector.exclude(query)}
 
     def offer(
-        self,
-        pool: Iterable[Segment],
-        env_steps: int,
-        ensemble: RewardEnsemble | ImageEnsemble | None,
-        trial: PolicyTrial,
+        self, pool: Iterable[Segment], env_steps: int, ensemble: RewardEnsemble | ImageEnsemble | None
     ) -> Iterator[QueryOffered]:
-        """Offers the queries that are missing now: those of the trial, then others, ranked by the ensemble if any."""
+        """Offers the queries that are missing now, ranked by the ensemble if there is one."""
         if not self._replayed:  # stored pairs must not be offered again
             return
         human = self._config.teacher == Teacher.HUMAN
@@ -74,12 +68,7 @@ class QueryOffers:
         segments = list(pool)
         simulated = self._config.teacher == Teacher.PERSON
         returns = person.pool_returns(segments) if simulated else oracle.pool_returns(segments, self._config.oracle)
-        queries = []
-        for index, left, right in islice(trial.pairs(), missing):
-            queries.append(self.selector.offer(left, right))
-            trial.asks(index, queries[-1].id)
-        if len(queries) < missing:
-            queries += self.selector.select(segments, missing - len(queries), segment_sums)
+        queries = self.selector.select(segments, missing, segment_sums)
         predicted: list[tuple[float, ...]] = [()] * len(queries)
         if segment_sums and human:  # shown on request after the answer
             predicted = predictions(queries, segment_sums)

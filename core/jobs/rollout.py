@@ -28,7 +28,6 @@ from core.events import (
 )
 from core.io.segment_codec import LOOSE, from_arrays, state_size, to_arrays
 from core.jobs.collectors import Collectors
-from core.jobs.policy_trial import PolicyTrial
 from core.jobs.query_offers import QueryOffers
 from core.jobs.training_budget import TrainingBudget
 from core.nn.state import load_state_arrays, require_array, state_arrays
@@ -54,8 +53,6 @@ _EPISODES = 100
 """Finished episodes that the reported means are over."""
 _SEGMENTS_PER_QUERY = 4
 """Segments collected for each query before the policy is trained."""
-_TRIAL = "trial_first_", "trial_newest_"
-"""Prefixes of the arrays of the compared policies' segments in the job's state."""
 _POOL = "pool_"
 """Prefix of the pool's arrays in the job's state."""
 
@@ -87,7 +84,6 @@ class RolloutJob(Job):
         self._agreement = 0.0
         """Running share of pairs of new segments on which all members agree."""
         self.budget = TrainingBudget(config)
-        self.trial = PolicyTrial(config)
         self._demonstrator = Actor(config, None)
         self._demonstration_rng = generator(config.seed, "demonstrations")
 
@@ -104,14 +100,12 @@ class RolloutJob(Job):
                 self.budget.start(self._env_steps)
             case _:
                 self.offers.receive(event)
-                self.trial.receive(event)
                 self.budget.receive(event, self._env_steps)
 
     def run(self) -> Iterator[Event | None]:
         if self._env_steps:
             yield self._report()  # a resumed session shows its figures before its next batch
         while True:
-            yield from self._change_policy()
             yield from self._offer_queries()
             reason = self._reason_to_wait()
             if reason:
@@ -133,25 +127,15 @@ class RolloutJob(Job):
         taught = self._on_true_reward or self.offers.usable or self.ensemble
         return not taught and self._env_steps < self.config.explored_steps
 
-    def _change_policy(self) -> Iterator[Event]:
-        """Changes to another policy, and restarts all episodes, where the trial of two policies says so."""
-        change = self.trial.next_phase(self._env_steps, self.pool) if self.ensemble else None
-        if change:
-            self.collectors.restart()  # a robot that lies on its back would lie there for the whole episode
-            self._policy_version = -1  # waits for the other policy
-            yield change
-
     def _offer_queries(self) -> Iterator[Event | None]:
         if not (self._on_true_reward or self._exploring):
-            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble, self.trial)
+            yield from self.offers.offer(self.pool, self._env_steps, self.ensemble)
 
     def _renew_queries(self) -> Iterator[Event]:
         """Replaces queries prepared for a human that the newest reward and segments have made less worth asking."""
         by_answers = self.config.query.schedule == "answers"
         if self.ensemble is not None and by_answers and self.config.teacher == Teacher.HUMAN:
-            for withdrawn in self.offers.renew(self.pool, self._env_steps, self.ensemble):
-                self.trial.receive(withdrawn)
-                yield withdrawn
+            yield from self.offers.renew(self.pool, self._env_steps, self.ensemble)
 
     def _reason_to_wait(self) -> str:
         """Why no batch can be collected now; '' if one can."""
@@ -315,8 +299,6 @@ class RolloutJob(Job):
         if self.ensemble is not None:
             arrays |= {f"{REWARD}{name}": array for name, array in state_arrays(self.ensemble).items()}
             arrays["recent"] = self._recent_predictions.raw.copy()
-        for prefix, segments in zip(_TRIAL, self.trial.segments, strict=True):
-            arrays |= {f"{prefix}{name}": array for name, array in _segments_to_arrays(segments).items()}
         values: dict[str, Any] = {
             **collectors.values,
             "env_steps": self._env_steps,
@@ -329,7 +311,6 @@ class RolloutJob(Job):
             "pool": list(self.pool.counts),
             "agreement": self._agreement,
             "budget": self.budget.get_state(),
-            "trial": self.trial.get_state(),
         }
         return JobState(arrays, values)
 
@@ -353,7 +334,6 @@ class RolloutJob(Job):
         self.offers.selector.set_state(values["selector"])
         self._agreement = float(values["agreement"])
         self.budget.set_state(values["budget"])
-        self.trial.set_state(values["trial"], *(segments_under(state, prefix) for prefix in _TRIAL))
 
     def close(self) -> None:
         """Ends the collectors' processes and simulations."""
@@ -362,12 +342,7 @@ class RolloutJob(Job):
 
 def pool_segments(state: JobState) -> list[Segment]:
     """The segments of the pool in a state of the rollout job."""
-    return segments_under(state, _POOL)
-
-
-def segments_under(state: JobState, prefix: str) -> list[Segment]:
-    """The segments whose arrays have this prefix in a state."""
-    arrays = state.under(prefix)
+    arrays = state.under(_POOL)
     ids, steps = arrays.pop("ids", ()), arrays.pop("steps", ())
     ends = {name: arrays.pop(f"{name}_ends") for name in LOOSE if name in arrays}
     segments = []

@@ -125,7 +125,7 @@ class QuerySelector:
         if config.selection == "random" or predict is None:
             spread = config.schedule == "answers" and config.selection != "random"
             pairs = self._draw_spread(pool, count) if spread else self._draw(pool, count)
-            return [self.offer(*pair) for pair in pairs]
+            return [self._offer(pair, math.nan) for pair in pairs]
         pairs = self._draw(pool, count * config.candidates)
         if not pairs:
             return []
@@ -138,7 +138,7 @@ class QuerySelector:
             env_steps = np.array([[a.env_steps, b.env_steps] for a, b in pairs], np.float64)
             scores = variance * recency(env_steps, max(s.env_steps for s in pool), config.recency)
         best = np.argsort(-scores, kind="stable")[:count]
-        return [self.offer(*pairs[int(i)], variance=float(variance[i])) for i in best]
+        return [self._offer(pairs[i], float(variance[i])) for i in best]
 
     def best_disagreement(self, pool: list[Segment], predict: PredictReturns) -> float:
         """Highest disagreement among as many random pairs as one query is chosen from; offers none of them."""
@@ -186,8 +186,8 @@ class QuerySelector:
         order = self._rng.permutation(chosen)
         return [(pool[i], pool[j]) for i, j in zip(order[::2], order[1::2], strict=False)]
 
-    def offer(self, left: Segment, right: Segment, variance: float = math.nan) -> Query:
-        """Return a query about these two, which are not paired again. variance: disagreement about it, if known"""
+    def _offer(self, pair: _Pair, variance: float) -> Query:
+        left, right = pair
         self._offered.add(_key(left, right))
         self._shown += (left.id, right.id)
         self.next_id += 1

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,9 +182,9 @@ class Collector:
         suffix = f"_{number}" if number else ""
         self._env_rng = generator(config.seed, f"environments{suffix}")
         self._act_rng = generator(config.seed, f"actions{suffix}")
-        shown = film if config.rollout.captured_envs else None
-        self._make_envs = partial(make_envs, task, counts[number], self._env_rng, threads, film=shown)
-        self.env = self._make_envs()
+        self.env = make_envs(
+            task, counts[number], self._env_rng, threads, film=film if config.rollout.captured_envs else None
+        )
         self._actor = Actor(config, self._act_rng)
         self._ensemble = build_ensemble(config, acting_device(config))
         self._builder = SegmentBuilder(self.env, length, stagger, task.pictures, (number, len(counts)))
@@ -197,14 +196,6 @@ class Collector:
 
     def load_reward(self, weights: Arrays) -> None:
         load_state_arrays(self._ensemble, weights)
-
-    def restart(self) -> None:
-        """Start all episodes anew, between two batches, and drop the segments in progress."""
-        divergences = self.env.divergences
-        self.env.close()
-        self.env = self._make_envs()
-        self.env.divergences = divergences
-        self._builder.restart()
 
     def collect(self, env_steps: int) -> Iterator[RolloutBatch | None]:
         """Collect a batch. Yields None now and then, and the batch last. env_steps: of the session at its start"""

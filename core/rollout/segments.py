@@ -48,10 +48,6 @@ class SegmentBuilder:
         self._rewards = np.zeros((n, k), np.float32)
         self.next_id, self._stride = turn
 
-    def restart(self) -> None:
-        """Drop the segments in progress, as all episodes start anew."""
-        self._filled.clip(max=0, out=self._filled)
-
     def add(
         self,
         observations: Observations,

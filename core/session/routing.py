@@ -14,9 +14,7 @@ from core.events import (
     HoldChanged,
     JobState,
     JudgementRequested,
-    PolicyChosen,
     PolicyPublished,
-    PolicySetAside,
     PreferenceAdded,
     PreferenceChanged,
     PreferenceWithdrawn,
@@ -45,8 +43,6 @@ ROUTES: dict[type[Event], tuple[str, ...]] = {
     ClipsRequested: ("clips",),
     ReplayRequested: ("clips",),
     JudgementRequested: ("reward",),
-    PolicySetAside: ("policy",),
-    PolicyChosen: ("policy",),
     HoldChanged: ("rollout",),
     FinishRequested: ("rollout",),
 }

@@ -10,7 +10,6 @@ import pytest
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import PreferenceAdded, QueryOffered, RolloutBatchReady
-from core.jobs.collectors import Collectors
 from core.preferences.schedule import labels_due, scheduled
 from core.rollout.exploration import knn_entropy_bonus
 from core.session.session import Session
@@ -54,19 +53,6 @@ def test_nothing_is_asked_before_it_has_ended(teacher: str) -> None:
     assert of(QueryOffered, rollout.turn()) == []
     said = [*rollout.turn(published(rollout, 0)), *rollout.turn()]
     assert len(of(QueryOffered, said)) == (rollout.config.query.ready if teacher == "human" else 3)
-
-
-def test_all_episodes_can_start_anew() -> None:
-    config = tiny()
-    collectors = Collectors(config, np.zeros(8, np.int64))
-    speeds = slice(6, None)  # of the Hopper's observations
-    for still in (True, False, True):
-        *_, batch = collectors.collect(0)
-        assert batch is not None
-        assert (np.abs(batch.observations[0][:, speeds]).max() < 0.01) == still
-        if not still:
-            collectors.restart()
-    collectors.close()
 
 
 @pytest.mark.parametrize("answers", ["one", "a reward"])
