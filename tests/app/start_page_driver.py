@@ -13,6 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.behaviours.library import BehaviourLibrary
+from app.behaviours.scenes import Scenes
 from app.session.library import SessionLibrary
 from app.start_page.previews import Previews
 from app.start_page.session_list import SessionList
@@ -85,7 +87,13 @@ class Page:
         self.opened: list[Session] = []
         self.trash: list[Path] = []
         self.trashes, self.closed = True, False
-        self.window = StartWindow(SessionLibrary(self.root, self._throw), Previews(self.drawers, folder / "cache"))
+        self.behaviours = folder / "behaviours"
+        self.window = StartWindow(
+            SessionLibrary(self.root, self._throw),
+            Previews(self.drawers, folder / "cache"),
+            BehaviourLibrary(self.behaviours, self._throw),
+            Scenes(self.drawers),
+        )
         self.window.opened.connect(self.opened.append)
 
     def _throw(self, path: str) -> bool:
