@@ -214,7 +214,7 @@ class BehaviourPage(QWidget):
     def request_previews(self) -> None:
         """Request the moving pictures that are missing. The catalogue's tasks of the robots' names picture these."""
         tasks = {robot: task for task, robot in self._pictured.items()}
-        for name in self.robots.missing():
+        for name in reversed(self.robots.missing()):  # each goes before the others
             self.preview_requested.emit(tasks.get(name, name))
 
     def _offer_robot(self, name: str, model: RobotModel | None) -> None:

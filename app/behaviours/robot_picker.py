@@ -7,11 +7,12 @@ from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QPainter, QPaintEvent, 
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.start_page.previews import FPS, Preview
+from app.start_page.task_card import ARROWS
 from app.style import theme
-from app.style.painting import rounded, set_font, write_line
+from app.style.painting import rounded, set_font
 
-_WIDTH, _GAP, _MARGIN, _TEXT, _RADIUS = 86, 8, 6, 24, 10
-_CENTRED = Qt.AlignmentFlag.AlignCenter
+_WIDTH, _GAP, _MARGIN, _TEXT, _RADIUS = 86, 8, 6, 34, 10
+_WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
 
 
 class RobotCard(QAbstractButton):
@@ -19,7 +20,7 @@ class RobotCard(QAbstractButton):
 
     def __init__(self, title: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setText(title)
+        self.title = title
         self.setAccessibleName(title)
         self.setToolTip(title)
         self.setCheckable(True)
@@ -34,6 +35,9 @@ class RobotCard(QAbstractButton):
         if self.preview is not None and not self.visibleRegion().isEmpty():
             self.update()
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)  # arrows are the picker's
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, palette = QPainter(self), theme.palette()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -45,8 +49,8 @@ class RobotCard(QAbstractButton):
         side = self.width() - 2 * _MARGIN
         place = QRect(_MARGIN, _MARGIN, side, side)
         set_font(painter, 12)
-        text = QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT)
-        write_line(painter, text, self.text(), palette.text, _CENTRED, Qt.TextElideMode.ElideRight)
+        painter.setPen(QColor(palette.text))
+        painter.drawText(QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT), _WRAPPED, self.title)
         painter.setClipPath(rounded(place, _RADIUS - 3))
         painter.fillRect(place, QColor(palette.background))
         if self.preview is not None:

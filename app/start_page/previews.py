@@ -2,6 +2,7 @@
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -91,8 +92,10 @@ class Previews(QObject):
         self._disk = BackgroundThread(self)
         self._disk.start()
 
-    def request(self, task: str) -> None:
-        self._disk.do(lambda: self._cached(task), partial(self._on_looked_up, task), lambda _: self._want(task))
+    def request(self, task: str, urgent: bool = False) -> None:
+        """urgent: before all that were requested earlier"""
+        want = partial(self._want, task, urgent)
+        self._disk.do(lambda: self._cached(task), partial(self._on_looked_up, task, want), lambda _: want())
 
     def hold(self, on: bool) -> None:
         """Render nothing while `on`, since a session needs the processor. Open requests are rendered afterwards."""
@@ -133,15 +136,17 @@ class Previews(QObject):
             log.warning("The picture of %s can't be kept: %s", _name(task), error)
         return preview
 
-    def _on_looked_up(self, task: str, preview: Preview | None) -> None:
+    def _on_looked_up(self, task: str, want: Callable[[], None], preview: Preview | None) -> None:
         if preview is not None:
             self.preview_ready.emit(task, preview)
         else:
-            self._want(task)
+            want()
 
-    def _want(self, task: str) -> None:
+    def _want(self, task: str, urgent: bool) -> None:
+        if urgent and task in self._wanted:
+            self._wanted.remove(task)
         if task != self._drawing and task not in self._wanted:
-            self._wanted.append(task)
+            self._wanted.insert(0 if urgent else len(self._wanted), task)
         self._draw_next()
 
     def _draw_next(self) -> None:

@@ -121,7 +121,7 @@ class StartWindow(QMainWindow):
         self.form.create_requested.connect(self._create)
         self.form.back_requested.connect(self.go_back)
         self.form.preview_requested.connect(self.previews.request)
-        self.behaviour_page.preview_requested.connect(self.previews.request)
+        self.behaviour_page.preview_requested.connect(partial(self.previews.request, urgent=True))
         self.behaviour_page.back_requested.connect(self.leave_behaviour)
         self.behaviour_page.save_requested.connect(self._save_behaviour)
         self.behaviour_page.start_requested.connect(self._start_behaviour)
