@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QLayout, QLineEdit, QPlainTextEdit, QPushButton, QScrollArea, QToolButton, QWidget
 
 from app.behaviours.clip_settings import ClipSettings
 from app.behaviours.draft import BehaviourDraft
 from app.behaviours.expression_fields import ExpressionFields
 from app.behaviours.robot_picker import RobotPicker
-from app.behaviours.scene_view import SceneView
+from app.behaviours.scene_view import SIDE, SceneView
 from app.behaviours.scenes import Scenes
 from app.behaviours.signal_list import SignalList
 from app.behaviours.signal_titles import plottable
@@ -30,7 +30,10 @@ _EXAMPLES = (
     "“Choose the clip in which it moves further left without falling.”",
     "Say what is better, not how it is done.",
 )
-_FIELDS_HEIGHT = 132
+_SENTENCE_HEIGHT = 74
+_LARGEST_PICTURE = 600
+_AROUND_PICTURE = 330
+"""Height in pixels of what is above and below the picture."""
 
 
 class BehaviourPage(QWidget):
@@ -88,7 +91,7 @@ class BehaviourPage(QWidget):
         self.instruction = QPlainTextEdit(tabChangesFocus=True)
         self.instruction.setPlaceholderText("Choose the clip in which the robot …")
         self.instruction.setAccessibleName("Sentence above the clips")
-        self.instruction.setFixedHeight(_FIELDS_HEIGHT - 58)
+        self.instruction.setFixedHeight(_SENTENCE_HEIGHT)
         self.instruction_problem = label("fieldProblem", wrap=True)
         self.signals = SignalList()
         self.plots_help = label("settingHelp", wrap=True)
@@ -167,6 +170,10 @@ class BehaviourPage(QWidget):
         ):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.activated.connect(slot)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.view.set_side(min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE)))
 
     def open_new(self) -> None:
         """Show an empty draft, or the one that was left unsaved."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QMouseEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
@@ -11,7 +11,8 @@ from app.clips.frame_clock import FrameClock
 from core.behaviours.behaviour import CAMERA, CameraView
 from core.types import Frames
 
-_SIDE = 380
+SIDE = 380
+"""Least width and height in pixels."""
 _DEGREES_PER_PIXEL, _KEY_DEGREES, _NEARER = 0.5, 5.0, 0.9
 _SETTLED_MS = 250
 """Time without a key or the wheel after which the clip is drawn anew."""
@@ -32,7 +33,7 @@ class SceneView(ClipPlayer):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("The robot", parent)
-        self.setFixedSize(_SIDE, _SIDE)
+        self.set_side(SIDE)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.OpenHandCursor)
         self.setToolTip(
@@ -48,8 +49,8 @@ class SceneView(ClipPlayer):
         self._settling = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._settling.timeout.connect(self.settled)
 
-    def sizeHint(self) -> QSize:
-        return QSize(_SIDE, _SIDE)
+    def set_side(self, side: int) -> None:
+        self.setFixedSize(side, side)
 
     def set_view(self, view: CameraView, usual: CameraView) -> None:
         """usual: the robot's own camera, to which Home returns"""

@@ -51,6 +51,7 @@ class Scenes(QObject):
 
     def close(self) -> None:
         """End the child, and block until it has ended."""
+        self._sent = self._next = None
         if self._job is not None:
             self._job.close()
 
