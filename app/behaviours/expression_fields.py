@@ -38,6 +38,7 @@ class ExpressionField(QWidget):
         self.title.setVisible(bool(title))
         column(self.line, self.problem, of=self, spacing=2)
         for editor in (self.title, self.expression):
+            editor.setAcceptDrops(False)  # files that are dropped here are the window's
             editor.textEdited.connect(lambda _: self.edited.emit())
 
     def show_texts(self, expression: str, title: str = "") -> None:

@@ -92,6 +92,8 @@ class BehaviourPage(QWidget):
         self.instruction.setPlaceholderText("Choose the clip in which the robot …")
         self.instruction.setAccessibleName("Sentence above the clips")
         self.instruction.setFixedHeight(_SENTENCE_HEIGHT)
+        for editor in (self.title, self.instruction):
+            editor.setAcceptDrops(False)  # files that are dropped here are the window's
         self.instruction_problem = label("fieldProblem", wrap=True)
         self.signals = SignalList()
         self.plots_help = label("settingHelp", wrap=True)
