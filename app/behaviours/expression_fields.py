@@ -28,7 +28,7 @@ class ExpressionField(QWidget):
         """title: what the title's line is called; '' for no such line"""
         super().__init__(parent)
         self.title = QLineEdit(placeholderText=title, maxLength=MAX_TITLE)
-        self.title.setAccessibleName(f"{title or 'Title'} of {name}")
+        self.title.setAccessibleName(f"Title of {name}")
         self.title.setFixedWidth(200)
         self.expression = QLineEdit(placeholderText=example, maxLength=MAX_TEXT)
         self.expression.setAccessibleName(name)
@@ -70,7 +70,7 @@ class ExpressionFields(QWidget):
         self.add.setObjectName("small")
         self.add.clicked.connect(self._on_added)
         self.oracle = ExpressionField("Oracle", "up - 2 * abs(height - 0.7)")
-        self.measure = ExpressionField("Measure", "share(height < 0.8)", "name, such as share_kneeling")
+        self.measure = ExpressionField("Measure", "share(height < 0.8)", "name: share_kneeling")
         self.measure.title.setMaxLength(MAX_NAME)
         for field in (self.oracle, self.measure):
             field.edited.connect(self._on_edited)
