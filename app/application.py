@@ -10,12 +10,14 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from app.behaviours.library import BehaviourLibrary
+from app.behaviours.scenes import Scenes
 from app.command_line import given, parsed
 from app.crash import CrashReporter
 from app.display_check import open_display
 from app.labelling.last_teacher import last_teacher
 from app.session.controller import Controller
-from app.session.factory import new_config, open_or_create, sessions_folder
+from app.session.factory import behaviours_folder, new_config, open_or_create, sessions_folder
 from app.session.library import SessionLibrary
 from app.session.summary_writer import SummaryWriter
 from app.start_page.previews import Previews
@@ -104,7 +106,13 @@ class Application(QObject):
         """last: folder of the session that was just closed"""
         self._returns_to_start = True  # from now on, closing a session returns here
         if self.start is None:
-            self.start = StartWindow(SessionLibrary(sessions_folder()), Previews(JobProcess), given(self._options))
+            self.start = StartWindow(
+                SessionLibrary(sessions_folder()),
+                Previews(JobProcess),
+                BehaviourLibrary(behaviours_folder()),
+                Scenes(JobProcess),
+                given(self._options),
+            )
             self.start.opened.connect(self._on_opened)
             self.start.closed.connect(self.quit)
         if last:

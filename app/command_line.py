@@ -24,7 +24,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     """
     parser = _WindowParser(prog=WINDOW, description="Teach a robot by choosing the better of two clips.")
     parser.add_argument("--version", action="version", version=f"somersault {VERSION}")
-    parser.add_argument("--task", help=f"task to teach (default {DEFAULT_TASK})")
+    parser.add_argument("--task", help=f"task, behaviour or behaviour file to teach (default {DEFAULT_TASK})")
     parser.add_argument("--session", type=Path, help="session folder, new or existing (default: a new one)")
     parser.add_argument("--teacher", choices=("human", "oracle"), help="first teacher (default human)")
     parser.add_argument("--labels", type=int, help="number of answers in the whole session")

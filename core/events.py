@@ -295,6 +295,56 @@ class PreviewRefused(Event):
 
 
 @dataclass(frozen=True)
+class SceneRequested(Event):
+    """Clips of a behaviour's robot in random motion should be drawn. A newer request replaces it.
+
+    behaviour: text of the behaviour file
+    still: index of the only frame that is wanted; None for all
+    """
+
+    token: int
+    behaviour: str
+    still: int | None = None
+
+
+@dataclass(frozen=True)
+class SceneDrawn(Event):
+    """The clips that were requested with this token, one after the other."""
+
+    token: int
+    frames: Frames
+
+
+@dataclass(frozen=True)
+class SceneRefused(Event):
+    """They can't be drawn; `sentence` says why."""
+
+    token: int
+    sentence: str
+
+
+@dataclass(frozen=True)
+class RobotFileRequested(Event):
+    """The robot of this MJCF file should be read."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class RobotFileRead(Event):
+    """The robot, as core.behaviours.robot_model.RobotModel.to_dict gives it."""
+
+    model: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RobotFileRefused(Event):
+    """It can't be used; `sentence` says why."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
 class DemonstrationRecorded(Event):
     """An episode of the current policy, for the live view.
 

@@ -82,7 +82,11 @@ LEARNING, REWARD_MODEL, SESSION = "Learning", "Reward model", "Session"
 def groups(task: Task, reward: RewardConfig) -> dict[str, tuple[PlotSpec, ...]]:
     """All plots of a session, by tab."""
     fit = (_ratio(reward), _episode(task), *((_CORRELATION,) if task.has_true_reward else ()))
-    return {LEARNING: (_measure(task), _returns(task), _loss(reward.members)), REWARD_MODEL: fit, SESSION: _PACE}
+    return {
+        LEARNING: (_measure(task), *_plots_of(task), _returns(task), _loss(reward.members)),
+        REWARD_MODEL: fit,
+        SESSION: _PACE,
+    }
 
 
 def _member(number: int) -> Callable[[Palette], str]:
@@ -92,6 +96,20 @@ def _member(number: int) -> Callable[[Palette], str]:
 def _measure(task: Task) -> PlotSpec:
     curve = CurveSpec(task.measure_title, task.measure_name, lambda s: s.green, tells_reward=task.has_true_reward)
     return PlotSpec("measure", task.measure_title, (curve,), "Appears after the first finished episodes.")
+
+
+def _plots_of(task: Task) -> tuple[PlotSpec, ...]:
+    """The further figures that a behaviour plots; they are hidden with the measure, as they tell much the same."""
+    others = {name: title for name, title in task.plots.items() if name != task.measure_name}
+    return tuple(
+        PlotSpec(
+            f"figure-{name}",
+            title,
+            (CurveSpec(title, name, lambda s: s.teal, tells_reward=task.has_true_reward),),
+            "Appears after the first finished episodes.",
+        )
+        for name, title in others.items()
+    )
 
 
 def _returns(task: Task) -> PlotSpec:

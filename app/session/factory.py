@@ -11,6 +11,7 @@ from typing import Any
 from platformdirs import user_data_dir
 
 from app.command_line import DEFAULT_TASK, given
+from app.workers.robot_reader import read_robot
 from core.config import Config, replaced
 from core.errors import UserError
 from core.preferences.schedule import first_labels
@@ -20,6 +21,7 @@ from core.session.session import Session
 from core.session.size_limits import FILMED_POOL, require_explorable
 from core.system import resources
 from core.tasks import get_task
+from core.tasks.behaviour_tasks import is_behaviour_text, task_text
 from core.types import Teacher
 from core.version import COMMAND_LINE
 
@@ -47,14 +49,25 @@ def open_or_create(options: argparse.Namespace) -> Session:
     folder = options.session
     if folder is None or not os.path.exists(folder / "config.json"):
         config = new_config(options)
-        return create_session(folder or new_folder(sessions_folder(), slug(config.task)), config)
+        return create_session(folder or new_folder(sessions_folder(), folder_name(config)), config)
     session = Session.open(folder)
     for name in ("task", "labels", "seed"):
         option, value = getattr(options, name), getattr(session.config, name)
-        if option is not None and option != value:
+        if option is not None and option != value and not _is_file_of(option, value):
             session.close()
+            value = get_task(value).name if name == "task" else value
             raise UserError(f"{folder} was made with --{name} {value}: leave that out, or name a new folder.")
     return check_session(session)
+
+
+def _is_file_of(option: object, task: object) -> bool:
+    """Whether the option names the behaviour file that the session was made with, unchanged."""
+    if not isinstance(option, str) or not isinstance(task, str) or not is_behaviour_text(task):
+        return False
+    try:
+        return task_text(option, read_robot) == task
+    except UserError:
+        return False
 
 
 def create_session(folder: Path, config: Config) -> Session:
@@ -85,7 +98,8 @@ def _require_memory(config: Config) -> None:
 
 
 def new_config(options: argparse.Namespace) -> Config:
-    return session_config(options.task or DEFAULT_TASK, given(options))
+    """Return the config of a new session for these options. Blocks while a robot is read from an MJCF file."""
+    return session_config(task_text(options.task or DEFAULT_TASK, read_robot), given(options))
 
 
 def session_config(name: str, changes: Mapping[str, Any] | None = None) -> Config:
@@ -119,8 +133,8 @@ def task_defaults(name: str, changes: Mapping[str, Any]) -> Config:
     own = {"teacher": Teacher.HUMAN, "steps": _UNLIMITED_STEPS}
     if task.pictures is None:
         usual = {"labels": _UNLIMITED_LABELS, "query.ready": _READY}
-        return replaced(Config(task=task.name), **{**chosen, **own, **usual, **labels})
-    config = replaced(Config(task=task.name), **{**chosen, **labels})
+        return replaced(Config(task=name), **{**chosen, **own, **usual, **labels})
+    config = replaced(Config(task=name), **{**chosen, **labels})
     first = min(_MAX_FIRST_LABELS, first_labels(config.labels, config.query))
     return replaced(config, **own, **{"query.horizon": config.planned_steps, "query.first_labels": first})
 
@@ -140,6 +154,16 @@ def window_config(config: Config) -> Config:
 
 def sessions_folder() -> Path:
     return Path(user_data_dir("somersault", appauthor=False)) / "sessions"
+
+
+def behaviours_folder() -> Path:
+    """Return the folder of the person's own behaviours."""
+    return Path(user_data_dir("somersault", appauthor=False)) / "behaviours"
+
+
+def folder_name(config: Config) -> str:
+    """Return the part of a new session's folder name that says what is taught."""
+    return slug(get_task(config.task).name)
 
 
 def slug(task: str) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QFile, QObject, Signal
 from PySide6.QtGui import QImage
 
 from app import settings
-from app.session.factory import check_session, create_session, new_folder
+from app.session.factory import check_session, create_session, folder_name, new_folder
 from app.workers.background_thread import BackgroundThread
 from core.config import Config
 from core.errors import UserError
@@ -65,6 +65,12 @@ class SessionLibrary(QObject):
         self.progressed.emit(f"Creating {folder.name} …")
         self._work_thread.do(lambda: create_session(folder, config), self._on_opened, self.refused.emit)
 
+    def create_numbered(self, config: Config) -> None:
+        """Create a session in a new folder that is named after its task."""
+        name = folder_name(config)
+        self.progressed.emit(f"Creating a session of {name} …")
+        self._work_thread.do(lambda: self._create_numbered(name, config), self._on_opened, self.refused.emit)
+
     def duplicate(self, folder: Path) -> None:
         self._work_thread.do(lambda: self._duplicate(folder), self._on_changed, self.refused.emit)
 
@@ -79,6 +85,9 @@ class SessionLibrary(QObject):
         """End the threads; block until all requests are done."""
         for thread in (self._list_thread, self._work_thread):
             thread.close()
+
+    def _create_numbered(self, name: str, config: Config) -> Session:
+        return create_session(new_folder(self.root, name), config)
 
     def _duplicate(self, folder: Path) -> tuple[str, Path]:
         target, last_step = new_folder(self.root, f"{folder.name}-copy"), -1

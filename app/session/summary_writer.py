@@ -49,7 +49,7 @@ class SummaryWriter(QObject):
     def write(self) -> None:
         controller, task = self._controller, self._controller.task
         current = Summary(
-            task=task.name,
+            task=controller.session.config.task,
             teacher=controller.labelling.teacher,
             labels=0,
             planned=controller.session.config.labels,

@@ -2,8 +2,10 @@
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +20,8 @@ from core.config import Config
 from core.errors import UserError
 from core.events import Event, Failed, JobSpec, PreviewDrawn, PreviewRefused, PreviewRequested
 from core.io import files
+from core.tasks import get_task
+from core.tasks.behaviour_tasks import is_behaviour_text
 from core.types import Frames
 from core.version import VERSION
 
@@ -55,6 +59,11 @@ def of_frames(frames: Frames) -> Preview:
     return Preview(image.convertToFormat(QImage.Format.Format_RGB32))  # a copy, as the frames may go
 
 
+def _name(task: str) -> str:
+    """Return what sentences call a task."""
+    return get_task(task).title if is_behaviour_text(task) else task
+
+
 def cache_folder() -> Path:
     return Path(user_cache_dir("somersault", appauthor=False)) / "previews" / f"{VERSION}-{_DRAWING}"
 
@@ -83,8 +92,10 @@ class Previews(QObject):
         self._disk = BackgroundThread(self)
         self._disk.start()
 
-    def request(self, task: str) -> None:
-        self._disk.do(lambda: self._cached(task), partial(self._on_looked_up, task), lambda _: self._want(task))
+    def request(self, task: str, urgent: bool = False) -> None:
+        """urgent: before all that were requested earlier"""
+        want = partial(self._want, task, urgent)
+        self._disk.do(lambda: self._cached(task), partial(self._on_looked_up, task, want), lambda _: want())
 
     def hold(self, on: bool) -> None:
         """Render nothing while `on`, since a session needs the processor. Open requests are rendered afterwards."""
@@ -102,7 +113,8 @@ class Previews(QObject):
         self._disk.close()
 
     def _path(self, task: str) -> Path:
-        return self._folder / f"{quote(task, safe='')}.jpg"
+        name = sha256(task.encode()).hexdigest() if is_behaviour_text(task) else quote(task, safe="")
+        return self._folder / f"{name}.jpg"
 
     def _cached(self, task: str) -> Preview | None:
         """Read the cache, in the disk's thread. Returns None if there is no undamaged file."""
@@ -121,18 +133,20 @@ class Previews(QObject):
             self._folder.mkdir(parents=True, exist_ok=True)
             files.write_atomically(self._path(task), encoded(preview.strip, "JPG"))
         except Exception as error:
-            log.warning("The picture of %s can't be kept: %s", task, error)
+            log.warning("The picture of %s can't be kept: %s", _name(task), error)
         return preview
 
-    def _on_looked_up(self, task: str, preview: Preview | None) -> None:
+    def _on_looked_up(self, task: str, want: Callable[[], None], preview: Preview | None) -> None:
         if preview is not None:
             self.preview_ready.emit(task, preview)
         else:
-            self._want(task)
+            want()
 
-    def _want(self, task: str) -> None:
+    def _want(self, task: str, urgent: bool) -> None:
+        if urgent and task in self._wanted:
+            self._wanted.remove(task)
         if task != self._drawing and task not in self._wanted:
-            self._wanted.append(task)
+            self._wanted.insert(0 if urgent else len(self._wanted), task)
         self._draw_next()
 
     def _draw_next(self) -> None:
@@ -147,7 +161,7 @@ class Previews(QObject):
         try:
             self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
         except UserError as error:
-            self._refuse(task, f"{task} can't be rendered: {error}.")
+            self._refuse(task, f"{_name(task)} can't be rendered: {error}.")
             self._draw_next()
         else:
             self._job.send(PreviewRequested(task))
@@ -183,5 +197,5 @@ class Previews(QObject):
             self._wanted.appendleft(self._drawing)
             self._drawing = None
         elif self._drawing:
-            self._refuse(self._drawing, f"{self._drawing} can't be rendered: {failure}.")
+            self._refuse(self._drawing, f"{_name(self._drawing)} can't be rendered: {failure}.")
         self._draw_next()

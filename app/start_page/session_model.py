@@ -23,7 +23,7 @@ def title(entry: SessionEntry) -> str:
     try:
         return get_task(entry.summary.task).title
     except UserError:
-        return entry.summary.task
+        return f"{entry.summary.task:.60}"
 
 
 def shows_best(entry: SessionEntry) -> bool:

@@ -1,16 +1,26 @@
-"""One task of the catalogue: an animated preview with its name, as a button."""
+"""Cards of the start page: a task with its animated preview, a behaviour with its menu, and the way to a new one."""
 
+from collections.abc import Callable
 from html import escape
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QContextMenuEvent,
+    QImage,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractButton, QMenu, QToolButton, QWidget
 
 from app.start_page.previews import Preview
 from app.style import theme
 from app.style.labels import tip
 from app.style.painting import rounded, set_font, write_line
-from core.tasks.base import Task
 
 LEAST_WIDTH = 172
 _MARGIN, _RADIUS, _TEXT = 10, 12, 50
@@ -20,19 +30,20 @@ _MUCH_SMALLER = 0.75
 class TaskCard(QAbstractButton):
     """Shows a placeholder until the preview arrives, or the reason why it can't be rendered."""
 
-    def __init__(self, task: Task, parent: QWidget | None = None) -> None:
+    def __init__(self, title: str, about: str, detail: str, parent: QWidget | None = None) -> None:
+        """about: for the tooltip and screen readers; detail: small line below the title"""
         super().__init__(parent)
-        self.task = task
+        self.about, self.detail = about, detail
         self.preview: Preview | None = None
         self.error = ""
         self._frame = 0
         self._small: dict[int, QImage] = {}
         self._small_side = 0
-        self.setText(task.title)
+        self.setText(title)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # or Qt would repaint the background at each frame
-        self.setAccessibleName(task.title)
+        self.setAccessibleName(title)
         self._describe("Its preview is being rendered.")
 
     def set_preview(self, preview: Preview | None) -> None:
@@ -52,9 +63,9 @@ class TaskCard(QAbstractButton):
             self.update(self._picture_rect)
 
     def _describe(self, state: str) -> None:
-        text = f"{self.task.instruction} {state}".strip()
+        text = f"{self.about} {state}".strip()
         self.setAccessibleDescription(text)
-        self.setToolTip(f"<p><b>{escape(self.task.title)}</b></p>{tip(text)}")
+        self.setToolTip(f"<p><b>{escape(self.text())}</b></p>{tip(text)}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -127,7 +138,67 @@ class TaskCard(QAbstractButton):
         set_font(painter, 15)
         write_line(painter, below, self.text(), theme.palette().text, top)
         set_font(painter, 12)
-        write_line(painter, below.adjusted(0, 24, 0, 0), self.task.measure_title, theme.palette().muted, top)
+        write_line(painter, below.adjusted(0, 24, 0, 0), self.detail, theme.palette().muted, top)
+
+
+class NewBehaviourCard(TaskCard):
+    """The card that leads to the page on which a behaviour is made."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        about = "Choose a robot, write one sentence, and teach it."
+        super().__init__("A behaviour of your own", about, "", parent)
+        self._describe("")
+
+    def _draw_title(self, painter: QPainter) -> None:
+        set_font(painter, 15)
+        painter.setPen(QColor(theme.palette().text))
+        below = QRect(_MARGIN, self._picture_rect.bottom() + 6, self.width() - 2 * _MARGIN, _TEXT - 6)
+        painter.drawText(below, Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop, self.text())
+
+    def _draw_picture(self, painter: QPainter) -> None:
+        palette, area = theme.palette(), QRectF(self._picture_rect)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(palette.background))
+        painter.drawRoundedRect(area, _RADIUS - 4, _RADIUS - 4)
+        painter.setPen(QPen(QColor(palette.blue), 4, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        middle, arm = area.center(), area.width() / 7
+        painter.drawLine(middle - QPoint(round(arm), 0), middle + QPoint(round(arm), 0))
+        painter.drawLine(middle - QPoint(0, round(arm)), middle + QPoint(0, round(arm)))
+
+
+class BehaviourCard(TaskCard):
+    """A behaviour from a file, with a menu: by its button, by a right click, or by the menu key."""
+
+    def __init__(
+        self,
+        title: str,
+        about: str,
+        detail: str,
+        actions: tuple[str, ...],
+        choose: Callable[[str], object],
+        parent: QWidget | None = None,
+    ) -> None:
+        """actions: texts of the menu; choose: called with the one that was chosen"""
+        super().__init__(title, about, detail, parent)
+        self.menu = QMenu(self)
+        for text in actions:
+            action = QAction(text, self)
+            action.triggered.connect(lambda _=False, text=text: choose(text))
+            self.menu.addAction(action)
+        self.menu_button = QToolButton(self)
+        self.menu_button.setText("⋯")
+        self.menu_button.setObjectName("cardMenu")
+        self.menu_button.setAccessibleName(f"What can be done with {title}")
+        self.menu_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the menu key opens it too
+        self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu_button.setMenu(self.menu)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu.popup(event.globalPos())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.menu_button.adjustSize()
+        self.menu_button.move(self._picture_rect.topRight() - QPoint(self.menu_button.width() + 3, -4))
 
 
 ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down)

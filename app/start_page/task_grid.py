@@ -1,53 +1,111 @@
-"""The catalogue as a grid of cards with as many columns as fit."""
+"""What can be taught as cards in groups, in as many columns as fit; the first card leads to a new behaviour."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.start_page.previews import FPS, Preview
-from app.start_page.task_card import LEAST_WIDTH, TaskCard
-from core.tasks.base import Task
+from app.start_page.task_card import LEAST_WIDTH, BehaviourCard, NewBehaviourCard, TaskCard
+from app.style.labels import label
+from core.behaviours.shipped import shipped_behaviours
+from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
+from core.tasks.behaviour_tasks import is_behaviour_text
 
-_GAP, _EDGE = 14, 4
+_GAP, _EDGE, _HEADING = 14, 4, 34
+OWN, SHIPPED, PAPER = "Your behaviours", "Behaviours", "The paper's tasks"
+EDIT, DUPLICATE, EXPORT, DELETE = "Edit…", "Duplicate", "Export…", "Move to the trash"
+EDIT_COPY = "Make one like it…"
+_ACTIONS = {OWN: (EDIT, DUPLICATE, EXPORT, DELETE), SHIPPED: (EDIT_COPY, EXPORT)}
 
 
 class TaskGrid(QWidget):
     """Tab reaches the card focused last; arrow keys, Home and End move between cards. Plays only while visible.
 
+    A task is named as in Config.task. cards: of all tasks; new_card: the first one
+
     Signals:
         chosen(str): task whose card was clicked or chosen with Enter.
+        new_requested(): the first card was chosen.
+        action_chosen(str, str): task, and the action that was chosen in the menu of its card.
     """
 
     chosen = Signal(str)
+    new_requested = Signal()
+    action_chosen = Signal(str, str)
 
-    def __init__(self, tasks: Iterable[Task], parent: QWidget | None = None) -> None:
+    def __init__(self, tasks: Iterable[str], parent: QWidget | None = None) -> None:
+        """tasks: those that ship"""
         super().__init__(parent)
         self.setAccessibleName("Tasks")
-        self.cards = {task.name: TaskCard(task, self) for task in tasks}
+        self.new_card = NewBehaviourCard(self)
+        self.new_card.clicked.connect(lambda: self.new_requested.emit())
+        self.new_card.installEventFilter(self)
+        self._tab_stop: TaskCard = self.new_card
+        self.headings = {title: label("sectionName", title) for title in (OWN, SHIPPED, PAPER)}
+        for heading in self.headings.values():
+            heading.setParent(self)
+        of_paper = (*PAPER_ROBOTS, *PAPER_GAMES)
+        listed = list(tasks)
+        shipped = [task for task in listed if task not in of_paper]
+        self._groups: dict[str, dict[str, TaskCard]] = {
+            OWN: {},
+            SHIPPED: self._make_cards(SHIPPED, shipped),
+            PAPER: self._make_cards(PAPER, [task for task in listed if task in of_paper]),
+        }
         self.area: QScrollArea | None = None
         """Scroll area that contains the grid; it keeps the focused card visible."""
         self.columns, self._frame = 1, 0
         self.clock = QTimer(self, interval=round(1000 / FPS))
         self.clock.timeout.connect(self._on_tick)
-        for name, card in self.cards.items():
-            card.clicked.connect(lambda _=False, task=name: self.chosen.emit(task))
-            card.installEventFilter(self)
-        self._set_tab_stop(next(iter(self.cards.values())))
+        self._set_tab_stop(self.new_card)
+
+    @property
+    def cards(self) -> dict[str, TaskCard]:
+        return {task: card for group in self._groups.values() for task, card in group.items()}
+
+    def set_own(self, tasks: Iterable[str]) -> None:
+        """Show the person's own behaviours, given as texts of behaviour files."""
+        old, wanted = self._groups[OWN], list(dict.fromkeys(tasks))
+        self._groups[OWN] = {task: old[task] if task in old else self._make_card(OWN, task) for task in wanted}
+        for task, card in old.items():
+            if task not in wanted:
+                if card is self._tab_stop:
+                    self._set_tab_stop(self.new_card)
+                card.hide()
+                card.deleteLater()
+        self._place()
+
+    def _make_cards(self, group: str, tasks: Iterable[str]) -> dict[str, TaskCard]:
+        return {name: self._make_card(group, name) for name in tasks}
+
+    def _make_card(self, group: str, name: str) -> TaskCard:
+        task = get_task(name)
+        texts = task.title, task.instruction, task.measure_title
+        if is_behaviour_text(name) or name in shipped_behaviours():
+            card: TaskCard = BehaviourCard(*texts, _ACTIONS[group], partial(self.action_chosen.emit, name), self)
+        else:
+            card = TaskCard(*texts, self)
+        card.clicked.connect(lambda: self.chosen.emit(name))
+        card.installEventFilter(self)
+        card.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        card.setVisible(True)
+        return card
 
     def missing(self) -> list[str]:
         """Tasks without a preview and without an error."""
         return [name for name, card in self.cards.items() if card.preview is None and not card.error]
 
     def set_preview(self, task: str, preview: Preview) -> None:
-        if task in self.cards:
-            self.cards[task].set_preview(preview)
+        if card := self.cards.get(task):
+            card.set_preview(preview)
             self._update_clock()
 
     def set_error(self, task: str, sentence: str) -> None:
-        if task in self.cards:
-            self.cards[task].set_error(sentence)
+        if card := self.cards.get(task):
+            card.set_error(sentence)
 
     def free_previews(self) -> None:
         """Free the memory of the previews; request those in `missing` before showing the grid again."""
@@ -61,15 +119,34 @@ class TaskGrid(QWidget):
         (self.cards.get(task) or self._tab_stop).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        self._place()
+
+    def _rows(self) -> list[tuple[str, list[TaskCard]]]:
+        """Return the rows as they are placed, each with the heading above it or ''; the first card is of a new one."""
+        rows, new = list[tuple[str, list[TaskCard]]](), [self.new_card]
+        for title, group in self._groups.items():
+            if not group:
+                continue
+            cards, new = [*new, *group.values()], []
+            for start in range(0, len(cards), self.columns):
+                rows.append(("" if start else title, cards[start : start + self.columns]))
+        return rows
+
+    def _place(self) -> None:
         room = self.width() - 2 * _EDGE + _GAP
         self.columns = max(1, room // (LEAST_WIDTH + _GAP))
-        width, bottom = room // self.columns - _GAP, 0
-        for number, card in enumerate(self.cards.values()):
-            row, column = divmod(number, self.columns)
-            card.set_width(width)
-            card.move(_EDGE + column * (width + _GAP), _EDGE + row * (card.height() + _GAP))
-            bottom = card.geometry().bottom()
-        self.setMinimumHeight(bottom + 1 + _EDGE)
+        width, top = room // self.columns - _GAP, _EDGE
+        self.headings[OWN].setVisible(bool(self._groups[OWN]))
+        for title, row in self._rows():
+            if title:
+                heading = self.headings[title]
+                heading.setGeometry(_EDGE, top, room - _GAP, _HEADING - 6)
+                top += _HEADING
+            for column, card in enumerate(row):
+                card.set_width(width)
+                card.move(_EDGE + column * (width + _GAP), top)
+            top += row[0].height() + _GAP
+        self.setMinimumHeight(top - _GAP + 1 + _EDGE)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn and isinstance(watched, TaskCard):
@@ -79,27 +156,31 @@ class TaskGrid(QWidget):
         return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        cards = list(self.cards.values())
+        rows = [row for _, row in self._rows()]
+        cards = [card for row in rows for card in row]
         here = cards.index(self._tab_stop)
-        in_last_row = here // self.columns == (len(cards) - 1) // self.columns
-        targets = {
-            Qt.Key.Key_Left: here - 1,
-            Qt.Key.Key_Right: here + 1,
-            Qt.Key.Key_Up: here - self.columns,
-            Qt.Key.Key_Down: here if in_last_row else min(here + self.columns, len(cards) - 1),
-            Qt.Key.Key_Home: 0,
-            Qt.Key.Key_End: len(cards) - 1,
-        }
-        target = targets.get(Qt.Key(event.key()))
-        if target is None:
-            super().keyPressEvent(event)
-        elif 0 <= target < len(cards):
-            cards[target].setFocus(Qt.FocusReason.OtherFocusReason)
+        line = next(number for number, row in enumerate(rows) if self._tab_stop in row)
+        column = rows[line].index(self._tab_stop)
+        match event.key():
+            case Qt.Key.Key_Left:
+                target = cards[max(0, here - 1)]
+            case Qt.Key.Key_Right:
+                target = cards[min(len(cards) - 1, here + 1)]
+            case Qt.Key.Key_Up | Qt.Key.Key_Down:
+                other = rows[min(len(rows) - 1, max(0, line + (1 if event.key() == Qt.Key.Key_Down else -1)))]
+                target = other[min(column, len(other) - 1)]
+            case Qt.Key.Key_Home:
+                target = cards[0]
+            case Qt.Key.Key_End:
+                target = cards[-1]
+            case _:
+                super().keyPressEvent(event)
+                return
+        target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _set_tab_stop(self, card: TaskCard) -> None:
         """Make this card the only one in the grid that Tab reaches."""
-        for other in self.cards.values():
-            other.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self._tab_stop.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         card.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._tab_stop = card
 

@@ -136,6 +136,7 @@ class MainWindow(QMainWindow):
             Teacher.HUMAN: of[Command.HUMAN],
             Teacher.ORACLE: of[Command.ORACLE],
         }
+        of[Command.ORACLE].setEnabled(self._controller.task.has_true_reward)
         bar.addActions([self.pause_action, self.stop_action])
         bar.addSeparator()
         bar.addWidget(QLabel("Teacher"))

@@ -1,24 +1,34 @@
-"""The start window: tasks to teach, saved sessions to continue, and the form for a new session."""
+"""The start window: what can be taught, saved sessions, the form for a new session, and the page of a new behaviour."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QKeySequence, QShowEvent
+from PySide6.QtCore import QMimeData, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from app.behaviours.library import BehaviourLibrary, OwnBehaviour
+from app.behaviours.page import BehaviourPage
+from app.behaviours.scenes import Scenes
 from app.keys.commands import Command
 from app.keys.key_map import load_key_map
+from app.session.factory import session_config
 from app.session.library import SessionLibrary
 from app.start_page.new_session_form import NewSessionForm
 from app.start_page.previews import Preview, Previews
 from app.start_page.sessions_panel import SessionsPanel
-from app.start_page.task_grid import TaskGrid
+from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT, TaskGrid
+from app.style.file_dialog import ask_for_file, ask_for_file_to_open
 from app.style.labels import label
 from app.style.layouts import column, row, section_header
 from app.window_state import restore, save
+from core.behaviours.behaviour import SUFFIX, Behaviour
+from core.behaviours.robot_model import RobotModel
+from core.behaviours.shipped import shipped_behaviours
 from core.config import Config
+from core.errors import UserError
 from core.session.session import Session
 from core.tasks import CATALOGUE
 from core.tasks.gymnasium import PREFIX
@@ -29,7 +39,9 @@ _ABOUT = "It learns only from your choices between two short clips."
 
 
 class StartWindow(QMainWindow):
-    """Owns the session library and the task previews; `close_down` ends their threads.
+    """Owns the libraries, the previews and the scenes; `close_down` ends their threads.
+
+    Behaviour files and MJCF files can be dropped on it.
 
     Signals:
         opened(object): this Session was opened and locked; show it.
@@ -39,18 +51,32 @@ class StartWindow(QMainWindow):
     opened = Signal(object)
     closed = Signal()
 
-    def __init__(self, library: SessionLibrary, previews: Previews, given: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        library: SessionLibrary,
+        previews: Previews,
+        behaviours: BehaviourLibrary,
+        scenes: Scenes,
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        """given: settings from the command line"""
         super().__init__()
-        self.library, self.previews = library, previews
+        self.library, self.previews, self.behaviours, self.scenes = library, previews, behaviours, scenes
+        self._given = {name: value for name, value in (given or {}).items() if value is not None}
+        self._own: dict[str, OwnBehaviour] = {}
+        self._starts_when_saved = False
         self._busy_from: QWidget | None = None
         self.setObjectName("start")  # the style sheet names it
         self.setWindowTitle("Somersault")
         self.banner = label("message", wrap=True)
-        self.form = NewSessionForm(library.root, given or {})
+        self.form = NewSessionForm(library.root, self._given)
+        self.behaviour_page = BehaviourPage(scenes)
         self.pages = QStackedWidget()
         self.front = self._make_front()
         self.pages.addWidget(self.front)
         self.pages.addWidget(self.form)
+        self.pages.addWidget(self.behaviour_page)
+        self.setAcceptDrops(True)
         frame = QWidget()
         column(self.banner, (self.pages, 1), of=frame, spacing=0)
         self.setCentralWidget(frame)
@@ -69,17 +95,24 @@ class StartWindow(QMainWindow):
         return front
 
     def _make_tasks(self) -> QVBoxLayout:
-        self.grid = TaskGrid(CATALOGUE.values())
+        self.grid = TaskGrid([*CATALOGUE, *shipped_behaviours()])
+        self.import_behaviour = QPushButton("&Import a behaviour…")
+        self.import_behaviour.setToolTip("Add a behaviour file to yours; it can also be dropped on this page")
         self.other = QPushButton("A &Gymnasium environment…")
         area = QScrollArea(widgetResizable=True)
         area.setWidget(self.grid)
         self.grid.area = area
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        return column(section_header("Teach something new", _ABOUT, self.other), (area, 1), spacing=12)
+        return column(
+            section_header("Teach something new", _ABOUT, self.import_behaviour, self.other), (area, 1), spacing=12
+        )
 
     def _connect(self) -> None:
         self.grid.chosen.connect(self.show_form)
+        self.grid.new_requested.connect(self.show_new_behaviour)
+        self.grid.action_chosen.connect(self._on_card_action)
+        self.import_behaviour.clicked.connect(self._ask_for_behaviour)
         self.other.clicked.connect(lambda: self.show_form(PREFIX))
         self.sessions.open_requested.connect(self._open)
         self.sessions.succeeded.connect(self.show_message)
@@ -88,6 +121,16 @@ class StartWindow(QMainWindow):
         self.form.create_requested.connect(self._create)
         self.form.back_requested.connect(self.go_back)
         self.form.preview_requested.connect(self.previews.request)
+        self.behaviour_page.preview_requested.connect(partial(self.previews.request, urgent=True))
+        self.behaviour_page.back_requested.connect(self.leave_behaviour)
+        self.behaviour_page.save_requested.connect(self._save_behaviour)
+        self.behaviour_page.start_requested.connect(self._start_behaviour)
+        self.behaviour_page.robot_file_chosen.connect(self._read_robot)
+        self.behaviours.listed.connect(self._on_behaviours_listed)
+        self.behaviours.saved.connect(self._on_behaviour_saved)
+        self.behaviours.changed.connect(self.show_message)
+        self.behaviours.robot_read.connect(self._on_robot_read)
+        self.behaviours.refused.connect(self.show_error)
         self.previews.preview_ready.connect(self._on_preview_ready)
         self.previews.preview_refused.connect(self._on_preview_refused)
         self.library.opened.connect(self._on_opened)
@@ -98,6 +141,20 @@ class StartWindow(QMainWindow):
         self.show_message("")
         self.pages.setCurrentWidget(self.form)
         self.form.reset(task)
+
+    def show_new_behaviour(self) -> None:
+        self._show_behaviour_page()
+        self.behaviour_page.open_new()
+
+    def _show_behaviour_page(self) -> None:
+        self.show_message("")
+        self.pages.setCurrentWidget(self.behaviour_page)
+
+    def leave_behaviour(self) -> None:
+        """Return to the cards; the page keeps what was typed."""
+        self.pages.setCurrentWidget(self.front)
+        self.behaviour_page.leave()
+        self.grid.focus_card()
 
     def go_back(self) -> None:
         task = self.form.draft.task
@@ -125,6 +182,7 @@ class StartWindow(QMainWindow):
         self._set_busy(False)
         self._quit.setShortcuts([QKeySequence(key) for key in load_key_map().keys_for(Command.QUIT)])
         self.library.refresh()
+        self.behaviours.refresh()
         self.previews.hold(False)
         for task in self.grid.missing():
             self.previews.request(task)
@@ -136,6 +194,8 @@ class StartWindow(QMainWindow):
             self.previews.hold(True)
             self.grid.free_previews()
             self.form.picture.set_preview(None)
+            self.behaviour_page.robots.free_previews()
+            self.behaviour_page.leave()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         super().closeEvent(event)
@@ -144,6 +204,8 @@ class StartWindow(QMainWindow):
     def close_down(self) -> None:
         """End every thread and child process; blocks until they have ended."""
         self.previews.close()
+        self.scenes.close()
+        self.behaviours.close()
         self.library.close()
 
     def _set_busy(self, on: bool) -> None:
@@ -163,6 +225,79 @@ class StartWindow(QMainWindow):
         self._set_busy(True)
         self.library.create(folder, config)
 
+    def _on_card_action(self, task: str, action: str) -> None:
+        own = self._own.get(task)
+        behaviour = own.behaviour if own else shipped_behaviours()[task]
+        if action in (EDIT, EDIT_COPY):
+            self._show_behaviour_page()
+            self.behaviour_page.open_behaviour(behaviour, own.path if own else None)
+        elif action == EXPORT:
+            export = partial(self.behaviours.export, behaviour)
+            ask_for_file(self, "Export a behaviour", f"{behaviour.name}{SUFFIX}", export)
+        elif own is not None and action == DUPLICATE:
+            self.behaviours.duplicate(own)
+        elif own is not None and action == DELETE:
+            self.behaviour_page.forget(own.path)
+            self.behaviours.throw_away(own)
+
+    def _ask_for_behaviour(self) -> None:
+        kinds = f"Behaviours (*{SUFFIX});;All files (*)"
+        ask_for_file_to_open(self, "Import a behaviour", Path.home(), kinds, self.behaviours.bring_in)
+
+    def _save_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
+        self._set_busy(True)
+        self._starts_when_saved = False
+        self.behaviours.save(behaviour, path)
+
+    def _start_behaviour(self, behaviour: Behaviour, path: Path | None) -> None:
+        self._save_behaviour(behaviour, path)
+        self._starts_when_saved = True
+
+    def _on_behaviour_saved(self, own: OwnBehaviour) -> None:
+        self.behaviour_page.saved(own.path)
+        if not self._starts_when_saved:
+            self._set_busy(False)
+            self.leave_behaviour()
+            self.show_message(f"Saved {own.behaviour.title}.")
+            return
+        try:
+            self.library.create_numbered(session_config(own.text, self._given))
+        except UserError as error:
+            self.show_error(str(error))
+
+    def _on_behaviours_listed(self, listed: list[OwnBehaviour]) -> None:
+        self._own = {own.text: own for own in listed}
+        self.grid.set_own(self._own)
+        if self.isVisible():
+            for task in self.grid.missing():
+                if task in self._own:
+                    self.previews.request(task)
+
+    def _read_robot(self, path: Path) -> None:
+        self.show_message(f"Reading {path.name} …")
+        self.behaviours.read_robot(path)
+
+    def _on_robot_read(self, name: str, model: RobotModel) -> None:
+        self.show_message("")
+        if self.pages.currentWidget() is not self.behaviour_page:
+            self.show_new_behaviour()
+        self.behaviour_page.add_robot(name, model)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _dropped_file(event.mimeData()) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Import a behaviour file, or offer the robot of an MJCF file on the page of behaviours."""
+        path = _dropped_file(event.mimeData())
+        if path is None or not self.pages.isEnabled():
+            return
+        event.acceptProposedAction()
+        if path.suffix.lower() == ".xml":
+            self._read_robot(path)
+        else:
+            self.behaviours.bring_in(path)
+
     def _on_first_listed(self) -> None:
         """Focus the saved sessions, or the tasks if there are none."""
         if self.pages.currentWidget() is self.front:
@@ -171,13 +306,21 @@ class StartWindow(QMainWindow):
     def _on_opened(self, session: Session) -> None:
         self.show_message("")
         self.pages.setCurrentWidget(self.front)
+        self.behaviour_page.leave()
         self.opened.emit(session)
 
     def _on_preview_ready(self, task: str, preview: Preview) -> None:
         self.grid.set_preview(task, preview)
         self.form.set_preview(task, preview)
+        self.behaviour_page.set_preview(task, preview)
         self.sessions.list.entries.set_task_picture(task, preview.still(_THUMBNAIL))
 
     def _on_preview_refused(self, task: str, sentence: str) -> None:
         self.grid.set_error(task, sentence)
         self.form.set_preview_error(task, sentence)
+
+
+def _dropped_file(data: QMimeData) -> Path | None:
+    """The behaviour file or MJCF file that is dropped; None if it is anything else."""
+    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    return paths[0] if len(paths) == 1 and paths[0].suffix.lower() in (SUFFIX, ".xml") else None

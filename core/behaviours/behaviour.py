@@ -3,11 +3,12 @@
     {"name": "kneel", "robot": "walker", "title": "Walker: kneeling",
      "instruction": "Choose the clip in which the robot kneels more quietly.",
      "clip_seconds": 1.5, "start": "standing",
+     "camera": {"azimuth": 60, "elevation": 20, "distance": 3.5},
      "plots": [{"title": "Height (m)", "expression": "mean(height)"}],
      "oracle": "-abs(height - 0.7) - 0.2 * abs(forward_speed)",
      "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"}}
 
-`start`, `plots`, `oracle` and `measure` may be left out. `robot` is a robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF
+`start`, `camera`, `plots`, `oracle` and `measure` may be left out. `robot` is a robot's name, mjcf:FILE or gym:ENV_ID. For an MJCF
 file, a session adds the robot itself as `model`. Each error is one sentence.
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,11 @@ MAX_BYTES = 4 << 20
 MAX_NAME, MAX_TITLE, MAX_INSTRUCTION, MAX_PLOTS = 48, 60, 400, 6
 CLIP_SECONDS = (0.25, 10.0)
 """Shortest and longest clip; it must also fit into an episode of the robot."""
+CAMERA = {"azimuth": (-360.0, 360.0), "elevation": (0.0, 89.0), "distance": (0.1, 100.0)}
+"""Smallest and largest values of each field of a camera."""
 _NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 _REQUIRED = ("name", "robot", "title", "instruction", "clip_seconds")
-_OPTIONAL = ("start", "plots", "oracle", "measure", "model")
+_OPTIONAL = ("start", "camera", "plots", "oracle", "measure", "model")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
@@ -44,6 +47,20 @@ class NamedFigure:
     name: str
     title: str
     expression: str
+
+
+@dataclass(frozen=True)
+class CameraView:
+    """Point of view of the clips, in place of the robot's own; the camera still follows the robot.
+
+    azimuth: direction of view in degrees, 0 along x and 90 along y
+    elevation: angle in degrees by which the camera looks down
+    distance: metres to the middle of the picture
+    """
+
+    azimuth: float
+    elevation: float
+    distance: float
 
 
 @dataclass(frozen=True)
@@ -59,6 +76,7 @@ class Behaviour:
     plots: tuple[NamedFigure, ...] = ()
     oracle: str | None = None
     measure: NamedFigure | None = None
+    camera: CameraView | None = None
     model: RobotModel | None = None
     """The robot itself, if `robot` is an MJCF file that has been read."""
 
@@ -67,7 +85,8 @@ class Behaviour:
         measure = self.measure and {"name": self.measure.name, "expression": self.measure.expression}
         plots = [{"title": plot.title, "expression": plot.expression} for plot in self.plots]
         values: dict[str, Any] = {name: getattr(self, name) for name in (*_REQUIRED, *_OPTIONAL) if name != "model"}
-        return {**values, "plots": plots, "measure": measure}
+        camera = self.camera and asdict(self.camera)
+        return {**values, "camera": camera, "plots": plots, "measure": measure}
 
     def to_text(self) -> str:
         """Return the file's text in one line, without what is left out: the form that a session keeps."""
@@ -122,6 +141,7 @@ def parse(text: str) -> Behaviour:
         instruction=_prose("instruction", values["instruction"], MAX_INSTRUCTION),
         clip_seconds=_clip_seconds(values["clip_seconds"]),
         start=start,
+        camera=_camera(values.get("camera")),
         plots=_plots(values.get("plots"), {measure.name} if measure else set()),
         oracle=None if values.get("oracle") is None else _text("oracle", values["oracle"], MAX_BYTES),
         measure=measure,
@@ -171,6 +191,17 @@ def _clip_seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise UserError(f"clip_seconds is {value!r:.40}: give a number from {low:g} to {high:g}.")
     return float(value)
+
+
+def _camera(values: Any) -> CameraView | None:
+    if values is None:
+        return None
+    _require_fields("camera", values, tuple(CAMERA))
+    for name, (low, high) in CAMERA.items():
+        value = values[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            raise UserError(f"the {name} of camera is {value!r:.40}: give a number from {low:g} to {high:g}.")
+    return CameraView(**{name: float(values[name]) for name in CAMERA})
 
 
 def _plots(values: Any, taken: set[str]) -> tuple[NamedFigure, ...]:

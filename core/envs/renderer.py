@@ -13,7 +13,7 @@ from core.envs.motion_marks import TRACE_HZ, TRACE_SECONDS, MotionMarks
 from core.errors import UserError, lack
 from core.io.image_codec import Pixels, decode_image, fit_to_square
 from core.robots.models import load_model
-from core.tasks.base import RobotTask, Task
+from core.tasks.base import Camera, RobotTask, Task
 from core.types import Float64, Frames
 
 _GREY = 128
@@ -77,12 +77,16 @@ class MujocoRenderer(Renderer):
         quality.offsamples = 0  # together with shadows off: 7 ms a frame instead of 43 without a GPU
         quality.numslices, quality.numstacks = _SLICES, _STACKS
         self._data = mujoco.MjData(self._model)
-        self._marks = MotionMarks(self._model, task.camera)
         self._body, self._fixed = self._model.body(task.camera.body).id, task.camera.fixed
         self._camera = mujoco.MjvCamera()  # free: its point of view is set for each frame
-        self._camera.distance, self._camera.azimuth = task.camera.distance, task.camera.azimuth
-        self._camera.elevation, self._camera.lookat[2] = -task.camera.elevation, task.camera.height
+        self.look_from(task.camera)
         self._renderer: mujoco.Renderer | None = None
+
+    def look_from(self, camera: Camera) -> None:
+        """Change direction, distance and height of the camera; it follows what it followed before."""
+        self._marks = MotionMarks(self._model, camera)
+        self._camera.distance, self._camera.azimuth = camera.distance, camera.azimuth
+        self._camera.elevation, self._camera.lookat[2] = -camera.elevation, camera.height
 
     def close(self) -> None:
         if self._renderer is not None:

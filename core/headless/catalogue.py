@@ -35,6 +35,7 @@ def behaviour_entries() -> list[dict[str, Any]]:
             "instruction": task.instruction,
             "clip_seconds": task.segment_seconds,
             "start": task.start,
+            "camera": None,
             "plots": [],
             "oracle": None,
             "measure": {"name": task.measure_name, "expression": None},

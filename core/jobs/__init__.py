@@ -19,6 +19,10 @@ def build(spec: JobSpec, threads: int = 1, processes: bool = False) -> Job:
         from core.jobs.previews import PreviewsJob
 
         return PreviewsJob()
+    if spec.name == "scenes":
+        from core.jobs.scenes import ScenesJob
+
+        return ScenesJob()
     config = Config.from_dict(spec.config)
     if spec.name != "play":
         from core.nn.threads import set_num_threads

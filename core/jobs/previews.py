@@ -47,7 +47,7 @@ class PreviewsJob(Job):
             except UserError as error:
                 drawn = PreviewRefused(task, str(error))
             except Exception as error:  # from any environment's code; shown on the task's card
-                drawn = PreviewRefused(task, f"{task} can't be drawn: {summary(error).rstrip('.')}.")
+                drawn = PreviewRefused(task, f"{get_task(task).name} can't be drawn: {summary(error).rstrip('.')}.")
             yield drawn
 
 
@@ -59,7 +59,7 @@ def preview(name: str) -> Frames:
     lead_in = 0 if isinstance(task, RobotTask) else _GAME_LEAD_IN
     env = make_envs(task, 1, rng, threads=1, staggered=False, film=CaptureSchedule(1, steps, max(1, lead_in)))
     try:
-        actions = (_held_actions if env.discrete else _oscillating_actions)(env, rng, task.step_seconds)
+        actions = (_held_actions if env.discrete else oscillating_actions)(env, rng, task.step_seconds)
         states = []
         for _ in range((lead_in + 1) * steps):
             states.append(env.states[0])
@@ -70,13 +70,12 @@ def preview(name: str) -> Frames:
         return renderer.render(np.stack(states[-steps:]), SIZE, FPS)
 
 
-def _oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
-    """Continuous actions (1, a) that oscillate, each at its own frequency. Independent noise would look like trembling."""
-    acted = env.sizes[1]
-    pace, start = rng.uniform(*_SWING_HZ, acted), rng.uniform(0, 2 * np.pi, acted)
+def oscillating_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:
+    """Continuous actions (N, a) that oscillate, each at its own frequency. Independent noise would look like trembling."""
+    size = (len(env.states), env.sizes[1])
+    pace, start = rng.uniform(*_SWING_HZ, size), rng.uniform(0, 2 * np.pi, size)
     for taken in itertools.count(1):
-        actions = 0.9 * np.sin(2 * np.pi * pace * taken * step_seconds + start)
-        yield actions[None].astype(np.float32)
+        yield (0.9 * np.sin(2 * np.pi * pace * taken * step_seconds + start)).astype(np.float32)
 
 
 def _held_actions(env: VectorEnv, rng: np.random.Generator, step_seconds: float) -> Iterator[Float32]:

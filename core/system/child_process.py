@@ -256,7 +256,7 @@ class JobProcess(ChildProcess):
     """A job of the window (core.jobs) in a child process. Events go both ways at any time."""
 
     def __init__(self, spec: JobSpec) -> None:
-        nice = _NICE_INTERACTIVE if spec.name in ("clips", "play") else _NICE
+        nice = _NICE_INTERACTIVE if spec.name in ("clips", "play", "scenes") else _NICE
         super().__init__(spec.name, _run_job, spec.name, nice=nice)
         self._spec: JobSpec | None = spec
 

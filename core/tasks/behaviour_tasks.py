@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from core.behaviours.behaviour import STARTS, SUFFIX, Behaviour, NamedFigure, parse, read_file
@@ -30,17 +30,19 @@ def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = Non
     import_robot: reads an MJCF file (core.robots.importing), where MuJoCo may be loaded
     Raises UserError if the word ends like a file's name and the file is no behaviour file, or its robot can't be used.
     """
-    if not word.endswith(SUFFIX):
-        return word
-    behaviour = read_file(Path(word))
+    return checked_file(Path(word), import_robot).to_text() if word.endswith(SUFFIX) else word
+
+
+def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None = None) -> Behaviour:
+    """Read a behaviour file with its robot, and check that they fit. Arguments and errors are those of `task_text`."""
+    behaviour = read_file(path)
     try:
         if behaviour.robot.startswith(MJCF) and behaviour.model is None and import_robot is not None:
-            model = import_robot(Path(word).parent / behaviour.robot.removeprefix(MJCF))
-            behaviour = replace(behaviour, model=model)
+            behaviour = replace(behaviour, model=import_robot(path.parent / behaviour.robot.removeprefix(MJCF)))
         behaviour_task(behaviour)
     except UserError as error:
-        raise UserError(f"{word} is wrong: {error}") from error
-    return behaviour.to_text()
+        raise UserError(f"{path} is wrong: {error}") from error
+    return behaviour
 
 
 def is_behaviour_text(name: str) -> bool:
@@ -78,6 +80,7 @@ def behaviour_task(behaviour: Behaviour) -> Task:
         instruction=behaviour.instruction,
         segment_steps=_segment_steps(behaviour, robot),
         start=behaviour.start,
+        camera=replace(robot.camera, **asdict(behaviour.camera)) if behaviour.camera else robot.camera,
         true_reward=_reward(oracle) if oracle else None,
         measure=measure,
         needs_signals=True,
@@ -123,6 +126,7 @@ def _gym_behaviour(behaviour: Behaviour) -> Task:
         "an oracle": behaviour.oracle,
         "a measure": behaviour.measure,
         "plots": behaviour.plots,
+        "a camera": behaviour.camera,
         "a start": behaviour.start != STARTS[0],
     }
     for what, given in unusable.items():

@@ -13,17 +13,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.behaviours.library import BehaviourLibrary
+from app.behaviours.scenes import Scenes
 from app.session.library import SessionLibrary
 from app.start_page.previews import Previews
 from app.start_page.session_list import SessionList
 from app.windows.start import StartWindow
+from core.behaviours.robot_model import RobotModel
 from core.config import Config
-from core.events import Event, PreviewDrawn, PreviewRefused, PreviewRequested
+from core.errors import UserError
+from core.events import Event, PreviewDrawn, PreviewRefused, PreviewRequested, SceneDrawn, SceneRequested
 from core.session import summary
 from core.session.session import Session
 from core.session.summary import Summary
 from core.system.child_process import JobSpec
-from core.tasks import CATALOGUE, get_task
+from core.tasks import get_task
 from core.types import Frames
 from tests.app.clipping import clipped
 from tests.app.fakes import FakeProcess
@@ -45,6 +49,9 @@ class Drawer(FakeProcess):
 
     def send(self, event: Event) -> None:
         super().send(event)
+        if isinstance(event, SceneRequested) and event.behaviour not in self.ignored:
+            frames = make_preview(count=6 if event.still is None else 1)
+            self.play(SceneDrawn(event.token, frames))
         if not isinstance(event, PreviewRequested) or event.task in self.ignored:
             return
         if event.task in self.deadly:
@@ -73,6 +80,30 @@ class Drawers:
         return [event.task for drawer in self.made for event in drawer.got(PreviewRequested)]
 
 
+SWINGER = RobotModel(
+    packed="AAAA",
+    joints=("swing",),
+    actions=("swing",),
+    geoms=("arm",),
+    timestep=0.002,
+    integrator="euler",
+    frame_skip=12,
+    positions=1,
+    velocities=1,
+    plain=(),
+    angles=(0,),
+    sensed=0,
+    start=(0.0,),
+    on_floor=False,
+    body="arm",
+    height=0.5,
+    distance=3.0,
+    planar=True,
+    fixed=True,
+)
+"""What a file called swinger.xml is said to have."""
+
+
 class Page:
     """A shown start window over a folder of sessions; what was opened is in `opened`, what was thrown away in `trash`.
 
@@ -85,7 +116,13 @@ class Page:
         self.opened: list[Session] = []
         self.trash: list[Path] = []
         self.trashes, self.closed = True, False
-        self.window = StartWindow(SessionLibrary(self.root, self._throw), Previews(self.drawers, folder / "cache"))
+        self.behaviours = folder / "behaviours"
+        self.window = StartWindow(
+            SessionLibrary(self.root, self._throw),
+            Previews(self.drawers, folder / "cache"),
+            BehaviourLibrary(self.behaviours, self._throw, self._read_robot),
+            Scenes(self.drawers),
+        )
         self.window.opened.connect(self.opened.append)
 
     def _throw(self, path: str) -> bool:
@@ -93,6 +130,16 @@ class Page:
             Path(path).rename(self.root.parent / "trash")
             self.trash.append(Path(path))
         return self.trashes
+
+    def _read_robot(self, path: Path) -> RobotModel:
+        if path.stem != "swinger":
+            raise UserError(f"{path} can't be used as a robot: it has no actuators.")
+        return SWINGER
+
+    @property
+    def scenes(self) -> list[SceneRequested]:
+        """What was asked of those who draw scenes."""
+        return [event for drawer in self.drawers.made for event in drawer.got(SceneRequested)]
 
     def show(self, width: int = 1280, height: int = 720) -> Page:
         self.window.resize(width, height)
@@ -121,7 +168,7 @@ class Page:
 
     def clipped(self) -> list[str]:
         """Texts that are cut off, but those of cards that are still to be scrolled to."""
-        cards = tuple(repr(task.title) for task in CATALOGUE.values())
+        cards = tuple(repr(card.text()) for card in (self.window.grid.new_card, *self.window.grid.cards.values()))
         return [text for text in clipped(self.window) if not text.startswith(cards)]
 
     def wait_for_pictures(self) -> None:

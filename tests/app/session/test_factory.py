@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from core.presets import DEFAULT
 from core.session.session import Session
 from core.system import resources
 from core.tasks import get_task
+from core.tasks.base import RobotTask
 from core.types import Choice
 from tests.core.builders import query
 
@@ -77,3 +79,26 @@ def test_a_game_needs_more_memory_new_or_opened(tmp_path: Path, monkeypatch: pyt
             open_or_create(parsed(["--session", str(tmp_path / folder), "--task", "pong"]))
     assert not (tmp_path / "new").exists()
     Session.open(tmp_path / "kept").close()  # it is not locked
+
+
+def test_a_session_of_a_behaviour_file_keeps_its_text_and_is_continued_by_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    camera = {"azimuth": 30, "elevation": 20, "distance": 5}
+    values = {"name": "crouch", "robot": "walker", "title": "Crouching", "instruction": "Which one is lower?"}
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps({**values, "clip_seconds": 1, "camera": camera}))
+    with closing(open_or_create(parsed(["--task", str(file)]))) as session:
+        assert session.folder.name == "crouch-1"
+        task = get_task(session.config.task)
+    assert (task.title, task.segment_steps) == ("Crouching", 30)
+    assert isinstance(task, RobotTask) and (task.camera.azimuth, task.camera.distance) == (30, 5)
+    open_or_create(parsed(["--task", str(file), "--session", str(session.folder)])).close()
+    file.unlink()
+    open_or_create(parsed(["--session", str(session.folder)])).close()
+    with pytest.raises(UserError, match="made with --task crouch"):
+        open_or_create(parsed(["--task", "walker", "--session", str(session.folder)]))
+    file.write_text(json.dumps({**values, "clip_seconds": 1, "start": "sitting"}))
+    with pytest.raises(UserError, match=r"mine.json is wrong: start is 'sitting'"):
+        open_or_create(parsed(["--task", str(file)]))

@@ -84,7 +84,7 @@ def begin(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     engine, drawers, flows = Engine(), Drawers(), list[Flow]()
 
     def process(spec: JobSpec) -> FakeProcess:
-        return drawers(spec) if spec.name == "previews" else engine(spec)
+        return drawers(spec) if spec.name in ("previews", "scenes") else engine(spec)
 
     monkeypatch.setattr(application, "JobProcess", process)
 
@@ -101,7 +101,9 @@ def test_a_session_is_made_taught_left_and_opened_again_by_keys_alone(begin: Beg
     flow = begin()
     flow.wait_for_start()
     start = flow.program.start
-    flow.wait_until(lambda: start.grid.cards["hopper-backflip"].hasFocus())
+    flow.wait_until(start.grid.new_card.hasFocus)
+    flow.press(Qt.Key.Key_Right)
+    assert start.grid.cards["hopper-backflip"].hasFocus()
     flow.press(Qt.Key.Key_Return)
     flow.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     flow.wait_for_session()

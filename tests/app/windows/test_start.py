@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.style import theme
 from app.style.theme import Appearance
+from core.behaviours.shipped import shipped_behaviours
 from core.tasks import CATALOGUE
 from tests.app.clipping import clipped
 from tests.app.start_page_driver import Page, make_session
@@ -21,9 +22,9 @@ Picture = Callable[[QWidget, str], None]
 def test_every_task_has_a_card_whose_picture_moves(page: Page) -> None:
     page.show()
     cards = page.window.grid.cards
-    assert list(cards) == list(CATALOGUE)
+    assert set(cards) == {*CATALOGUE, *shipped_behaviours()}
     page.wait_for_pictures()
-    assert page.drawers.asked == list(CATALOGUE)
+    assert page.drawers.asked == list(cards)
     card = cards["hopper-backflip"]
     assert card.accessibleName() == "Hopper: backflips"
     assert card.accessibleDescription() == CATALOGUE["hopper-backflip"].instruction
@@ -77,17 +78,19 @@ def test_nothing_moves_while_the_window_is_hidden_and_pictures_come_back_from_th
     page.window.show()
     page.wait_for_pictures()
     assert page.window.grid.clock.isActive()
-    assert len(page.drawers.asked) == len(CATALOGUE)
+    assert len(page.drawers.asked) == len(page.window.grid.cards)
 
 
 def test_arrows_go_from_card_to_card_and_enter_chooses(page: Page) -> None:
     page.show()
-    tasks, columns = list(CATALOGUE), page.window.grid.columns
+    grid = page.window.grid
+    cards = {"new": grid.new_card, **grid.cards}
+    tasks, columns = list(cards), grid.columns
     assert columns > 2
-    page.wait_until(lambda: page.window.grid.cards[tasks[0]].hasFocus())
+    page.wait_until(grid.new_card.hasFocus)
 
     def focused() -> str:
-        return next((name for name, card in page.window.grid.cards.items() if card.hasFocus()), "")
+        return next((name for name, card in cards.items() if card.hasFocus()), "")
 
     for key, expected in (
         (Qt.Key.Key_Left, 0),

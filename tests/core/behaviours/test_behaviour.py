@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.behaviours.behaviour import MAX_BYTES, Behaviour, NamedFigure, parse, read_file
+from core.behaviours.behaviour import MAX_BYTES, Behaviour, CameraView, NamedFigure, parse, read_file
 from core.errors import UserError
 
 KNEEL: dict[str, Any] = {
@@ -90,3 +91,18 @@ def test_what_is_no_behaviour_file_is_refused_by_its_name(content: bytes | None,
         read_file(Path("mine.json"))
     assert str(refused.value).startswith("mine.json") and told in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_camera_is_read_and_one_that_shows_nothing_is_refused() -> None:
+    camera = {"azimuth": -30, "elevation": 20, "distance": 3.5}
+    read = parse(json.dumps({**KNEEL, "camera": camera}))
+    assert read.camera == CameraView(-30.0, 20.0, 3.5) and parse(read.to_text()) == read
+    for changes, told in (
+        ({"elevation": 95}, "the elevation of camera is 95: give a number from 0 to 89."),
+        ({"distance": True}, "the distance of camera is True"),
+        ({"zoom": 2}, "There is no field 'zoom' in camera"),
+    ):
+        with pytest.raises(UserError, match=re.escape(told)):
+            parse(json.dumps({**KNEEL, "camera": {**camera, **changes}}))
+    with pytest.raises(UserError, match="'distance' is missing in camera"):
+        parse(json.dumps({**KNEEL, "camera": {"azimuth": 0, "elevation": 0}}))

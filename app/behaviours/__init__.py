@@ -1,0 +1,1 @@
+"""Behaviours of the person's own: their files, and the page on which they are made."""

@@ -1,0 +1,255 @@
+"""A behaviour while it is being made: what the person has chosen so far, and what is wrong with it. No Qt."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.behaviours.signal_titles import mean_of, title_of
+from core.behaviours.behaviour import (
+    CLIP_SECONDS,
+    MAX_INSTRUCTION,
+    MAX_NAME,
+    MAX_PLOTS,
+    MAX_TITLE,
+    STARTS,
+    Behaviour,
+    CameraView,
+    parse,
+)
+from core.behaviours.expressions import compile_expression
+from core.behaviours.figures import compile_figure
+from core.behaviours.robot_model import RobotModel
+from core.behaviours.signals import SignalNames
+from core.errors import UserError
+from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import behaviour_task
+from core.tasks.robots import ROBOTS, imported_robot
+
+FIRST_ROBOT = "hopper"
+USUAL_SECONDS = 1.5
+_NAMELESS = "Give the behaviour a name."
+_WORDLESS = "Write the sentence that is shown above the clips."
+
+
+@dataclass
+class Plot:
+    """One figure to plot, as typed."""
+
+    title: str
+    expression: str
+
+    @property
+    def empty(self) -> bool:
+        return not self.title.strip() and not self.expression.strip()
+
+
+@dataclass
+class BehaviourDraft:
+    """What the page shows. Change it, then call `check`.
+
+    path: file of the behaviour that is being edited; None for a new one
+    problems: sentences by field: 'title', 'instruction', 'oracle', 'measure', 'plot 0', ...
+    behaviour: the behaviour; None while something is missing or wrong
+    """
+
+    path: Path | None = None
+    robot: str = FIRST_ROBOT
+    model: RobotModel | None = None
+    title: str = ""
+    instruction: str = ""
+    clip_seconds: float = USUAL_SECONDS
+    start: str = STARTS[0]
+    camera: CameraView | None = None
+    plots: list[Plot] = field(default_factory=list)
+    oracle: str = ""
+    measure: str = ""
+    measure_name: str = ""
+    problems: dict[str, str] = field(default_factory=dict)
+    behaviour: Behaviour | None = None
+    missing: str = ""
+    """Sentence about the first field that is still empty; '' if none is."""
+    kept_name: tuple[str, str] = ("", "")
+    """Title and name of the behaviour that is being edited: the name stays as long as the title does."""
+
+    @staticmethod
+    def new() -> BehaviourDraft:
+        draft = BehaviourDraft()
+        draft.plots = draft.usual_plots()
+        draft.check()
+        return draft
+
+    @staticmethod
+    def of(behaviour: Behaviour, path: Path | None = None) -> BehaviourDraft:
+        """Return a draft of this behaviour; path: its file, if that is to be replaced."""
+        draft = BehaviourDraft(
+            path,
+            behaviour.robot,
+            behaviour.model,
+            behaviour.title,
+            behaviour.instruction,
+            behaviour.clip_seconds,
+            behaviour.start,
+            behaviour.camera,
+            [Plot(plot.title, plot.expression) for plot in behaviour.plots],
+            behaviour.oracle or "",
+            behaviour.measure.expression if behaviour.measure else "",
+            behaviour.measure.name if behaviour.measure else "",
+            kept_name=(behaviour.title, behaviour.name),
+        )
+        draft.check()
+        return draft
+
+    @property
+    def task(self) -> RobotTask | None:
+        """The robot; None for a Gymnasium environment, which has no signals."""
+        if self.model is not None:
+            return _imported(self.robot, self.model)
+        return ROBOTS.get(self.robot)
+
+    @property
+    def names(self) -> SignalNames:
+        return self.task.names if self.task else SignalNames()
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The ways in which episodes of the robot can start."""
+        return STARTS if self.task and self.task.floor_sense else STARTS[:1]
+
+    @property
+    def longest_clip(self) -> float:
+        """Seconds."""
+        task = self.task
+        return min(CLIP_SECONDS[1], task.episode_steps * task.step_seconds if task else CLIP_SECONDS[1])
+
+    @property
+    def view(self) -> CameraView:
+        """The camera of the clips: the chosen one, else the robot's own."""
+        own = self.task.camera if self.task else None
+        return self.camera or (CameraView(own.azimuth, own.elevation, own.distance) if own else CameraView(90, 12, 4))
+
+    def usual_plots(self) -> list[Plot]:
+        """Return the plots of a robot for which none was chosen."""
+        signals = ("height", "forward_speed") if self.task and self.task.floor_sense else ("forward_speed",)
+        return [Plot(title_of(signal), mean_of(signal)) for signal in signals if self.task]
+
+    def set_robot(self, robot: str, model: RobotModel | None = None) -> None:
+        """Take another robot; what does not suit it returns to its default."""
+        usual = self.plots == self.usual_plots()
+        self.robot, self.model, self.camera = robot, model, None
+        self.start = self.start if self.start in self.starts else STARTS[0]
+        self.clip_seconds = min(self.clip_seconds, self.longest_clip)
+        if usual:
+            self.plots = self.usual_plots()
+
+    def plotted(self, signal: str) -> bool:
+        return any(plot.expression == mean_of(signal) for plot in self.plots)
+
+    def plot_signal(self, signal: str, on: bool) -> None:
+        """Add the mean of a signal to the plots, or remove it."""
+        self.plots = [plot for plot in self.plots if plot.expression != mean_of(signal)]
+        if on and len(self.plots) < MAX_PLOTS:
+            self.plots.append(Plot(title_of(signal)[:MAX_TITLE], mean_of(signal)))
+
+    def check(self) -> None:
+        """Find what is missing and wrong, and make the behaviour if nothing is."""
+        self.problems, self.behaviour, self.missing = {}, None, ""
+        self._check_words()
+        self._check_expressions()
+        try:
+            self._scene()  # robot, start, camera and length fit
+        except UserError as error:
+            self.problems["robot"] = str(error)
+        if self.problems or self.missing:
+            return
+        try:
+            behaviour = dataclasses.replace(parse(json.dumps(self._values())), model=self.model)
+            behaviour_task(behaviour)
+            self.behaviour = behaviour
+        except UserError as error:
+            self.problems["robot"] = str(error)
+
+    def scene_text(self) -> str:
+        """Return the text of a behaviour that has what is to be seen of this one; '' if it has no robot yet."""
+        try:
+            return self._scene().to_text()
+        except UserError:
+            return ""
+
+    def _scene(self) -> Behaviour:
+        words = {"name": "scene", "title": "Scene", "instruction": "Scene"}
+        values = {**self._values(), **words, "plots": [], "oracle": None, "measure": None}
+        behaviour = dataclasses.replace(parse(json.dumps(values)), model=self.model)
+        behaviour_task(behaviour)
+        return behaviour
+
+    def _values(self) -> dict[str, Any]:
+        measure = {"name": self._measure_name(), "expression": self.measure}
+        return {
+            "name": self._name(),
+            "robot": self.robot,
+            "title": self.title,
+            "instruction": self.instruction,
+            "clip_seconds": self.clip_seconds,
+            "start": self.start,
+            "camera": self.camera and dataclasses.asdict(self.camera),
+            "plots": [{"title": plot.title, "expression": plot.expression} for plot in self.plots if not plot.empty],
+            "oracle": self.oracle or None,
+            "measure": measure if self.measure.strip() else None,
+        }
+
+    def _name(self) -> str:
+        title, name = self.kept_name
+        return name if name and title == self.title else plain_name(self.title, "-") or "behaviour"
+
+    def _measure_name(self) -> str:
+        return plain_name(self.measure_name, "_") or "measure"
+
+    def _check_words(self) -> None:
+        for name, text, longest in (
+            ("title", self.title, MAX_TITLE),
+            ("instruction", self.instruction, MAX_INSTRUCTION),
+        ):
+            if len(text) > longest:
+                self.problems[name] = f"This has {len(text)} characters: give at most {longest}."
+            elif not " ".join(text.split()).isprintable():
+                self.problems[name] = "This has characters that can't be shown: leave them out."
+        self.missing = "" if self.title.strip() else _NAMELESS
+        self.missing = self.missing or ("" if self.instruction.strip() else _WORDLESS)
+
+    def _check_expressions(self) -> None:
+        names = self.names
+        plots = {f"plot {number}": plot for number, plot in enumerate(self.plots) if not plot.empty}
+        checks = {key: (compile_figure, plot.expression) for key, plot in plots.items()}
+        checks |= {"measure": (compile_figure, self.measure)} if self.measure.strip() else {}
+        for key, (compiles, text) in checks.items():
+            try:
+                compiles(text, names, "The figure")
+            except UserError as error:
+                self.problems[key] = str(error)
+        if self.oracle.strip():
+            try:
+                compile_expression(self.oracle, names, "The oracle")
+            except UserError as error:
+                self.problems["oracle"] = str(error)
+        for key, plot in plots.items():
+            if not plot.title.strip():
+                self.problems.setdefault(key, "Give the plot a title.")
+
+
+@functools.lru_cache(maxsize=4)
+def _imported(robot: str, model: RobotModel) -> RobotTask:
+    """The robot of an MJCF file; unpacking megabytes takes milliseconds, and it is asked for at each key."""
+    return imported_robot(robot, model)
+
+
+def plain_name(text: str, joint: str) -> str:
+    """Return the text as a name of small letters and digits; '' if it has none of these, as Chinese text has none."""
+    letters = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub("[^a-z0-9]+", joint, letters)[:MAX_NAME].strip(joint)

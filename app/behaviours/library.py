@@ -1,0 +1,181 @@
+"""The person's own behaviours, a folder of JSON files: list, save, copy, import, export and delete them, in a thread."""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QFile, QObject, Signal
+
+from app.workers.background_thread import BackgroundThread
+from app.workers.robot_reader import read_robot
+from core.behaviours.behaviour import MAX_NAME, MAX_TITLE, SUFFIX, Behaviour
+from core.behaviours.robot_model import PREFIX, RobotModel
+from core.errors import UserError
+from core.io import files
+from core.tasks.behaviour_tasks import checked_file
+
+log = logging.getLogger(__name__)
+ReadRobot = Callable[[Path], RobotModel]
+_COPY = " (copy)"
+
+
+@dataclass(frozen=True)
+class OwnBehaviour:
+    """A behaviour and its file. text: what a session's Config.task holds"""
+
+    path: Path
+    behaviour: Behaviour
+
+    @property
+    def text(self) -> str:
+        return self.behaviour.to_text()
+
+
+class BehaviourLibrary(QObject):
+    """One folder of behaviours. Requests are carried out in order, each ending in a signal.
+
+    Signals:
+        listed(object): all behaviours, a list of OwnBehaviour, changed last first.
+        saved(object): the OwnBehaviour that was to be saved.
+        changed(str): something was done; one sentence.
+        robot_read(str, object): name and RobotModel of a robot that was read from a file.
+        refused(str): a request failed and nothing was changed; one sentence.
+    """
+
+    listed = Signal(object)
+    saved = Signal(object)
+    changed = Signal(str)
+    robot_read = Signal(str, object)
+    refused = Signal(str)
+
+    def __init__(
+        self,
+        folder: Path,
+        to_trash: Callable[[str], bool] | None = None,
+        read: ReadRobot = read_robot,
+        parent: QObject | None = None,
+    ) -> None:
+        """to_trash: moves a path to the trash; False if it can't. read: reads an MJCF file, blocking."""
+        super().__init__(parent)
+        self.folder = folder
+        self._to_trash = to_trash or (lambda path: bool(QFile.moveToTrash(path)[0]))
+        self._read = read
+        self._told: set[str] = set()
+        self._thread = BackgroundThread(self)
+        self._thread.start()
+
+    def refresh(self) -> None:
+        self._do(self._list, self._on_listed)
+
+    def save(self, behaviour: Behaviour, path: Path | None = None) -> None:
+        """Write a new file, or replace the one at `path`."""
+        self._do(lambda: self._write(behaviour, path), self._on_saved)
+
+    def duplicate(self, own: OwnBehaviour) -> None:
+        self._do(lambda: self._duplicate(own), self._on_changed)
+
+    def throw_away(self, own: OwnBehaviour) -> None:
+        self._do(lambda: self._throw_away(own), self._on_changed)
+
+    def export(self, behaviour: Behaviour, target: Path) -> None:
+        self._do(lambda: self._export(behaviour, target), self._on_changed)
+
+    def bring_in(self, source: Path) -> None:
+        """Keep a copy of a behaviour file, with its robot if that is an MJCF file."""
+        self._do(lambda: self._bring_in(source), self._on_changed)
+
+    def read_robot(self, source: Path) -> None:
+        self._do(lambda: self._read(source), lambda model: self.robot_read.emit(f"{PREFIX}{source.name}", model))
+
+    def close(self) -> None:
+        """End the thread; block until all requests are done."""
+        self._thread.close()
+
+    def _do(self, task: Callable[[], Any], done: Callable[[Any], object]) -> None:
+        self._thread.do(task, done, self.refused.emit)
+
+    def _list(self) -> tuple[list[OwnBehaviour], list[str]]:
+        """Return the behaviours, and a sentence for each file that is none."""
+        try:
+            paths = [path for path in self.folder.iterdir() if path.suffix == SUFFIX]
+            paths.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        except FileNotFoundError:  # the first behaviour makes the folder
+            return [], []
+        except OSError as error:
+            raise UserError(f"{self.folder} can't be read ({files.reason(error)}).") from error
+        found, problems = [], []
+        for path in paths:
+            try:
+                found.append(OwnBehaviour(path, checked_file(path)))
+            except UserError as error:
+                problems.append(str(error))
+        return found, problems
+
+    def _write(self, behaviour: Behaviour, path: Path | None = None) -> OwnBehaviour:
+        target = path or self._free_path(behaviour.name)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise files.unwritable(target, error) from error
+        files.write_atomically(target, _readable(behaviour))
+        return OwnBehaviour(target, behaviour)
+
+    def _free_path(self, name: str) -> Path:
+        number, path = 1, self.folder / f"{name}{SUFFIX}"
+        while path.exists():
+            number += 1
+            path = self.folder / f"{name}-{number}{SUFFIX}"
+        return path
+
+    def _duplicate(self, own: OwnBehaviour) -> str:
+        title, name = (
+            own.behaviour.title[: MAX_TITLE - len(_COPY)] + _COPY,
+            f"{own.behaviour.name[: MAX_NAME - 5]}-copy",
+        )
+        self._write(replace(own.behaviour, title=title, name=name))
+        return f"Copied {own.behaviour.title}."
+
+    def _throw_away(self, own: OwnBehaviour) -> str:
+        if not self._to_trash(str(own.path)):
+            raise UserError(
+                f"{own.behaviour.title} was not deleted: this system has no trash. Delete {own.path} yourself."
+            )
+        return f"Moved {own.behaviour.title} to the trash. Its sessions stay as they are."
+
+    def _export(self, behaviour: Behaviour, target: Path) -> str:
+        files.write_atomically(target, _readable(behaviour))
+        return f"Saved {target.name}."
+
+    def _bring_in(self, source: Path) -> str:
+        behaviour = checked_file(source, self._read)
+        if any(own.behaviour == behaviour for own in self._list()[0]):
+            return f"{behaviour.title} is among your behaviours already."
+        self._write(behaviour)
+        return f"Imported {behaviour.title}."
+
+    def _on_listed(self, found: tuple[list[OwnBehaviour], list[str]]) -> None:
+        behaviours, problems = found
+        for problem in problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                log.warning("%s", problem)
+                self.refused.emit(problem)
+        self.listed.emit(behaviours)
+
+    def _on_saved(self, own: OwnBehaviour) -> None:
+        self.saved.emit(own)
+        self.refresh()
+
+    def _on_changed(self, sentence: str) -> None:
+        self.changed.emit(sentence)
+        self.refresh()
+
+
+def _readable(behaviour: Behaviour) -> bytes:
+    """Return the file's content, one field a line; a robot's long lists make lines of their own."""
+    fields = json.loads(behaviour.to_text())
+    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items()]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()

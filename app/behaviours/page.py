@@ -1,0 +1,335 @@
+"""The page "A behaviour of your own": robot, name and sentence, camera and clips, plots, and free expressions in a fold."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QLayout, QLineEdit, QPlainTextEdit, QPushButton, QScrollArea, QToolButton, QWidget
+
+from app.behaviours.clip_settings import ClipSettings
+from app.behaviours.draft import BehaviourDraft
+from app.behaviours.expression_fields import ExpressionFields
+from app.behaviours.robot_picker import RobotPicker
+from app.behaviours.scene_view import SIDE, SceneView
+from app.behaviours.scenes import Scenes
+from app.behaviours.signal_list import SignalList
+from app.behaviours.signal_titles import plottable
+from app.start_page.previews import Preview
+from app.style.file_dialog import ask_for_file_to_open
+from app.style.labels import label
+from app.style.layouts import column, row
+from core.behaviours.behaviour import MAX_PLOTS, MAX_TITLE, Behaviour, CameraView
+from core.behaviours.robot_model import PREFIX, RobotModel
+from core.tasks.robots import ROBOTS
+from core.types import Frames
+
+_EXAMPLES = (
+    "Sentences that work:",
+    "“Choose the clip in which the robot kneels more quietly.”",
+    "“Choose the clip that comes closer to a backflip; if neither does, the one with more turning.”",
+    "“Choose the clip in which it moves further left without falling.”",
+    "Say what is better, not how it is done.",
+)
+_SENTENCE_HEIGHT = 74
+_LARGEST_PICTURE = 600
+_AROUND_PICTURE = 330
+"""Height in pixels of what is above and below the picture."""
+
+
+class BehaviourPage(QWidget):
+    """Shows one draft. Drafts that are left unsaved are shown again when the page is opened for the same behaviour.
+
+    draft: what is shown
+
+    Signals:
+        save_requested(object, object): Behaviour, and the Path of the file to replace or None.
+        start_requested(object, object): the same, and a session is to be started with it.
+        back_requested(): return to the start page.
+        robot_file_chosen(object): Path of an MJCF file whose robot is wanted.
+        preview_requested(str): task whose moving picture is missing.
+    """
+
+    save_requested = Signal(object, object)
+    start_requested = Signal(object, object)
+    back_requested = Signal()
+    robot_file_chosen = Signal(object)
+    preview_requested = Signal(str)
+
+    def __init__(self, scenes: Scenes, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scenes = scenes
+        self._key = ""
+        """Which draft is shown: the path of a behaviour's file, the name of one that is copied, or '' for a new one."""
+        self._unsaved: dict[str, BehaviourDraft] = {}
+        self._origin: dict[str, Behaviour | None] = {}
+        """What each draft began with; None for an empty one."""
+        self._models: dict[str, RobotModel] = {}
+        self._pictured: dict[str, str] = {}
+        """Names of imported robots by the tasks that picture them."""
+        self._scene = ""
+        self.draft = BehaviourDraft.new()
+        self._make_picture()
+        self._make_words()
+        self._make_fold()
+        self._make_foot()
+        self._arrange()
+        self._connect()
+
+    def _make_picture(self) -> None:
+        self.view = SceneView()
+        self.clips = ClipSettings()
+        self.usual_view = QPushButton("Usual view")
+        self.usual_view.setObjectName("quiet")
+        self.picture_help = label("settingHelp", "Drag to turn the camera, scroll to come closer.")
+
+    def _make_words(self) -> None:
+        self.robots = RobotPicker({name: robot.title for name, robot in ROBOTS.items()})
+        self.robot_file = QPushButton("From an MJCF file…")
+        self.robot_file.setObjectName("small")
+        self.title = QLineEdit(placeholderText="Kneeling", maxLength=MAX_TITLE)
+        self.title.setAccessibleName("Name of the behaviour")
+        self.instruction = QPlainTextEdit(tabChangesFocus=True)
+        self.instruction.setPlaceholderText("Choose the clip in which the robot …")
+        self.instruction.setAccessibleName("Sentence above the clips")
+        self.instruction.setFixedHeight(_SENTENCE_HEIGHT)
+        for editor in (self.title, self.instruction):
+            editor.setAcceptDrops(False)  # files that are dropped here are the window's
+        self.instruction_problem = label("fieldProblem", wrap=True)
+        self.signals = SignalList()
+        self.plots_help = label("settingHelp", wrap=True)
+
+    def _make_fold(self) -> None:
+        self.fold = QToolButton(arrowType=Qt.ArrowType.RightArrow)
+        self.fold.setObjectName("fold")
+        self.fold.setText("More: expressions of your own")
+        self.fold.setCheckable(True)
+        self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.fold.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.fold.toggled.connect(self._on_folded)
+        self.expressions = ExpressionFields()
+        self.expressions.hide()
+
+    def _make_foot(self) -> None:
+        self.problem = label("problem", wrap=True)
+        self.over = QPushButton("Start over")
+        self.over.setToolTip("Discard what was changed on this page")
+        self.back = QPushButton("Back")
+        self.save = QPushButton("Save")
+        self.save.setToolTip("Keep the behaviour for later (Ctrl+S)")
+        self.start = QPushButton("Start")
+        self.start.setObjectName("primary")
+        self.start.setToolTip("Save it and begin to teach (Ctrl+Enter)")
+
+    def _arrange(self) -> None:
+        view_foot = row((self.picture_help, 1), self.usual_view)
+        left = column(self.view, view_foot, self.clips, None, spacing=10)
+        inside = QWidget()
+        inside.setObjectName("page")
+        names = column(
+            *(label("settingName", "Name"), self.title, label("settingName", "Sentence above the clips")),
+            *(self.instruction, self.instruction_problem),
+            spacing=5,
+        )
+        examples = column(*(label("settingHelp", text, wrap=True) for text in _EXAMPLES), None, spacing=5)
+        robot_header = row((label("sectionName", "Robot"), 1), self.robot_file)
+        parts: tuple[QWidget | QLayout, ...] = (
+            *(label("pageTitle", "A behaviour of your own"), robot_header, self.robots),
+            *(row((names, 3), (examples, 2), spacing=20), label("sectionName", "Plots"), self.plots_help, self.signals),
+        )
+        content = column(*parts, of=inside, margins=(2, 0, 16, 0), spacing=10)
+        content.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
+        content.addWidget(self.expressions)
+        content.addStretch(1)
+        self.area = QScrollArea(widgetResizable=True)
+        self.area.setWidget(inside)
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        foot = row((self.problem, 1), self.over, self.back, self.save, self.start)
+        body = row(left, (self.area, 1), spacing=30)
+        column((body, 1), foot, of=self, margins=(30, 22, 30, 18), spacing=14)
+
+    def _connect(self) -> None:
+        self._scenes.drawn.connect(self._on_drawn)
+        self._scenes.still_drawn.connect(self.view.show_still)
+        self._scenes.refused.connect(self._on_scene_refused)
+        self.view.turned.connect(self._on_turned)
+        self.view.settled.connect(self._draw)
+        self.usual_view.clicked.connect(self.view.reset_view)
+        self.clips.edited.connect(self._on_edited)
+        self.robots.robot_chosen.connect(self._on_robot_chosen)
+        self.robot_file.clicked.connect(self._ask_for_robot)
+        self.title.textEdited.connect(self._on_words)
+        self.instruction.textChanged.connect(self._on_words)
+        self.signals.ticked.connect(self._on_ticked)
+        self.expressions.edited.connect(self._on_edited)
+        self.over.clicked.connect(self._on_over)
+        self.back.clicked.connect(self.back_requested)
+        self.save.clicked.connect(lambda: self._submit(self.save_requested))
+        self.start.clicked.connect(lambda: self._submit(self.start_requested))
+        for key, slot in (
+            ("Esc", self.back_requested.emit),
+            ("Ctrl+S", lambda: self._submit(self.save_requested)),
+            ("Ctrl+Return", lambda: self._submit(self.start_requested)),
+        ):
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.activated.connect(slot)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.view.set_side(min(_LARGEST_PICTURE, max(SIDE, self.height() - _AROUND_PICTURE)))
+
+    def open_new(self) -> None:
+        """Show an empty draft, or the one that was left unsaved."""
+        self._open("", None, None)
+
+    def open_behaviour(self, behaviour: Behaviour, path: Path | None = None) -> None:
+        """Show a behaviour for editing. path: its file; None to make a new one like it."""
+        self._open(str(path or behaviour.name), behaviour, path)
+
+    def _open(self, key: str, behaviour: Behaviour | None, path: Path | None) -> None:
+        self._key = key
+        if key not in self._unsaved:
+            self._unsaved[key] = BehaviourDraft.of(behaviour, path) if behaviour else BehaviourDraft.new()
+            self._origin[key] = behaviour
+        self._show(self._unsaved[key])
+        self.area.verticalScrollBar().setValue(0)
+        self.robots.focus()
+
+    def leave(self) -> None:
+        """Free memory and the processor; the drafts stay."""
+        self._scenes.rest()
+        self._scene = ""
+        self.view.play(None)
+
+    def saved(self, path: Path) -> None:
+        """Take note that the draft is in this file now: it is no longer unsaved, and is saved there again."""
+        self._unsaved.pop(self._key, None)
+        self._key, self.draft.path = str(path), path
+        self._origin[self._key] = self.draft.behaviour
+
+    def forget(self, path: Path) -> None:
+        """Forget the unsaved draft of a file that is deleted."""
+        self._unsaved.pop(str(path), None)
+
+    def add_robot(self, name: str, model: RobotModel) -> None:
+        """Offer a robot that was read from a file, and choose it."""
+        self._offer_robot(name, model)
+        self.robots.choose(name)
+        self._on_robot_chosen(name)
+        self.robots.focus()
+
+    def set_preview(self, task: str, preview: Preview) -> None:
+        self.robots.set_preview(self._pictured.get(task, task), preview)
+
+    def request_previews(self) -> None:
+        """Request the moving pictures that are missing. The catalogue's tasks of the robots' names picture these."""
+        tasks = {robot: task for task, robot in self._pictured.items()}
+        for name in reversed(self.robots.missing()):  # each goes before the others
+            self.preview_requested.emit(tasks.get(name, name))
+
+    def _offer_robot(self, name: str, model: RobotModel | None) -> None:
+        if name in ROBOTS:
+            return
+        self.robots.add(name, name.removeprefix(PREFIX).rpartition("/")[2].removesuffix(".xml"))
+        if model is not None:
+            self._models[name] = model
+            draft = BehaviourDraft(robot=name, model=model)
+            self._pictured[draft.scene_text()] = name
+
+    def _show(self, draft: BehaviourDraft) -> None:
+        self.draft = draft
+        self._offer_robot(draft.robot, draft.model)
+        self.robots.choose(draft.robot)
+        self.request_previews()
+        self.title.setText(draft.title)
+        if self.instruction.toPlainText() != draft.instruction:
+            self.instruction.setPlainText(draft.instruction)
+        self.fold.setChecked(bool(draft.oracle or draft.measure))
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Check the draft and show what is derived from it."""
+        draft = self.draft
+        draft.check()
+        own = BehaviourDraft(robot=draft.robot, model=draft.model).view
+        self.view.set_view(draft.view, own)
+        self.usual_view.setEnabled(draft.camera is not None)
+        self.clips.show_draft(draft)
+        self.signals.set_signals(plottable(draft.names) if draft.task else {}, draft.plotted)
+        self.signals.setEnabled(draft.task is not None)
+        self.expressions.show_draft(draft)
+        self.plots_help.setText(_plots_help(draft))
+        self.instruction_problem.setText(draft.problems.get("instruction", ""))
+        self.instruction_problem.setVisible("instruction" in draft.problems)
+        self.problem.setText(self._what_to_correct())
+        for button in (self.save, self.start):
+            button.setEnabled(draft.behaviour is not None)
+        if draft.scene_text() != self._scene:
+            self._draw()
+
+    def _what_to_correct(self) -> str:
+        """Sentence for the page's foot; '' if nothing has to be corrected."""
+        problems = self.draft.problems
+        general = problems.get("title") or problems.get("robot") or self.draft.missing
+        return general or ("Correct what is marked under the fields." if problems else "")
+
+    def _draw(self) -> None:
+        self._scene = self.draft.scene_text()
+        if self._scene:
+            self._scenes.request(self._scene)
+
+    def _on_drawn(self, clip: Frames) -> None:
+        self.view.play(clip)
+
+    def _on_scene_refused(self, sentence: str) -> None:
+        self.view.play(None)
+        self.problem.setText(sentence)
+
+    def _on_turned(self, view: CameraView) -> None:
+        usual = view == self.view.usual
+        self.draft.camera = None if usual else view
+        self.usual_view.setEnabled(not usual)
+        self.draft.check()
+        self._scene = self.draft.scene_text()
+        self._scenes.request(self._scene, self.view.clock.frame)
+
+    def _on_edited(self) -> None:
+        self._refresh()
+
+    def _on_words(self) -> None:
+        self.draft.title, self.draft.instruction = self.title.text(), self.instruction.toPlainText()
+        self._refresh()
+
+    def _on_robot_chosen(self, name: str) -> None:
+        self.draft.set_robot(name, self._models.get(name))
+        self._refresh()
+        self.request_previews()
+
+    def _on_ticked(self, signal: str, on: bool) -> None:
+        self.draft.plot_signal(signal, on)
+        self._refresh()
+
+    def _on_folded(self, on: bool) -> None:
+        self.fold.setArrowType(Qt.ArrowType.DownArrow if on else Qt.ArrowType.RightArrow)
+        self.expressions.setVisible(on)
+
+    def _on_over(self) -> None:
+        self._unsaved.pop(self._key, None)
+        self._open(self._key, self._origin.get(self._key), self.draft.path)
+
+    def _ask_for_robot(self) -> None:
+        kinds = "MJCF files (*.xml);;All files (*)"
+        ask_for_file_to_open(self, "Robot from an MJCF file", Path.home(), kinds, self.robot_file_chosen.emit)
+
+    def _submit(self, wanted: object) -> None:
+        self.draft.check()
+        if self.draft.behaviour is not None:
+            wanted.emit(self.draft.behaviour, self.draft.path)  # type: ignore[attr-defined]
+
+
+def _plots_help(draft: BehaviourDraft) -> str:
+    if draft.task is None:
+        return "A Gymnasium environment has no signals that could be plotted."
+    count = len(draft.plots)
+    if count >= MAX_PLOTS:
+        return f"{MAX_PLOTS} figures are plotted, and no more can be: untick one first."
+    return f"Tick what to plot while it learns: its mean over each episode. {count} of at most {MAX_PLOTS} are chosen."

@@ -1,0 +1,161 @@
+"""The robots as moving pictures, of which one is chosen."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from app.start_page.previews import FPS, Preview
+from app.start_page.task_card import ARROWS
+from app.style import theme
+from app.style.painting import rounded, set_font
+
+_WIDTH, _GAP, _MARGIN, _TEXT, _RADIUS = 86, 8, 6, 34, 10
+_WRAPPED = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+
+
+class RobotCard(QAbstractButton):
+    """One robot: a picture with its name below, framed if it is chosen."""
+
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.title = title
+        self.setAccessibleName(title)
+        self.setToolTip(title)
+        self.setCheckable(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setFixedSize(_WIDTH, _WIDTH + _TEXT)
+        self.preview: Preview | None = None
+        self._frame = 0
+
+    def show_frame(self, frame: int) -> None:
+        self._frame = frame
+        if self.preview is not None and not self.visibleRegion().isEmpty():
+            self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        event.ignore() if event.key() in ARROWS else super().keyPressEvent(event)  # arrows are the picker's
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, palette = QPainter(self), theme.palette()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        lit = self.isChecked() or self.hasFocus() or self.underMouse()
+        painter.setPen(QPen(QColor(palette.blue if lit else palette.line), 2 if self.isChecked() else 1))
+        painter.setBrush(QColor(palette.checked if self.isChecked() else palette.panel))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RADIUS, _RADIUS)
+        side = self.width() - 2 * _MARGIN
+        place = QRect(_MARGIN, _MARGIN, side, side)
+        set_font(painter, 12)
+        painter.setPen(QColor(palette.text))
+        painter.drawText(QRect(4, self.height() - _TEXT - 1, self.width() - 8, _TEXT), _WRAPPED, self.title)
+        painter.setClipPath(rounded(place, _RADIUS - 3))
+        painter.fillRect(place, QColor(palette.background))
+        if self.preview is not None:
+            painter.drawImage(place, self.preview.strip, self.preview.place(self._frame))
+        painter.end()
+
+
+class RobotPicker(QWidget):
+    """Cards in as many columns as fit. Tab reaches the chosen card, and arrow keys choose another.
+
+    chosen: name of the robot
+
+    Signals:
+        robot_chosen(str): name of the robot that the person has chosen.
+    """
+
+    robot_chosen = Signal(str)
+
+    def __init__(self, robots: Mapping[str, str], parent: QWidget | None = None) -> None:
+        """robots: titles by name"""
+        super().__init__(parent)
+        self.setAccessibleName("Robots")
+        self.cards: dict[str, RobotCard] = {}
+        self.chosen, self._frame = "", 0
+        self._clock = QTimer(self, interval=round(1000 / FPS))
+        self._clock.timeout.connect(self._on_tick)
+        for name, title in robots.items():
+            self.add(name, title)
+
+    def add(self, name: str, title: str) -> None:
+        """Add a robot, unless it is there already."""
+        if name not in self.cards:
+            card = self.cards[name] = RobotCard(title, self)
+            card.clicked.connect(lambda: self._on_clicked(name))
+            card.setVisible(True)
+            self._place()
+
+    def choose(self, name: str) -> None:
+        """Show a robot as the chosen one; `robot_chosen` is not emitted."""
+        self.chosen = name
+        for other, card in self.cards.items():
+            card.setChecked(other == name)
+            card.setFocusPolicy(Qt.FocusPolicy.StrongFocus if other == name else Qt.FocusPolicy.ClickFocus)
+
+    def focus(self) -> None:
+        if self.chosen in self.cards:
+            self.cards[self.chosen].setFocus()
+
+    def missing(self) -> list[str]:
+        """Return the robots without a picture."""
+        return [name for name, card in self.cards.items() if card.preview is None]
+
+    def set_preview(self, name: str, preview: Preview) -> None:
+        if name in self.cards:
+            self.cards[name].preview = preview
+            self.cards[name].update()
+
+    def free_previews(self) -> None:
+        for card in self.cards.values():
+            card.preview = None
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        names, columns = list(self.cards), self._columns()
+        steps = {
+            Qt.Key.Key_Left: -1,
+            Qt.Key.Key_Right: 1,
+            Qt.Key.Key_Up: -columns,
+            Qt.Key.Key_Down: columns,
+        }
+        step = steps.get(Qt.Key(event.key()))
+        if step is None or self.chosen not in names:
+            super().keyPressEvent(event)
+            return
+        target = names.index(self.chosen) + step
+        if 0 <= target < len(names):
+            self._on_clicked(names[target])
+            self.focus()
+
+    def _on_clicked(self, name: str) -> None:
+        changed = name != self.chosen
+        self.choose(name)
+        if changed:
+            self.robot_chosen.emit(name)
+
+    def _columns(self) -> int:
+        return max(1, (self.width() + _GAP) // (_WIDTH + _GAP))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._place()
+
+    def _place(self) -> None:
+        columns = self._columns()
+        for number, card in enumerate(self.cards.values()):
+            row, column = divmod(number, columns)
+            card.move(column * (_WIDTH + _GAP), row * (card.height() + _GAP))
+        rows = -(-len(self.cards) // columns)
+        self.setFixedHeight(rows * (_WIDTH + _TEXT + _GAP) - _GAP)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._clock.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._clock.stop()
+
+    def _on_tick(self) -> None:
+        self._frame += 1
+        for card in self.cards.values():
+            card.show_frame(self._frame)

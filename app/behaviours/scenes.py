@@ -1,0 +1,92 @@
+"""Pictures of the robot for the page, drawn by a child process that runs while the page is open."""
+
+import logging
+
+from PySide6.QtCore import QObject, Signal
+
+from app.workers.job_worker import JobWorker, MakeProcess, run_job
+from core.config import Config
+from core.errors import UserError
+from core.events import Event, Failed, JobSpec, SceneDrawn, SceneRefused, SceneRequested
+
+log = logging.getLogger(__name__)
+
+
+class Scenes(QObject):
+    """Draws what was asked for last. While one still picture is drawn, the next one waits, so that all are shown.
+
+    Signals:
+        drawn(object): Frames of whole clips.
+        still_drawn(object): Frames with the one picture that was asked for.
+        refused(str): nothing can be drawn; one sentence.
+    """
+
+    drawn = Signal(object)
+    still_drawn = Signal(object)
+    refused = Signal(str)
+
+    def __init__(self, make_process: MakeProcess, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._make_process = make_process
+        self._job: JobWorker | None = None
+        self._sent: SceneRequested | None = None
+        self._next: SceneRequested | None = None
+        self._failure = ""
+        self._token = 0
+
+    def request(self, behaviour: str, still: int | None = None) -> None:
+        """behaviour: text of a behaviour file; still: index of the only frame that is wanted"""
+        self._token += 1
+        wanted = SceneRequested(self._token, behaviour, still)
+        if self._sent is not None and self._sent.still is not None:
+            self._next = wanted
+        else:
+            self._send(wanted)
+
+    def rest(self) -> None:
+        """End the child; the next request starts another."""
+        self._sent = self._next = None
+        if self._job is not None:
+            self._job.cancel()
+
+    def close(self) -> None:
+        """End the child, and block until it has ended."""
+        self._sent = self._next = None
+        if self._job is not None:
+            self._job.close()
+
+    def _send(self, request: SceneRequested) -> None:
+        try:
+            spec = JobSpec("scenes", Config().to_dict())
+            self._job = self._job or run_job(self._make_process, spec, self._on_event, self._on_end, self)
+        except UserError as error:
+            self.refused.emit(f"The robot can't be drawn: {error}.")
+            return
+        self._sent = request
+        self._job.send(request)
+
+    def _on_event(self, event: Event) -> None:
+        match event:
+            case SceneDrawn(token, frames) if self._sent is not None and token == self._sent.token:
+                (self.drawn if self._sent.still is None else self.still_drawn).emit(frames)
+                self._go_on()
+            case SceneRefused(token, sentence) if self._sent is not None and token == self._sent.token:
+                self.refused.emit(sentence)
+                self._go_on()
+            case Failed(summary=reason):
+                self._failure = reason.rstrip(".")
+
+    def _go_on(self) -> None:
+        self._sent, following, self._next = None, self._next, None
+        if following is not None:
+            self._send(following)
+
+    def _on_end(self, name: str, reason: str) -> None:
+        failure, self._failure = self._failure or "its process ended unexpectedly", ""
+        wanted, self._job = self._next or self._sent, None
+        self._sent = self._next = None
+        if wanted is not None and reason == "stopped":  # asked for while the child was ending
+            self._send(wanted)
+        elif wanted is not None:
+            log.warning("The robot can't be drawn: %s.", failure)
+            self.refused.emit(f"The robot can't be drawn: {failure}.")

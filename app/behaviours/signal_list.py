@@ -1,0 +1,64 @@
+"""The robot's signals, searchable, of which some are ticked to be plotted."""
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QWidget
+
+from app.style.layouts import column
+
+_HEIGHT = 168
+_NAME = Qt.ItemDataRole.UserRole
+
+
+class SignalList(QWidget):
+    """Each row has the signal's title and its name in expressions.
+
+    Signals:
+        ticked(str, bool): name of a signal, and whether it is to be plotted.
+    """
+
+    ticked = Signal(str, bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.search = QLineEdit(placeholderText="Search: height, knee, speed …", clearButtonEnabled=True)
+        self.search.setAccessibleName("Search signals")
+        self.search.textChanged.connect(self._show_matching)
+        self.list = QListWidget()
+        self.list.setObjectName("signals")
+        self.list.setAccessibleName("Signals to plot")
+        self.list.setFixedHeight(_HEIGHT)
+        self.list.setUniformItemSizes(True)
+        self.list.itemChanged.connect(self._on_changed)
+        self.list.itemActivated.connect(lambda item: item.setCheckState(_opposite(item.checkState())))
+        self._titles: dict[str, str] = {}
+        column(self.search, self.list, of=self, spacing=6)
+
+    def set_signals(self, titles: Mapping[str, str], plotted: Callable[[str], bool]) -> None:
+        """titles: by name; plotted: whether a signal is ticked"""
+        self.list.blockSignals(True)
+        if dict(titles) != self._titles:
+            self._titles = dict(titles)
+            self.list.clear()
+            for name, title in titles.items():
+                item = QListWidgetItem(f"{title}   ·   {name}", self.list)
+                item.setData(_NAME, name)
+                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+        for row in range(self.list.count()):
+            item = self.list.item(row)
+            item.setCheckState(Qt.CheckState.Checked if plotted(item.data(_NAME)) else Qt.CheckState.Unchecked)
+        self.list.blockSignals(False)
+        self._show_matching(self.search.text())
+
+    def _show_matching(self, words: str) -> None:
+        for row in range(self.list.count()):
+            item = self.list.item(row)
+            item.setHidden(not all(word in item.text().lower() for word in words.lower().split()))
+
+    def _on_changed(self, item: QListWidgetItem) -> None:
+        self.ticked.emit(item.data(_NAME), item.checkState() == Qt.CheckState.Checked)
+
+
+def _opposite(state: Qt.CheckState) -> Qt.CheckState:
+    return Qt.CheckState.Unchecked if state == Qt.CheckState.Checked else Qt.CheckState.Checked

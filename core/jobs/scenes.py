@@ -1,0 +1,145 @@
+"""The scenes job: shows the robot of a behaviour in random motion, from any side, and reads robots from MJCF files.
+
+For the page on which behaviours are made. The same motion is shown whatever is changed on the page, so that the effect
+of the change is seen.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from core.behaviours.behaviour import STARTS, Behaviour, parse
+from core.envs.mujoco import MujocoVectorEnv
+from core.envs.renderer import MujocoRenderer
+from core.errors import UserError, summary
+from core.events import (
+    Event,
+    Job,
+    RobotFileRead,
+    RobotFileRefused,
+    RobotFileRequested,
+    SceneDrawn,
+    SceneRefused,
+    SceneRequested,
+    Waited,
+)
+from core.jobs.previews import oscillating_actions
+from core.robots.importing import import_robot
+from core.seeding import generator
+from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import behaviour_task
+from core.types import Float64, Frames
+
+FPS, SIZE = 15.0, 400
+_STARTS_SHOWN = 3
+"""Episodes that are shown in turn where they start in different ways."""
+
+
+class ScenesJob(Job):
+    """Answers the newest SceneRequested, and each RobotFileRequested in order."""
+
+    def __init__(self) -> None:
+        self._request: SceneRequested | None = None
+        self._files: deque[str] = deque()
+        self._scene: Scene | None = None
+
+    def receive(self, event: Event) -> None:
+        match event:
+            case SceneRequested():
+                self._request = event
+            case RobotFileRequested(path):
+                self._files.append(path)
+
+    def run(self) -> Iterator[Event | None]:
+        while True:
+            if self._request is not None:
+                request, self._request = self._request, None
+                yield from self._draw(request)
+            elif self._files:
+                yield _read(self._files.popleft())
+            else:
+                yield Waited("scenes", "nothing to draw")
+
+    def _draw(self, request: SceneRequested) -> Iterator[Event | None]:
+        """Draw until a newer request arrives."""
+        pixels: list[npt.NDArray[np.uint8]] = []
+        try:
+            behaviour = parse(request.behaviour)
+            if self._scene is None or not self._scene.shows(behaviour):
+                if self._scene is not None:
+                    self._scene.close()
+                self._scene = None
+                self._scene = Scene(behaviour)
+            for picture in self._scene.pictures(behaviour, request.still):
+                pixels.append(picture)
+                yield None
+                if self._request is not None:
+                    return
+        except UserError as error:
+            yield SceneRefused(request.token, str(error))
+        except Exception as error:  # an imported robot may fail in ways that nobody foresaw
+            yield SceneRefused(request.token, f"The robot can't be drawn: {summary(error).rstrip('.')}.")
+        else:
+            yield SceneDrawn(request.token, Frames(np.stack(pixels), FPS))
+
+
+def _read(path: str) -> Event:
+    try:
+        return RobotFileRead(import_robot(Path(path)).to_dict())
+    except UserError as error:
+        return RobotFileRefused(str(error))
+    except Exception as error:
+        return RobotFileRefused(f"{path} can't be used as a robot: {summary(error).rstrip('.')}.")
+
+
+class Scene:
+    """A robot in random motion from one kind of start, simulated as far as clips have been asked for."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        """Raises UserError if it is no robot of MuJoCo's, or can't be drawn."""
+        self._behaviour = behaviour
+        task = self._task(behaviour)
+        rng = generator(0, f"scene of {behaviour.robot}")
+        self._episodes = 1 if behaviour.start == STARTS[0] else _STARTS_SHOWN
+        self._env = MujocoVectorEnv(task, self._episodes, rng, threads=1, staggered=False)
+        self._actions = oscillating_actions(self._env, rng, task.step_seconds)
+        self._states: list[Float64] = []
+        self._renderer = MujocoRenderer(task)
+
+    def shows(self, behaviour: Behaviour) -> bool:
+        """Whether the motion is the same for this behaviour: its robot and start are."""
+        kept = self._behaviour
+        return (kept.robot, kept.start, kept.model) == (behaviour.robot, behaviour.start, behaviour.model)
+
+    def pictures(self, behaviour: Behaviour, still: int | None) -> Iterator[npt.NDArray[np.uint8]]:
+        """Yield the frames (SIZE, SIZE, 3) of one clip of each episode, or only the one with the index `still`."""
+        task = self._task(behaviour)
+        self._renderer.look_from(task.camera)
+        frames = math.ceil(task.segment_seconds * FPS - 1e-9)
+        while len(self._states) < task.segment_steps:
+            self._states.append(self._env.states)
+            self._env.step(next(self._actions))
+        states = np.stack(self._states[: task.segment_steps])
+        if still is None:
+            for episode in range(self._episodes):
+                yield from self._renderer.pictures(states[:, episode], SIZE, FPS)
+        else:
+            episode, frame = divmod(still % (frames * self._episodes), frames)
+            step = min(int(frame / FPS / task.step_seconds), len(states) - 1)
+            yield from self._renderer.pictures(states[step : step + 1, episode], SIZE, 1 / task.step_seconds)
+
+    def close(self) -> None:
+        self._renderer.close()
+        self._env.close()
+
+    def _task(self, behaviour: Behaviour) -> RobotTask:
+        """Return what matters of the behaviour here: expressions may still be wrong."""
+        task = behaviour_task(replace(behaviour, plots=(), oracle=None, measure=None))
+        if not isinstance(task, RobotTask):
+            raise UserError(f"{behaviour.robot} has a camera of its own, so there is no picture of it here.")
+        return task

@@ -1,0 +1,288 @@
+"""The page on which a person makes a behaviour, by real keys and mouse, over stand-ins for what draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.behaviours.page import BehaviourPage
+from app.start_page.task_card import BehaviourCard
+from app.start_page.task_grid import DELETE, DUPLICATE, EDIT, EDIT_COPY, EXPORT
+from app.style import theme
+from app.style.theme import Appearance
+from core.behaviours.behaviour import Behaviour, read_file
+from core.tasks import get_task
+from core.tasks.base import RobotTask
+from tests.app.clipping import clipped
+from tests.app.fakes import take_file
+from tests.app.start_page_driver import SWINGER, Page
+
+SENTENCE = "Choose the clip in which the robot kneels more quietly."
+CROUCH = {"name": "crouch", "robot": "walker", "title": "Crouching", "instruction": SENTENCE, "clip_seconds": 1.0}
+_ANY = Qt.KeyboardModifier.NoModifier
+_LEFT = Qt.MouseButton.LeftButton
+
+
+def opened(page: Page) -> BehaviourPage:
+    """The page, opened by its card, with its first picture."""
+    page.show()
+    page.wait_until(page.window.grid.new_card.hasFocus)
+    page.press(Qt.Key.Key_Return)
+    made = page.window.behaviour_page
+    page.wait_until(lambda: made.view.clip is not None)
+    return made
+
+
+def fill(made: BehaviourPage, title: str = "Kneeling") -> None:
+    made.title.setFocus()
+    QTest.keyClicks(made.title, title)
+    made.instruction.setFocus()
+    QTest.keyClicks(made.instruction, SENTENCE)
+
+
+def with_files(page: Page, *behaviours: dict[str, object]) -> list[BehaviourCard]:
+    """The start window over these files, and the cards of its own behaviours."""
+    page.behaviours.mkdir()
+    for values in behaviours:
+        (page.behaviours / f"{values['name']}.json").write_text(json.dumps(values))
+    page.show()
+    page.wait_until(lambda: len(own(page)) == len(behaviours))
+    return own(page)
+
+
+def own(page: Page) -> list[BehaviourCard]:
+    cards = page.window.grid.cards
+    return [card for task, card in cards.items() if task.startswith("{") and isinstance(card, BehaviourCard)]
+
+
+def choose(card: BehaviourCard, text: str) -> None:
+    """Open the card's menu by a click on its button and choose this entry by keys."""
+    card.menu.popup(QPoint(10, 10))
+    (action,) = [action for action in card.menu.actions() if action.text() == text]
+    card.menu.setActiveAction(action)
+    QTest.keyClick(card.menu, Qt.Key.Key_Return)
+
+
+def files(page: Page) -> dict[str, Behaviour]:
+    return {path.name: read_file(path) for path in sorted(page.behaviours.glob("*"))}
+
+
+def drop(page: Page, path: Path) -> bool:
+    """Drop a file on the window; whether it is taken."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    what = Qt.DropAction.CopyAction, data, _LEFT, _ANY
+    enter = QDragEnterEvent(QPoint(50, 50), *what)
+    QApplication.sendEvent(page.window, enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(page.window, QDropEvent(QPointF(50, 50), *what))
+    return enter.isAccepted()
+
+
+def test_a_name_and_a_sentence_are_enough_for_a_session_and_all_of_it_goes_by_keys(page: Page) -> None:
+    made = opened(page)
+    assert made.robots.cards["hopper"].hasFocus() and made.problem.text() == "Give the behaviour a name."
+    page.press(Qt.Key.Key_Right)
+    assert made.robots.chosen == "walker" and made.robots.cards["walker"].hasFocus()
+    page.press(Qt.Key.Key_Tab)
+    QTest.keyClicks(QApplication.focusWidget(), "Kneeling quietly")
+    assert made.problem.text() == "Write the sentence that is shown above the clips." and not made.start.isEnabled()
+    page.press(Qt.Key.Key_Tab)
+    QTest.keyClicks(QApplication.focusWidget(), SENTENCE)
+    assert made.problem.text() == "" and made.start.isEnabled()
+    page.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    page.wait_until(lambda: bool(page.opened))
+    session = page.opened[0]
+    assert session.folder.name == "kneeling-quietly-1"
+    task = get_task(session.config.task)
+    assert isinstance(task, RobotTask) and (task.robot, task.title) == ("walker", "Kneeling quietly")
+    assert task.instruction == SENTENCE and list(task.plots.values()) == ["Height (m)", "Forward speed (m/s)"]
+    kept = files(page)["kneeling-quietly.json"]
+    assert kept.to_text() == session.config.task and kept.clip_seconds == 1.5
+    page.wait_until(lambda: [card.text() for card in own(page)] == ["Kneeling quietly"])
+    page.window.show_new_behaviour()
+    assert made.title.text() == ""
+
+
+def test_the_camera_is_turned_by_mouse_wheel_and_keys_and_kept(page: Page) -> None:
+    made = opened(page)
+    usual, view = made.view.view, made.view
+    QTest.mousePress(view, _LEFT, _ANY, QPoint(100, 100))
+    QTest.mouseMove(view, QPoint(160, 140))
+    page.wait_until(lambda: page.scenes[-1].still is not None)
+    assert (view.view.azimuth, view.view.elevation) == (usual.azimuth - 30, usual.elevation + 20)
+    QTest.mouseRelease(view, _LEFT, _ANY, QPoint(160, 140))
+    page.wait_until(lambda: page.scenes[-1].still is None and view.frames is view.clip)
+    view.setFocus()
+    for key in (Qt.Key.Key_Plus, Qt.Key.Key_Up, Qt.Key.Key_Left):
+        page.press(key)
+    assert view.view.elevation == usual.elevation + 25 and view.view.azimuth == usual.azimuth - 25
+    assert view.view.distance == pytest.approx(0.9 * usual.distance)
+    page.wait_until(lambda: page.scenes[-1].still is None)
+    assert json.loads(page.scenes[-1].behaviour)["camera"]["elevation"] == view.view.elevation
+    fill(made)
+    QTest.mouseClick(made.save, _LEFT)
+    page.wait_until(lambda: page.told == "Saved Kneeling.")
+    assert files(page)["kneeling.json"].camera == view.view
+    assert page.window.pages.currentWidget() is page.window.front
+    page.wait_until(lambda: bool(own(page)))
+    choose(own(page)[0], EDIT)
+    QTest.mouseClick(made.usual_view, _LEFT)
+    assert made.draft.camera is None and view.view == usual
+
+
+def test_length_start_and_robot_are_seen_and_what_does_not_suit_is_not_offered(page: Page) -> None:
+    made = opened(page)
+    made.clips.length.setFocus()
+    page.press(Qt.Key.Key_Right)
+    assert made.draft.clip_seconds == 1.75 and made.clips.seconds.text() == "1.75 s"
+    made.clips.start.setFocus()
+    page.press(Qt.Key.Key_Down)
+    page.wait_until(lambda: json.loads(page.scenes[-1].behaviour).get("start") == "lying")
+    assert json.loads(page.scenes[-1].behaviour)["clip_seconds"] == 1.75
+    QTest.mouseClick(made.robots.cards["pendulum"], _LEFT)
+    assert made.draft.start == "standing" and not made.clips.start.isEnabled()
+    page.wait_until(lambda: json.loads(page.scenes[-1].behaviour)["robot"] == "pendulum")
+    assert made.problem.text() == "Give the behaviour a name."
+
+
+def test_signals_are_found_by_words_and_ticked_and_expressions_are_checked_as_they_are_typed(page: Page) -> None:
+    made = opened(page)
+    fill(made)
+    made.signals.search.setFocus()
+    QTest.keyClicks(made.signals.search, "foot floor")
+    shown = [row for row in range(made.signals.list.count()) if not made.signals.list.item(row).isHidden()]
+    assert [made.signals.list.item(row).text() for row in shown] == [
+        "foot_geom on the floor (share of the time)   ·   contact[foot_geom]"
+    ]
+    made.signals.list.setFocus()
+    made.signals.list.setCurrentRow(shown[0])
+    page.press(Qt.Key.Key_Space)
+    assert made.draft.plots[-1].expression == "mean(contact[foot_geom])"
+    QTest.mouseClick(made.fold, _LEFT)
+    fields = made.expressions
+    for field, text, told in (
+        (fields.oracle, "up - heigth", "The oracle, column 6: there is no signal heigth: did you mean height?"),
+        (fields.measure, "share(height < 1", "The figure can't be read at column 6: check the brackets and signs."),
+    ):
+        QTest.keyClicks(field.expression, text)
+        assert field.problem.text() == told and not made.start.isEnabled()
+        assert made.problem.text() == "Correct what is marked under the fields."
+        field.expression.selectAll()
+        QTest.keyClicks(field.expression, "1 - up" if field is fields.oracle else "share(height < 1)")
+        assert field.problem.isHidden() and made.start.isEnabled()
+    for number in range(3):
+        QTest.mouseClick(fields.add, _LEFT)
+        QTest.keyClicks(fields.plots[-1].expression, "last(x)")
+        assert fields.plots[-1].problem.text() == "Give the plot a title."
+        QTest.keyClicks(fields.plots[-1].title, f"End {number}")
+    assert len(made.draft.plots) == 6 and not fields.add.isEnabled() and made.start.isEnabled()
+    made.signals.search.clear()
+    made.signals.list.item(4).setCheckState(Qt.CheckState.Checked)
+    assert made.signals.list.item(4).checkState() == Qt.CheckState.Unchecked and len(made.draft.plots) == 6
+    made.save.click()
+    page.wait_until(lambda: bool(page.told))
+    kept = files(page)["kneeling.json"]
+    assert (kept.oracle, kept.measure and kept.measure.name) == ("1 - up", "measure") and len(kept.plots) == 6
+
+
+def test_what_was_typed_survives_a_way_back_and_a_full_disk(page: Page) -> None:
+    made = opened(page)
+    fill(made)
+    page.press(Qt.Key.Key_Escape)
+    assert page.window.grid.new_card.hasFocus()
+    page.press(Qt.Key.Key_Return)
+    assert made.title.text() == "Kneeling" and made.instruction.toPlainText() == SENTENCE
+    page.behaviours.write_text("in the way of the folder")
+    page.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    page.wait_until(lambda: "kneeling.json" in page.told)
+    assert page.window.pages.isEnabled() and made.isVisible() and made.title.text() == "Kneeling"
+    assert not page.opened
+    page.behaviours.unlink()
+    QTest.mouseClick(made.over, _LEFT)
+    assert made.title.text() == "" and made.problem.text() == "Give the behaviour a name."
+
+
+def test_a_card_can_be_edited_copied_exported_and_deleted(page: Page, tmp_path: Path) -> None:
+    (card,) = with_files(page, CROUCH)
+    choose(card, EXPORT)
+    take_file(page.window, tmp_path / "out.json")
+    page.wait_until(lambda: page.told == "Saved out.json.")
+    assert json.loads((tmp_path / "out.json").read_text()) == CROUCH
+    choose(card, DUPLICATE)
+    page.wait_until(lambda: {one.text() for one in own(page)} == {"Crouching", "Crouching (copy)"})
+    assert set(files(page)) == {"crouch.json", "crouch-copy.json"}
+    choose(card, EDIT)
+    made = page.window.behaviour_page
+    assert made.title.text() == "Crouching" and made.draft.clip_seconds == 1.0
+    QTest.mouseClick(made.robots.cards["ant"], _LEFT)
+    QTest.mouseClick(made.save, _LEFT)
+    page.wait_until(lambda: page.told == "Saved Crouching.")
+    assert files(page)["crouch.json"].robot == "ant" and len(files(page)) == 2
+    page.wait_until(lambda: card not in own(page))
+    (changed,) = [one for one in own(page) if one.text() == "Crouching"]
+    choose(changed, DELETE)
+    page.wait_until(lambda: [one.text() for one in own(page)] == ["Crouching (copy)"])
+    assert page.trash == [page.behaviours / "crouch.json"] and "trash" in page.told
+    shipped = page.window.grid.cards["walker-kneel"]
+    assert isinstance(shipped, BehaviourCard)
+    choose(shipped, EDIT_COPY)
+    assert made.title.text() == "Walker: kneeling" and made.draft.path is None and made.fold.isChecked()
+
+
+def test_files_are_dropped(page: Page, tmp_path: Path) -> None:
+    page.show()
+    page.wait_until(page.window.grid.new_card.hasFocus)
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(CROUCH))
+    assert drop(page, file) and not drop(page, tmp_path / "mine.txt")
+    page.wait_until(lambda: [card.text() for card in own(page)] == ["Crouching"])
+    assert page.told == "Imported Crouching."
+    drop(page, file)
+    page.wait_until(lambda: page.told == "Crouching is among your behaviours already.")
+    file.write_text(json.dumps({**CROUCH, "robot": "wlker"}))
+    drop(page, file)
+    page.wait_until(lambda: "mine.json is wrong: There is no robot 'wlker': did you mean walker?" in page.told)
+    drop(page, tmp_path / "stone.xml")
+    page.wait_until(lambda: "stone.xml can't be used as a robot: it has no actuators." in page.told)
+    drop(page, tmp_path / "swinger.xml")
+    made = page.window.behaviour_page
+    page.wait_until(lambda: made.isVisible() and made.robots.chosen == "mjcf:swinger.xml")
+    assert made.draft.model == SWINGER and not made.clips.start.isEnabled()
+    page.wait_until(lambda: made.robots.cards["mjcf:swinger.xml"].preview is not None)
+    fill(made, "Swinging")
+    assert made.problem.text() == ""
+    QTest.mouseClick(made.save, _LEFT)
+    page.wait_until(lambda: page.told == "Saved Swinging.")
+    assert files(page)["swinging.json"].model == SWINGER
+
+
+def test_a_damaged_file_is_told_of_and_the_others_are_listed(page: Page, caplog: pytest.LogCaptureFixture) -> None:
+    page.behaviours.mkdir()
+    (page.behaviours / "bad.json").write_text("{")
+    (page.behaviours / "crouch.json").write_text(json.dumps(CROUCH))
+    page.show()
+    page.wait_until(lambda: len(own(page)) == 1)
+    assert "bad.json is wrong: It is no JSON" in page.told and "bad.json" in caplog.text
+
+
+@pytest.mark.parametrize("look", [Appearance.DARK, Appearance.LIGHT])
+def test_nothing_is_cut_off(page: Page, look: Appearance, picture: Callable[[QWidget, str], None]) -> None:
+    theme.choose(look)
+    try:
+        made = opened(page)
+        fill(made)
+        QTest.mouseClick(made.fold, _LEFT)
+        QTest.keyClicks(made.expressions.oracle.expression, "up - heigth")
+        page.wait_until(lambda: clipped(made) == [])
+        picture(page.window, f"behaviour-{look}")
+        assert (page.window.width(), page.window.height()) == (1280, 720)
+    finally:
+        theme.choose(Appearance.DARK)

@@ -1,0 +1,45 @@
+"""A session of a behaviour of the person's own: what its window shows, and how it is found again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from app.keys.commands import Command
+from app.session.summary_writer import SummaryWriter
+from app.start_page.session_model import title
+from core.behaviours.behaviour import parse
+from core.session.archive import export_session, import_session
+from core.session.library import entry
+from core.session.session import read_config
+from core.tasks import get_task
+from tests.app.fakes import Face
+
+VALUES = {
+    "name": "crouch",
+    "robot": "walker",
+    "title": "Crouching",
+    "instruction": "Which one is lower?",
+    "clip_seconds": 1.0,
+    "plots": [{"title": "Height (m)", "expression": "mean(height)"}, {"title": "Turns", "expression": "turns(pitch)"}],
+}
+TEXT = parse(json.dumps(VALUES)).to_text()
+
+
+def test_its_plots_are_shown_and_only_a_person_can_teach_it(open_face: Callable[..., Face]) -> None:
+    face = open_face(task=TEXT)
+    assert face.window.windowTitle().startswith("Crouching")
+    assert [plot.spec.title for plot in face.window.plots.by_key.values()][:2] == ["Height (m)", "Turns"]
+    assert not face.window.commands[Command.ORACLE].isEnabled()
+
+
+def test_it_is_listed_by_its_title_and_travels_with_its_text(open_face: Callable[..., Face], tmp_path: Path) -> None:
+    face = open_face(task=TEXT)
+    writer = SummaryWriter(face.controller)
+    writer.close()
+    listed = entry(face.folder)
+    assert listed.summary and (listed.summary.task, title(listed)) == (TEXT, "Crouching")
+    export_session(face.controller.session, tmp_path / "one.somersault")
+    import_session(tmp_path / "one.somersault", tmp_path / "other")
+    assert get_task(read_config(tmp_path / "other").task).instruction == "Which one is lower?"

@@ -1,0 +1,81 @@
+"""The robot that the page of behaviours shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from core import jobs
+from core.behaviours.robot_model import robot_model
+from core.config import Config
+from core.events import (
+    Event,
+    JobSpec,
+    RobotFileRead,
+    RobotFileRefused,
+    RobotFileRequested,
+    SceneDrawn,
+    SceneRefused,
+    SceneRequested,
+    Waited,
+)
+from core.jobs.scenes import FPS, SIZE, ScenesJob
+
+SWINGER = """<mujoco><worldbody><body><joint name="swing" axis="0 1 0"/><geom size=".1 .3" type="capsule"/></body>
+</worldbody><actuator><motor joint="swing" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+def text(**changes: Any) -> str:
+    values = {"name": "kneel", "robot": "walker", "title": "Kneeling", "instruction": "Which one?", "clip_seconds": 0.4}
+    return json.dumps({**values, **changes})
+
+
+def answers(job: ScenesJob, *requests: Event) -> list[Event]:
+    for request in requests:
+        job.receive(request)
+    found = []
+    for event in job.run():
+        if isinstance(event, Waited):
+            break
+        if event is not None:
+            found.append(event)
+    return found
+
+
+def test_clips_are_drawn_from_the_side_that_is_asked_for_and_one_frame_of_them_alike() -> None:
+    job = jobs.build(JobSpec("scenes", Config().to_dict()))
+    assert isinstance(job, ScenesJob)
+    (whole,) = answers(job, SceneRequested(1, text()))
+    assert isinstance(whole, SceneDrawn) and whole.token == 1
+    assert whole.frames.pixels.shape == (round(0.4 * FPS), SIZE, SIZE, 3)
+    camera = {"azimuth": 0, "elevation": 40, "distance": 4}
+    (turned,) = answers(job, SceneRequested(2, text(camera=camera, oracle="what is being typed"), 3))
+    assert isinstance(turned, SceneDrawn) and turned.frames.pixels.shape == (1, SIZE, SIZE, 3)
+    assert (turned.frames.pixels[0] != whole.frames.pixels[3]).mean() > 0.05
+    (lying,) = answers(job, SceneRequested(3, text(start="lying", robot="ant")))
+    assert isinstance(lying, SceneDrawn) and len(lying.frames.pixels) == 3 * len(whole.frames.pixels)
+
+
+def test_only_the_newest_request_is_drawn_and_a_wrong_one_is_refused() -> None:
+    requests = [SceneRequested(1, text()), SceneRequested(2, text(clip_seconds=10)), SceneRequested(3, text(), 1)]
+    (drawn,) = answers(ScenesJob(), *requests)
+    assert isinstance(drawn, SceneDrawn) and drawn.token == 3
+    for wrong, told in (
+        (text(robot="wlker"), "did you mean walker?"),
+        (text(robot="gym:CartPole-v1"), "gym:CartPole-v1 has a camera of its own"),
+    ):
+        (refused,) = answers(ScenesJob(), SceneRequested(4, wrong))
+        assert isinstance(refused, SceneRefused) and told in refused.sentence
+
+
+def test_a_robot_is_read_and_shown(tmp_path: Path) -> None:
+    job, file = ScenesJob(), tmp_path / "swinger.xml"
+    (refused,) = answers(job, RobotFileRequested(str(file)))
+    assert isinstance(refused, RobotFileRefused) and "swinger.xml can't be read" in refused.sentence
+    file.write_text(SWINGER)
+    (read,) = answers(job, RobotFileRequested(str(file)))
+    assert isinstance(read, RobotFileRead)
+    assert robot_model(json.loads(json.dumps(read.model))).joints == ("swing",)
+    (drawn,) = answers(job, SceneRequested(1, text(robot="mjcf:swinger.xml", model=read.model)))
+    assert isinstance(drawn, SceneDrawn) and drawn.frames.pixels.std() > 5
