@@ -205,10 +205,10 @@ class RolloutJob(Job):
             yield from self._demonstrate()
 
     def _rewards(self, batch: RolloutBatch, raw: Float32 | None, predicted: Float32 | None) -> Float32 | None:
-        """(T, N) rewards for the policy: the predicted reward, plus a bonus for the members' disagreement.
+        """(T, N) rewards for the policy: the predicted reward, plus bonuses for the members' disagreement and novelty.
 
-        The bonus fades as the members come to agree on new pairs, and in the training after the last answer. With
-        teacher 'none' these are the true rewards; None before the first fit.
+        The bonus for disagreement fades as the members come to agree on new pairs, and in the training after the last
+        answer. With teacher 'none' these are the true rewards; None before the first fit.
         raw: (M, T, N) predictions of each member; predicted: (T, N) normalized mean
         """
         if self._on_true_reward:
@@ -220,9 +220,18 @@ class RolloutJob(Job):
         by_answers = self.config.query.schedule == "answers"
         finished = self.budget.progress(self._env_steps) if by_answers else 0.0
         bonus = self.config.reward.bonus * (1 - self._agreement) * (1 - finished)
-        if bonus and raw is not None and predicted is not None:
-            return predicted + bonus * disagreement_std(raw)
+        if predicted is None:
+            return None
+        if bonus and raw is not None:
+            predicted = predicted + bonus * disagreement_std(raw)
+        if weight := self._novelty_weight():
+            predicted = predicted + weight * normalize_reward(knn_entropy_bonus(batch.observations)[None], 1.0)
         return predicted
+
+    def _novelty_weight(self) -> float:
+        """Weight of the reward for novelty: it falls from config.reward.novelty to 0 over reward.novelty_steps."""
+        reward = self.config.reward
+        return reward.novelty * max(0.0, 1 - self._env_steps / max(1, reward.novelty_steps))
 
     def _note_agreement(self, segments: list[Segment]) -> None:
         """Updates the running agreement with pairs of a batch's new segments."""
