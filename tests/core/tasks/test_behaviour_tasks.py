@@ -48,7 +48,11 @@ def test_a_behaviour_is_a_task_of_its_robot(batch: MakeBatch) -> None:
     assert told == (
         *(task.name, task.robot, task.title, task.instruction, task.segment_steps, task.measure_name, task.plots),
     )
-    assert dict(task.presets) == DEFAULT and task.has_true_reward and not task_of(oracle=None).has_true_reward
+    assert (
+        task.presets == {**DEFAULT, "policy.initial_std": 1.0}
+        and task.has_true_reward
+        and not task_of(oracle=None).has_true_reward
+    )
     env = batch(dataclasses.replace(task, episode_steps=20), 3)
     steps = random_steps(env, 20)
     (total, figures), *_ = steps[-1].finished
