@@ -17,6 +17,7 @@ from app.start_page.new_session_form import NewSessionForm
 from app.start_page.number_box import NumberBox
 from app.start_page.previews import of_frames
 from core.config import Config
+from core.presets import DEFAULT
 from tests.app.start_page_driver import make_preview
 from tests.core.builders import raising
 
@@ -99,7 +100,7 @@ def test_the_plain_fields_are_in_the_config(form: Form) -> None:
     QTest.keyClick(form.page, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     ((_, config),) = form.made
     assert (config.teacher, config.labels, config.seed, config.device) == ("oracle", 250, 7, "cpu")
-    assert config.query.first_labels == 10 and "labels" not in form.page.fields
+    assert config.query.first_labels == DEFAULT["query.first_labels"] and "labels" not in form.page.fields
 
 
 def test_every_field_of_the_config_has_a_row_with_its_help_and_section(form: Form, picture: Picture) -> None:
