@@ -81,7 +81,7 @@ def test_a_job_that_can_not_be_sent_something_is_restarted_and_gets_every_answer
 ) -> None:
     queries = face.offer(*[make_query() for _ in range(4)])
     face.press(Qt.Key.Key_Right)
-    face.wait_until(lambda: face.query is queries[1])
+    face.wait_until(lambda: face.query is queries[1] and face.labelling.pairs.ready == 1)  # the third is rendered
     send = FakeProcess.send
 
     def failing(process: FakeProcess, message: Event | FakeMessage) -> None:
