@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from tests.app.fakes import Face
 from tests.app.history_page_driver import MIXED, Given, fill
 from tests.app.start_page_driver import Page
 
+_PATIENCE_MS = 30_000
+"""A wait ends with what it waits for, so only a failing test takes so long."""
+
 
 @pytest.fixture(autouse=True)
 def style(qapp: Any, own_settings: None) -> None:
@@ -36,6 +40,14 @@ def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or changes what the person at this machine has set, nor does a process that it starts."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     QSettings.setPath(QSettings.Format.NativeFormat, QSettings.Scope.UserScope, str(tmp_path / "settings"))
+
+
+@pytest.fixture
+def qtbot(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> QtBot:
+    """pytest-qt's, which waits as long as a busy machine needs: five seconds are too few where others compute."""
+    for name in ("waitUntil", "waitSignal"):
+        monkeypatch.setattr(qtbot, name, partial(getattr(qtbot, name), timeout=_PATIENCE_MS))
+    return qtbot
 
 
 @pytest.fixture
@@ -57,7 +69,7 @@ def nothing_left_behind() -> Iterator[None]:
     children = {child.pid for child in psutil.Process().children(recursive=True)}
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + _PATIENCE_MS / 1000
     while (left := _left(threads, children)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not left
