@@ -14,9 +14,9 @@ import numpy.typing as npt
 from core.behaviours.behaviour import STARTS
 from core.behaviours.signals import Signals
 from core.envs.base import Step
-from core.envs.physics import FULL, ContactPhysics, DataPhysics, RolloutPhysics
+from core.envs.physics import FULL, RolloutPhysics
 from core.robots.kinematics import Kinematics, Poses
-from core.robots.models import has_contact_sensors, load_model
+from core.robots.models import load_model
 from core.robots.signals import SignalSource, StepStates
 from core.robots.starts import Starts
 from core.tasks.base import NO_SIGNALS, Physics, RobotTask
@@ -65,16 +65,11 @@ class MujocoVectorEnv:
         self._first = self._ages > 0
         self._observe()
 
-    def _make_physics(self, threads: int) -> RolloutPhysics | DataPhysics:
+    def _make_physics(self, threads: int) -> RolloutPhysics:
         """threads: 0 for one per core, fewer for few environments"""
         usual = max(1, min(os.cpu_count() or 1, self.count // _ENVIRONMENTS_PER_THREAD))
         threads = min(threads or usual, self.count)
-        skip, fields = self.task.frame_skip, self.task.extra_fields
-        if has_contact_sensors(self.task):
-            return ContactPhysics(self.model, skip, self.count, threads)
-        if fields:
-            return DataPhysics(self.model, skip, self.count, threads, fields)
-        return RolloutPhysics(self.model, skip, self.count, threads)
+        return RolloutPhysics(self.model, self.task.frame_skip, self.count, threads)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -173,7 +168,6 @@ class MujocoVectorEnv:
         self.states[indices] = 0
         self.states[indices, 1 : 1 + nq] = positions
         self.states[indices, 1 + nq : 1 + nq + nv] = velocities
-        self.physics.extra_fields[indices] = self.physics.initial_fields(self.states[indices])
         self._returns[indices] = 0
         self._ages[indices] = 0
 
@@ -189,25 +183,24 @@ class MujocoVectorEnv:
         self._standard, self.observations = self._observations_of(slice(None), poses)
 
     def _observations_of(self, rows: slice | np.ndarray, poses: Poses | None = None) -> tuple[Float64, Float32]:
-        """Compute Gymnasium's observations (n, g) of these environments and the networks' (n, o), in new arrays.
+        """Compute Gymnasium's observations (n, g), if asked for, and the networks' (n, o), in new arrays.
 
         poses: of these environments, if they have been computed
         """
-        inputs = (self._positions[rows], self._velocities[rows], self.physics.extra_fields[rows])
+        inputs = (self._positions[rows], self._velocities[rows])
         own, standard = self.task.observe(*inputs), self.task.standard_observe
         if self.task.floor_sense and self._kinematics:
             own = np.concatenate([own, (poses or Poses(self._kinematics, inputs[0])).floor_sense()], axis=1)
-        return standard(*inputs) if standard else own, own.astype(np.float32)
+        return standard(*inputs) if standard else own[:, :0], own.astype(np.float32)
 
     def get_state(self) -> dict[str, Any]:
         arrays = {f"measure_{name}": values for name, values in self._measure.get_state().items()}
         arrays |= {"states": self.states, "ages": self._ages, "first": self._first, "returns": self._returns}
-        return {**arrays, "extra_fields": self.physics.extra_fields, "divergences": np.array(self.divergences)}
+        return {**arrays, "divergences": np.array(self.divergences)}
 
     def set_state(self, arrays: Mapping[str, Any]) -> None:
         self.states[:], self._ages[:] = arrays["states"], arrays["ages"]
         self._first[:], self._returns[:] = arrays["first"], arrays["returns"]
-        self.physics.extra_fields[:] = arrays["extra_fields"]
         self.divergences = int(arrays["divergences"])
         self._measure.set_state({n.removeprefix("measure_"): a for n, a in arrays.items() if n.startswith("measure_")})
         self._observe()

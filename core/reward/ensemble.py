@@ -6,7 +6,6 @@ from torch import Tensor
 
 from core.config import Config, RewardConfig
 from core.envs.spaces import sizes
-from core.errors import UserError
 from core.nn.stacked_mlp import CPU, StackedMLP
 from core.reward.image_ensemble import ImageEnsemble
 from core.seeding import seed_for
@@ -45,7 +44,7 @@ def disagreement_std(raw: Float32) -> Float32:
 class RewardEnsemble(torch.nn.Module):
     """M predictors of r(o, a) in one batched network, with the moments that normalize their inputs.
 
-    mean, std: buffers (inputs,), where inputs counts observations (or their first config.observed) and actions
+    mean, std: buffers (inputs,), where inputs counts observations and actions
     """
 
     mean: Tensor
@@ -59,11 +58,10 @@ class RewardEnsemble(torch.nn.Module):
         self.register_buffer("mean", torch.zeros(inputs, device=device))
         self.register_buffer("std", torch.ones(inputs, device=device))
         self.members = config.members
-        self._observed = config.observed or None
 
     def inputs(self, observations: Float32, actions: Float32) -> Float32:
         """Observations (..., o) and actions (..., a) -> network inputs (..., inputs), before normalization."""
-        return np.concatenate([observations[..., : self._observed], actions], axis=-1)
+        return np.concatenate([observations, actions], axis=-1)
 
     @torch.no_grad()
     def predict(self, observations: Float32, actions: Float32) -> Float32:
@@ -86,19 +84,10 @@ class RewardEnsemble(torch.nn.Module):
 
 
 def build_ensemble(config: Config, device: torch.device) -> RewardEnsemble | ImageEnsemble:
-    """The untrained ensemble of a session; depends on config.seed alone.
-
-    Raises UserError if reward.observed exceeds the size of an observation.
-    """
+    """The untrained ensemble of a session; depends on config.seed alone."""
     start = torch.Generator().manual_seed(seed_for(config.seed, "reward network"))
     task = get_task(config.task)
     if task.pictures:
         return ImageEnsemble(task.pictures, config.reward, start, device)
     observations, actions = sizes(config)
-    observed = config.reward.observed
-    if observed > observations:
-        raise UserError(
-            f"reward.observed is {observed}, but observations of {task.name} have {observations} numbers: choose at"
-            f" most {observations}."
-        )
-    return RewardEnsemble((observed or observations) + actions, config.reward, start, device)
+    return RewardEnsemble(observations + actions, config.reward, start, device)

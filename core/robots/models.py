@@ -16,11 +16,8 @@ from core.tasks.base import RobotTask
 log = logging.getLogger(__name__)
 mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT into the current folder
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
-_CONTACT_FIELDS = [getattr(mujoco.mjtConDataField, f"mjCONDATA_{name}") for name in ("FORCE", "TORQUE", "POS")]
 _FLOOR = "somersault_floor"
 """Name of the floor, its texture and its material in an imported robot."""
-_NET_FORCE = 3
-"""Reduction of a contact sensor: all contacts as one force at their common centre."""
 _FIELD = 36.0
 """Vertical field of view of the clips' camera in degrees."""
 _FLOOR_METRES = 400.0
@@ -29,7 +26,7 @@ _SKY = ((0.75, 0.82, 0.88), (0.45, 0.55, 0.66))
 
 
 def load_model(task: RobotTask) -> mujoco.MjModel:
-    """Compile the task's robot, with sensors for its contact points and, if needed, its contact forces.
+    """Compile the task's robot, with sensors for its contact points.
 
     Raises UserError if it is an imported one that is damaged.
     """
@@ -44,8 +41,6 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     spec.option.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{task.integrator.upper()}")
     for number, (geom_name, end) in enumerate(task.contact_points):
         _add_contact_point(spec, f"touch_{number}", geom_name, end)
-    if has_contact_sensors(task):
-        _add_contact_sensors(spec)
     if total_mass:
         scale = float(total_mass[1]) / spec.compile().body_mass.sum()
         for geom in spec.geoms:
@@ -82,31 +77,6 @@ def compile_mjcf(xml: str, assets: dict[str, bytes], task: RobotTask | None = No
 def signal_sizes(model: mujoco.MjModel) -> tuple[tuple[int, int], int]:
     """Return the numbers of (actuators, geoms of the robot) and of positions."""
     return (int(model.nu), int((model.geom_bodyid > 0).sum())), int(model.nq)
-
-
-def has_contact_sensors(task: RobotTask) -> bool:
-    """Whether contact forces come from sensors, which see only the first stage of the Runge-Kutta integrator."""
-    return task.extra_fields == ("cfrc_ext",) and task.integrator != "rk4"
-
-
-def _add_contact_sensors(spec: mujoco.MjSpec) -> None:
-    """Add sensors of the contact force, torque and position (9 numbers) of each body, then the centre of mass (3)."""
-    _, *bodies = spec.bodies
-    for number, body in enumerate(bodies):
-        body.name = body.name or f"body_{number}"
-        sensor = spec.add_sensor(
-            name=f"contact_{number}",
-            type=mujoco.mjtSensor.mjSENS_CONTACT,
-            objtype=mujoco.mjtObj.mjOBJ_BODY,
-            objname=body.name,
-        )
-        sensor.intprm[:3] = sum(1 << int(field) for field in _CONTACT_FIELDS), _NET_FORCE, 1
-    spec.add_sensor(
-        name="centre",
-        type=mujoco.mjtSensor.mjSENS_SUBTREECOM,
-        objtype=mujoco.mjtObj.mjOBJ_BODY,
-        objname=bodies[0].name,
-    )
 
 
 def _add_contact_point(spec: mujoco.MjSpec, name: str, geom_name: str, end: float) -> None:

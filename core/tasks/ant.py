@@ -1,7 +1,7 @@
 """The Ant: four legs in three dimensions.
 
 Gymnasium controls it at 20 Hz: a clip of 30 steps lasts 1.5 s (A.1). Physics steps are as long as Gymnasium's, but with
-the implicitfast integrator instead of the fourth-order Runge-Kutta: four times as fast, with the same contact forces.
+the implicitfast integrator instead of the fourth-order Runge-Kutta: four times as fast.
 """
 
 import numpy as np
@@ -9,20 +9,13 @@ import numpy as np
 from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps
 from core.types import Float64
 
-_MOTION = 27
-"""Numbers of an observation before the contact forces."""
-_WORLD = 6
-"""Contact forces and torques on the world body, which comes first."""
 _FALLEN = 0.2
 """Height in m below which Gymnasium calls it fallen."""
 
 
-def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """Gymnasium's observation: height, orientation, joints, velocities, and contact forces clipped to 1.
-
-    (N, 15), (N, 14), (N, 84) -> (N, 105)
-    """
-    return np.concatenate([positions[:, 2:], velocities, np.clip(extra_fields[:, _WORLD:], -1, 1)], axis=1)
+def observation(positions: Float64, velocities: Float64) -> Float64:
+    """All but the place: height, orientation, joints and velocities, (N, 15), (N, 14) -> (N, 27)."""
+    return np.concatenate([positions[:, 2:], velocities], axis=1)
 
 
 def ant_reward(physics: Physics) -> Float64:
@@ -39,7 +32,7 @@ def upright(physics: Physics) -> Float64:
 ANT = RobotTask(
     name="ant",
     robot="ant",
-    sizes=(105, 8),
+    sizes=(40, 8),
     title="Ant",
     instruction=(
         "Choose the clip in which the robot stands upright; if it stands in neither, the one in which its middle is "
@@ -52,7 +45,7 @@ ANT = RobotTask(
     segment_steps=30,
     episode_steps=200,
     observe=observation,
-    extra_fields=("cfrc_ext",),
+    floor_sense=True,
     true_reward=ant_reward,
     measure=averages(forward_speed=forward, share_upright=upright),
     measure_name="forward_speed",
@@ -60,8 +53,8 @@ ANT = RobotTask(
     reset_noise=0.1,
     normal_speeds=True,
     camera=Camera("torso", height=1.05, distance=5.3, elevation=20.0, azimuth=72.0),
-    # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back, contact forces mislead the
-    # predictors, and a gait once begun is seldom left, so answers come early and the fit takes larger steps.
+    # Decided in docs/experiments/robots.md, Ant: more noise throws it on its back, and a gait once begun is
+    # seldom left, so answers come early and the fit takes larger steps.
     exploration_std=0.15,
     presets={
         **preset_for_steps(2_500_000),
@@ -70,7 +63,6 @@ ANT = RobotTask(
         "policy.learning_rate": 5e-4,
         "policy.minibatch": 512,
         "policy.epochs": 5,
-        "reward.observed": _MOTION,
         "reward.learning_rate": 3e-3,
         "reward.steps_per_label": 12,
         "query.half_life": 150_000,

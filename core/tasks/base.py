@@ -30,7 +30,7 @@ class Physics:
     positions (N, nq), velocities (N, nv): after the step, in m, rad, m/s and rad/s
     before (N, nq): the positions before the step
     actions (N, a): clipped to [-1, 1]
-    standard_observations (N, g): Gymnasium's, before the step
+    standard_observations (N, g): Gymnasium's, before the step, if RobotTask.standard_observe gives them; else empty
     contact_heights (N, points): height in m above the floor of the lowest point of each of RobotTask.contact_points
     seconds: duration of the step
     signals: by name, if RobotTask.needs_signals
@@ -188,13 +188,29 @@ def preset_for_steps(steps: int) -> dict[str, Any]:
     }
 
 
-Observe = Callable[[Float64, Float64, Float64], Float64]
-"""(positions (N, nq), velocities (N, nv), extra_fields (N, e)) -> observations (N, o)"""
+Observe = Callable[[Float64, Float64], Float64]
+"""(positions (N, nq), velocities (N, nv)) -> observations (N, o)"""
+_FASTEST = 10.0
+"""Velocities in m/s and rad/s beyond which networks see no difference, as in Gymnasium's Hopper and Walker."""
 
 
-def observe_from(first: int) -> Observe:
-    """Gymnasium's observation of several robots: the positions from index `first` on, and the velocities."""
-    return lambda positions, velocities, _: np.concatenate([positions[:, first:], velocities], axis=1)
+def observe_turning(first: int, angles: slice) -> Observe:
+    """Return an observation of positions from index `first` on, of velocities, and of some angles as sine and cosine.
+
+    A full turn of those angles leads back to the same values.
+    """
+
+    def observe(positions: Float64, velocities: Float64) -> Float64:
+        turned, rest = positions[:, angles], positions[:, angles.stop :]
+        parts = [positions[:, first : angles.start], np.sin(turned), np.cos(turned), rest]
+        return np.concatenate([*parts, clipped_velocities(velocities)], axis=1)
+
+    return observe
+
+
+def clipped_velocities(velocities: Float64) -> Float64:
+    """Velocities of any shape, limited to what networks tell apart."""
+    return np.clip(velocities, -_FASTEST, _FASTEST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,9 +234,9 @@ class RobotTask(Task):
     frame_skip: int
     """Physics steps in one environment step."""
     observe: Observe
-    """Input of the networks."""
+    """Input of the networks, the same in all tasks of a robot. An angle that can go round is seen as sine and cosine."""
     standard_observe: Observe | None = None
-    """Gymnasium's observation, if that is another: a true reward may refer to it."""
+    """Gymnasium's observation, if the true reward refers to it."""
     true_reward: Callable[[Physics], Float64] | None
     """Reward (N,) of one step; None if the task has none."""
     other_rewards: Mapping[str, Callable[[Physics], Float64]] = field(default_factory=dict)
@@ -229,8 +245,6 @@ class RobotTask(Task):
     """(environments, seconds of a step) -> new measure"""
     paper_presets: Mapping[str, Any] = field(default_factory=lambda: {"policy.entropy_bonus": 0.01})
     """A.1, for all robots but the Swimmer."""
-    extra_fields: tuple[str, ...] = ()
-    """Fields of MuJoCo's data after the last physics step that observations need in addition to the state."""
     contact_points: tuple[tuple[str, float], ...] = ()
     """(geom, end): ends of capsules, +1 or -1 along the axis, whose heights above the floor are sensed."""
     exploration_std: float = 0.5

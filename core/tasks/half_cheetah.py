@@ -3,12 +3,12 @@
 Gymnasium controls it at 20 Hz, at which the authors played its clips: 30 steps last 1.5 s (A.1).
 """
 
-from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, preset_for_steps
+from core.tasks.base import Camera, RobotTask, averages, forward, observe_turning, preset_for_steps
 
 HALF_CHEETAH = RobotTask(
     name="half-cheetah",
     robot="half-cheetah",
-    sizes=(17, 6),
+    sizes=(26, 6),
     title="Half-Cheetah",
     instruction="Choose the clip in which the robot moves faster to the right.",
     model="half_cheetah.xml",
@@ -17,7 +17,8 @@ HALF_CHEETAH = RobotTask(
     frame_skip=5,
     segment_steps=30,
     episode_steps=200,
-    observe=observe_from(1),  # height, pitch and joints
+    observe=observe_turning(1, slice(2, 3)),  # height, pitch and joints
+    floor_sense=True,
     true_reward=forward,
     measure=averages(forward_speed=forward),
     measure_name="forward_speed",

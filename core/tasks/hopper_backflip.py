@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask
+from core.tasks.base import Camera, Physics, RobotTask, clipped_velocities, observe_turning
 from core.types import Float64
 
 _ANGLE = 2
@@ -32,22 +32,12 @@ _REST = (("torso_geom", 1.0), ("torso_geom", -1.0), ("thigh_geom", -1.0))
 """Head, hip and knee: the ends of torso, thigh and leg, except the ankle, which is inside the foot's capsule."""
 
 
-def standard_observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """Gymnasium's observation of Hopper and Walker: height, torso angle, joints, and velocities clipped to 10.
+def standard_observation(positions: Float64, velocities: Float64) -> Float64:
+    """Gymnasium's observation of the Hopper: height, torso angle, joints, and velocities clipped to 10.
 
-    (N, nq), (N, nv), (N, 0) -> (N, nq - 1 + nv)
+    (N, 6), (N, 6) -> (N, 11)
     """
-    return np.concatenate([positions[:, 1:], np.clip(velocities, -10, 10)], axis=1)
-
-
-def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """The standard observation, but with sine and cosine of the angle: a full turn leads back to the same values.
-
-    (N, 6), (N, 6), (N, 0) -> (N, 12)
-    """
-    angle = positions[:, _ANGLE : _ANGLE + 1]
-    parts = [positions[:, 1:2], np.sin(angle), np.cos(angle), positions[:, 3:], np.clip(velocities, -10, 10)]
-    return np.concatenate(parts, axis=1)
+    return np.concatenate([positions[:, 1:], clipped_velocities(velocities)], axis=1)
 
 
 def _foot(heights: Float64) -> Float64:
@@ -151,7 +141,7 @@ class BackflipCounter:
 HOPPER_BACKFLIP = RobotTask(
     name="hopper-backflip",
     robot="hopper",
-    sizes=(12, 3),
+    sizes=(16, 3),
     title="Hopper: backflips",
     instruction=(
         "Choose the clip in which the robot does more of a backflip: rotating backward (to the left, counter-"
@@ -163,7 +153,8 @@ HOPPER_BACKFLIP = RobotTask(
     frame_skip=5,
     segment_steps=40,
     episode_steps=320,
-    observe=observation,
+    observe=observe_turning(1, slice(2, 3)),
+    floor_sense=True,
     standard_observe=standard_observation,
     true_reward=backflip_reward,
     other_rewards={"openai": openai_reward},

@@ -9,7 +9,7 @@ still teach nothing. With episodes of 5 s two thirds of all clips were such.
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, observe_from, preset_for_steps
+from core.tasks.base import Camera, Physics, RobotTask, averages, observe_turning, preset_for_steps
 from core.types import Float64
 
 _POLE = 0.6
@@ -28,17 +28,6 @@ def pendulum_reward(physics: Physics) -> Float64:
 def pendulum_upright(physics: Physics) -> Float64:
     """(N,) 1 if the pole has not fallen, else 0."""
     return (np.abs(physics.positions[:, 1]) < _UPRIGHT).astype(np.float64)
-
-
-def double_observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """Gymnasium's observation: cart position, sines and cosines of both angles, velocities, and force of the rail's end.
-
-    (N, 3), (N, 3), (N, 3) -> (N, 9)
-    """
-    angles, force = positions[:, 1:], np.clip(extra_fields[:, :1], -10, 10)
-    return np.concatenate(
-        [positions[:, :1], np.sin(angles), np.cos(angles), np.clip(velocities, -10, 10), force], axis=1
-    )
 
 
 def tip(positions: Float64) -> tuple[Float64, Float64]:
@@ -63,7 +52,7 @@ def double_upright(physics: Physics) -> Float64:
 PENDULUM = RobotTask(
     name="pendulum",
     robot="pendulum",
-    sizes=(4, 1),
+    sizes=(5, 1),
     title="Pendulum",
     instruction=(
         "Choose the clip in which the pole points up, more or less. If both have fallen, answer with a tie or can't "
@@ -75,7 +64,7 @@ PENDULUM = RobotTask(
     frame_skip=5,
     segment_steps=30,
     episode_steps=60,
-    observe=observe_from(0),
+    observe=observe_turning(0, slice(1, 2)),
     true_reward=pendulum_reward,
     measure=averages(share_upright=pendulum_upright),
     measure_name="share_upright",
@@ -89,7 +78,7 @@ PENDULUM = RobotTask(
 DOUBLE_PENDULUM = RobotTask(
     name="double-pendulum",
     robot="double-pendulum",
-    sizes=(9, 1),
+    sizes=(8, 1),
     title="Double pendulum",
     instruction=(
         "Choose the clip in which both poles point up, more or less, with the cart near the middle of its rail; if "
@@ -102,8 +91,7 @@ DOUBLE_PENDULUM = RobotTask(
     frame_skip=5,
     segment_steps=30,
     episode_steps=60,
-    observe=double_observation,
-    extra_fields=("qfrc_constraint",),
+    observe=observe_turning(0, slice(1, 3)),
     true_reward=double_reward,
     measure=averages(share_upright=double_upright, tip_height=lambda physics: tip(physics.positions)[1]),
     measure_name="share_upright",

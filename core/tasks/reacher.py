@@ -21,8 +21,6 @@ _COLOURS = {
     "fingertip": (0.1, 0.75, 0.15),
     "target": (0.95, 0.1, 0.1),
 }
-_FINGERTIP, _TARGET = 9, 12
-"""Indices of their coordinates in the positions of all bodies: world, two links, fingertip, target."""
 
 
 def fingertip_to_target(positions: Float64) -> Float64:
@@ -33,13 +31,9 @@ def fingertip_to_target(positions: Float64) -> Float64:
     return np.stack([x, y], axis=1) - positions[:, 2:4]
 
 
-def observation(positions: Float64, velocities: Float64, extra_fields: Float64) -> Float64:
-    """Gymnasium's observation: cosines and sines of the joints, target, joint speeds, and vector to the target.
-
-    (N, 4), (N, 4), (N, 15) -> (N, 10). As in Gymnasium, the vector is that of the integrator's last stage.
-    """
-    joints = positions[:, :2]
-    way = extra_fields[:, _FINGERTIP : _FINGERTIP + 2] - extra_fields[:, _TARGET : _TARGET + 2]
+def observation(positions: Float64, velocities: Float64) -> Float64:
+    """Cosines and sines of the joints, target, joint speeds, and vector to the target: (N, 4), (N, 4) -> (N, 10)."""
+    joints, way = positions[:, :2], fingertip_to_target(positions)
     return np.concatenate([np.cos(joints), np.sin(joints), positions[:, 2:], velocities[:, :2], way], axis=1)
 
 
@@ -78,7 +72,6 @@ REACHER = RobotTask(
     segment_steps=15,
     episode_steps=50,
     observe=observation,
-    extra_fields=("xpos",),
     true_reward=reacher_reward,
     measure=averages(mean_distance=distance),
     measure_name="mean_distance",

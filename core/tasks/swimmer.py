@@ -1,11 +1,11 @@
 """The Swimmer: three links in a thick fluid. Gymnasium's model at 40 Hz, so that a clip of 60 steps lasts 1.5 s (A.1)."""
 
-from core.tasks.base import Camera, RobotTask, averages, forward, observe_from, preset_for_steps
+from core.tasks.base import Camera, RobotTask, averages, forward, observe_turning, preset_for_steps
 
 SWIMMER = RobotTask(
     name="swimmer",
     robot="swimmer",
-    sizes=(8, 2),
+    sizes=(9, 2),
     title="Swimmer",
     instruction="Choose the clip in which the middle of the robot's body moves faster to the right.",
     model="swimmer.xml",
@@ -14,7 +14,7 @@ SWIMMER = RobotTask(
     frame_skip=2,
     segment_steps=60,
     episode_steps=400,
-    observe=observe_from(2),  # front link and joints
+    observe=observe_turning(2, slice(2, 3)),  # front link and joints
     true_reward=forward,
     measure=averages(forward_speed=forward),
     measure_name="forward_speed",

@@ -7,8 +7,7 @@ as with the backflip.
 
 import numpy as np
 
-from core.tasks.base import Camera, Physics, RobotTask, averages, forward, preset_for_steps
-from core.tasks.hopper_backflip import standard_observation
+from core.tasks.base import Camera, Physics, RobotTask, averages, forward, observe_turning, preset_for_steps
 from core.types import Float64
 
 _HEIGHT = 1
@@ -35,7 +34,7 @@ def upright(physics: Physics, fallen: float) -> Float64:
 HOPPER = RobotTask(
     name="hopper",
     robot="hopper",
-    sizes=(11, 3),
+    sizes=(16, 3),
     title="Hopper",
     instruction=(
         "Choose the clip in which the robot's middle joint, the one nearest to its pointed end, gets further to the "
@@ -47,7 +46,8 @@ HOPPER = RobotTask(
     frame_skip=5,
     segment_steps=60,
     episode_steps=320,
-    observe=standard_observation,
+    observe=observe_turning(1, slice(2, 3)),
+    floor_sense=True,
     true_reward=hopper_reward,
     measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _HOPPER_FALLEN)),
     measure_name="forward_speed",
@@ -61,7 +61,7 @@ HOPPER = RobotTask(
 WALKER = RobotTask(
     name="walker",
     robot="walker",
-    sizes=(17, 6),
+    sizes=(25, 6),
     title="Walker",
     instruction=(
         "Choose the clip in which the joint where the robot's three limbs meet gets further to the right. If that is "
@@ -73,7 +73,8 @@ WALKER = RobotTask(
     frame_skip=6,
     segment_steps=45,
     episode_steps=300,
-    observe=standard_observation,
+    observe=observe_turning(1, slice(2, 3)),
+    floor_sense=True,
     true_reward=walker_reward,
     measure=averages(forward_speed=forward, share_upright=lambda physics: upright(physics, _WALKER_FALLEN)),
     measure_name="forward_speed",

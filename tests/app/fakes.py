@@ -61,7 +61,7 @@ def make_segment(reward: float = 0.0) -> Segment:
     number = next(_ids)
     return Segment(
         number,
-        np.full((STEPS, 12), number, np.float32),
+        np.full((STEPS, 16), number, np.float32),
         np.zeros((STEPS, 3), np.float32),
         np.zeros((STEPS, 4)),
         np.repeat(np.float32([reward, 0]), [6, STEPS - 6]),

@@ -10,7 +10,7 @@ import numpy as np
 from core.config import Config, replaced
 from core.types import Choice, Preference, Query, Segment
 
-OBSERVED, ACTED, STATE = 12, 3, 13
+OBSERVED, ACTED, STATE = 16, 3, 13
 """Sizes of the Hopper's observation, action and simulator state."""
 
 

@@ -61,9 +61,9 @@ def left_open() -> int:
 
 def batch(size: int = 64) -> RolloutBatchReady:
     rng = np.random.default_rng(0)
-    observations = rng.standard_normal((4, size, 12)).astype(np.float32)
+    observations = rng.standard_normal((4, size, 16)).astype(np.float32)
     actions, ends = rng.standard_normal((4, size, 3)).astype(np.float32), np.zeros((4, size), np.bool_)
     rewards = actions[..., 0]
     log_probs = (-0.5 * (actions**2).sum(2) - 1.5 * np.log(2 * np.pi)).astype(np.float32)
-    none = np.zeros((0, 12), np.float32)
+    none = np.zeros((0, 16), np.float32)
     return RolloutBatchReady(0, 4 * size, observations, actions, log_probs, rewards, ends, none, observations[0])

@@ -22,7 +22,7 @@ def new_trainer(seed: int = 0, rng: np.random.Generator | None = None, **setting
     """With three small members; settings: RewardConfig's."""
     plain: dict[str, Any] = {"members": 3, "hidden": 16, "learning_rate": 3e-3, "minibatch": 32, "l2": 1e-4}
     config = RewardConfig(**{**plain, **settings})
-    ensemble = RewardEnsemble((config.observed or OBSERVED) + ACTED, config, torch.Generator().manual_seed(seed))
+    ensemble = RewardEnsemble(OBSERVED + ACTED, config, torch.Generator().manual_seed(seed))
     return RewardTrainer(ensemble, config, rng or np.random.default_rng(seed), torch.device("cpu"))
 
 

@@ -253,7 +253,6 @@ def test_a_task_without_a_true_reward_has_no_oracle(
         ([*TEACH, "--teacher", "none", "--target"], "--teacher none"),
         ([*TEACH, "--oracle-mistakes", "2"], "mistakes"),
         ([*TEACH, "--set", "query.segment_steps=321"], "segment_steps"),
-        ([*TEACH, "--set", "reward.observed=13"], "hopper-backflip have 12 numbers"),
         ([*TEACH, "--set", "true_reward=best"], "true_reward"),
         (["teach", "hopper", "--session", "s", "--set", "true_reward=openai"], "hopper has no true reward 'openai'"),
         ([*TEACH, "--video", "film.gif"], ".mp4"),

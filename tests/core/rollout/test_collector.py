@@ -24,7 +24,7 @@ def test_the_chosen_true_reward_is_paid_at_every_step() -> None:
     own, openai = collected(), collected(true_reward="openai")
     assert (own.observations == openai.observations).all()
     o, a = openai.observations, openai.carried_out
-    push = (a * o[..., 9:]).sum(axis=-1)
+    push = (a * o[..., 9:12]).sum(axis=-1)
     expected = -o[..., 8] * (1 + 0.3 * o[..., 0] + 0.1 * push - 0.05 * o[..., 6])
     assert openai.true_rewards == pytest.approx(expected, abs=1e-4)
     assert np.abs(own.true_rewards - expected).max() > 0.5

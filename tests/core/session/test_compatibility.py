@@ -65,11 +65,11 @@ def test_the_catalogue_knows_the_sizes_of_each_task(name: str) -> None:
 @pytest.mark.parametrize(
     ("segments", "told"),
     [
-        ((sized(17, 6),), "Answer 1 .*17 numbers a step and not 12"),
-        ((sized(12, 3), sized(12, 6)), "Answer 2 .*6 numbers and not 3"),
-        ((sized(12, 3), sized(12, 3, steps=9)), "Answer 2 .*9 steps and not 5"),
-        ((sized(12, 3, steps=40),), "Answer 1 .*40 steps and not 5"),
-        ((pictures(8),), "Answer 1 .*4 x 8 x 8 pixels a step and not 12 numbers"),
+        ((sized(17, 6),), "Answer 1 .*17 numbers a step and not 16"),
+        ((sized(16, 3), sized(16, 6)), "Answer 2 .*6 numbers and not 3"),
+        ((sized(16, 3), sized(16, 3, steps=9)), "Answer 2 .*9 steps and not 5"),
+        ((sized(16, 3, steps=40),), "Answer 1 .*40 steps and not 5"),
+        ((pictures(8),), "Answer 1 .*4 x 8 x 8 pixels a step and not 16 numbers"),
     ],
 )
 def test_answers_to_another_task_are_refused(
@@ -141,8 +141,8 @@ def test_an_answer_that_claims_what_it_is_not_is_refused(
     [
         {"states": np.zeros(5)},
         {"states": np.zeros((4, 13))},
-        {"observations": np.zeros((5, 12))},
-        {"observations": np.full((5, 12), np.nan, np.float32)},
+        {"observations": np.zeros((5, 16))},
+        {"observations": np.full((5, 16), np.nan, np.float32)},
         {"actions": np.full((5, 3), np.inf, np.float32)},
         {"true_rewards": np.zeros(4, np.float32)},
         {name: np.zeros((0, 3), np.float32) for name in ("observations", "actions", "states")},

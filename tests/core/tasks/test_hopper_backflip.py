@@ -14,14 +14,11 @@ from core.tasks.base import Physics, RobotTask
 from core.tasks.hopper_backflip import (
     BackflipCounter,
     backflip_reward,
-    observation,
     openai_reward,
 )
 
 TURN = 2 * np.pi
 SECONDS = 0.025
-NONE = np.zeros((1, 0))
-"""No extras."""
 FLIPS, LANDINGS = "backflips_per_episode", "upright_landings_per_episode"
 CLEAN_FLIPS, CLEAN_LANDINGS = "clean_backflips_per_episode", "clean_landings_per_episode"
 
@@ -209,8 +206,9 @@ def test_openais_reward_is_a_choice_for_this_task_alone() -> None:
 
 def test_after_a_full_turn_the_networks_see_the_same() -> None:
     positions, velocities = np.random.default_rng(0).standard_normal((2, 4, 6))
-    turned = positions.copy()
+    turned, task = positions.copy(), get_task("hopper-backflip")
+    assert isinstance(task, RobotTask)
     turned[:, 2] -= TURN
-    assert observation(turned, velocities, NONE) == pytest.approx(observation(positions, velocities, NONE), abs=1e-12)
+    assert task.observe(turned, velocities) == pytest.approx(task.observe(positions, velocities), abs=1e-12)
     turned[:, 2] += 1.0
-    assert np.abs(observation(turned, velocities, NONE) - observation(positions, velocities, NONE)).max() > 0.1
+    assert np.abs(task.observe(turned, velocities) - task.observe(positions, velocities)).max() > 0.1
