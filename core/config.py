@@ -140,7 +140,7 @@ class PersonConfig(_Checked):
     """The simulated person (core.preferences.person)."""
 
     pace: float = number(12.0, "answers per minute", "", 0.01, 10_000)
-    wrong: float = number(0.15, "share of wrong answers if pairs were drawn at random", "", 0, 0.499)
+    wrong: float = number(0.15, "share of wrong answers, more of them the more alike two clips are", "", 0, 0.499)
     ties: float = number(0.05, "share of ties", "", 0, 0.4)
     cant_tell: float = number(0.03, "share of can't tell", "", 0, 0.9)
     speed: float = number(30_000.0, "environment steps that are trained on per second of the person's time", "", 1)

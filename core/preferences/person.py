@@ -2,9 +2,9 @@
 
 It judges by the true reward as the oracle does, and errs more often the more alike two segments are. Likeness is the
 rank u, from 0 to 1, of the difference of the two returns among the differences of pairs drawn at random from the pool:
-P(wrong) = (1 - u)^(1 / 2w - 1) / 2, so that two equal segments are told apart by chance, and the share of wrong
-answers is w over pairs drawn at random. Pairs on which the predictors disagree are more alike than those, so that more
-than w of their answers are wrong. The pace is part of the schedule (core.preferences.schedule).
+P(wrong) = (1 - u)^(1 / 2v - 1) / 2, so that two equal segments are told apart by chance, and the share of wrong
+answers is v over pairs drawn at random. Pairs on which the predictors disagree are more alike than those, so v is
+0.8 of the share that is asked for. The pace is part of the schedule (core.preferences.schedule).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from core.seeding import generator
 from core.types import Answer, Choice, PoolReturns, Query, Segment
 
 _QUANTILES = 33
+_ASKED = 0.8
+"""Share of wrong answers over random pairs, relative to pairs that are asked (docs/experiments/person.md)."""
 _SAMPLE = 96
 """Segments of the pool whose pairs give the quantiles."""
 
@@ -56,5 +58,5 @@ def answer(query: Query, config: Config) -> Answer:
     if even < 2 * person.ties * (1 - rank):
         return Answer(Choice.TIE)
     prefers_left = difference > 0 if difference else side < 0.5
-    wrong = person.wrong > 0 and slip < 0.5 * (1 - rank) ** (0.5 / person.wrong - 1)
+    wrong = person.wrong > 0 and slip < 0.5 * (1 - rank) ** (0.5 / (_ASKED * person.wrong) - 1)
     return Answer(Choice.LEFT if prefers_left != wrong else Choice.RIGHT)

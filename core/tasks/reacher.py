@@ -32,9 +32,13 @@ def fingertip_to_target(positions: Float64) -> Float64:
 
 
 def observation(positions: Float64, velocities: Float64) -> Float64:
-    """Cosines and sines of the joints, target, joint speeds, and vector to the target: (N, 4), (N, 4) -> (N, 10)."""
+    """Gymnasium's observation, and the distance to the target, which a person sees at once: (N, 4), (N, 4) -> (N, 11).
+
+    These are cosines and sines of the joints, the target, the joints' speeds, and vector and distance to the target.
+    """
     joints, way = positions[:, :2], fingertip_to_target(positions)
-    return np.concatenate([np.cos(joints), np.sin(joints), positions[:, 2:], velocities[:, :2], way], axis=1)
+    far = np.linalg.norm(way, axis=1, keepdims=True)
+    return np.concatenate([np.cos(joints), np.sin(joints), positions[:, 2:], velocities[:, :2], way, far], axis=1)
 
 
 def distance(physics: Physics) -> Float64:
@@ -59,7 +63,7 @@ def place_target(rng: np.random.Generator, positions: Float64, velocities: Float
 REACHER = RobotTask(
     name="reacher",
     robot="reacher",
-    sizes=(10, 2),
+    sizes=(11, 2),
     title="Reacher",
     instruction=(
         "Choose the clip in which the tip of the arm (green) is nearer to the red dot. Near for a while and far for a "

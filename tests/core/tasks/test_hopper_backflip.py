@@ -184,8 +184,8 @@ def test_the_reward_that_openai_wrote_by_hand() -> None:
         ({"rate": 0, "height": 0.0}, 0.1),  # stands
         ({"rate": 0, "height": 0.5}, 0.0),
         ({"rate": 10, "height": 0.5}, -1.25),  # forward
-        ({"rate": 0, "height": 0.0, "rest": 0.0}, -0.5),  # lies
-        ({"rate": -10, "height": 0.0, "rest": 0.0}, -0.25),  # rolls
+        ({"rate": 0, "height": 0.0, "rest": 0.0}, -1.0),  # lies
+        ({"rate": -10, "height": 0.0, "rest": 0.0}, -1.0),  # rolls: a fall is never worth its turning
     ],
 )
 def test_turning_backward_off_the_floor_pays_and_landing_on_the_foot_pays_more(
