@@ -15,6 +15,7 @@ def make_envs(
     threads: int = 0,
     staggered: bool = True,
     film: CaptureSchedule | None = None,
+    varied_starts: float = 0.0,
 ) -> VectorEnv:
     """Build the task's environments. Close them after use.
 
@@ -22,11 +23,12 @@ def make_envs(
     threads: how many threads step the simulation; 0 for one a core
     staggered: start at different ages, so that ends are spread over time; games spread theirs by themselves
     film: which environments keep pictures of their steps, for tasks whose clips cannot be rendered later
+    varied_starts: share of the environments of a robot on a floor that start lying, tilted or thrown into the air
     """
     if isinstance(task, RobotTask):
         from core.envs.mujoco import MujocoVectorEnv
 
-        return MujocoVectorEnv(task, environments, rng, threads, staggered)
+        return MujocoVectorEnv(task, environments, rng, threads, staggered, varied_starts)
     if isinstance(task, GymTask):
         from core.envs.gymnasium import GymVectorEnv
 

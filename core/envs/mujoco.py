@@ -40,7 +40,9 @@ class MujocoVectorEnv:
         rng: np.random.Generator,
         threads: int = 0,
         staggered: bool = True,
+        varied_starts: float = 0.0,
     ) -> None:
+        """varied_starts: share of the environments whose robots start lying, tilted or thrown, and do not count"""
         self.task = task
         self.count = environments
         self.model = load_model(task)
@@ -56,13 +58,16 @@ class MujocoVectorEnv:
         self._kinematics = Kinematics(self.model) if poses_needed else None
         self._signals = SignalSource(self._kinematics) if self._kinematics and task.needs_signals else None
         self._starts = Starts(self._kinematics, task.start) if self._kinematics and task.start != STARTS[0] else None
+        self._varied = np.arange(environments) >= environments - round(varied_starts * environments * task.floor_sense)
+        """(N,) environments whose robots start in any way; their episodes are not reported."""
+        self._throws = Starts(self._kinematics, STARTS[-1]) if self._kinematics and self._varied.any() else None
         self._returns = np.zeros(environments)
         self.states = np.zeros((environments, mujoco.mj_stateSize(self.model, FULL)))
         self._ages = np.zeros(environments, np.int64)
         self._reset(np.arange(environments))
         if staggered:
             self._ages[:] = rng.permutation(np.arange(environments) * task.episode_steps // environments)
-        self._first = self._ages > 0
+        self._first = (self._ages > 0) | self._varied
         self._observe()
 
     def _make_physics(self, threads: int) -> RolloutPhysics:
@@ -147,7 +152,7 @@ class MujocoVectorEnv:
             figures = self._measure.finish(int(index))
             if not self._first[index]:
                 finished.append((float(self._returns[index]), figures))
-        self._first[indices] = False
+        self._first[indices] = self._varied[indices]
         self._reset(indices)
         self._standard[indices], self.observations[indices] = self._observations_of(indices)
         return finished
@@ -165,6 +170,10 @@ class MujocoVectorEnv:
             self.task.reset_hook(self._rng, positions, velocities)
         if self._starts is not None:
             self._starts.place(self._rng, positions)
+        if self._throws is not None and (varied := self._varied[indices]).any():
+            thrown = positions[varied], velocities[varied]
+            self._throws.throw(self._rng, *thrown)
+            positions[varied], velocities[varied] = thrown
         self.states[indices] = 0
         self.states[indices, 1 : 1 + nq] = positions
         self.states[indices, 1 + nq : 1 + nq + nv] = velocities

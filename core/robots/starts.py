@@ -15,6 +15,8 @@ _GAP = (0.0, 0.02)
 """Heights in m of the lowest point at the start of a robot that lies or is tilted."""
 _AIR = (0.3, 1.0)
 """The same of one in the air."""
+_SPIN, _RISE = 8.0, 2.0
+"""Largest speeds in rad/s and m/s, either way, of a robot thrown into the air."""
 
 
 class Starts:
@@ -35,6 +37,25 @@ class Starts:
         self._lift = int(model.jnt_qposadr[free[0]]) + 2 if free else int(model.jnt_qposadr[lifts[0]])
         self._lift_sign = 1.0 if free else float(np.sign(model.jnt_axis[lifts[0], 2]))
         self._turn = int(model.jnt_qposadr[free[0]]) + 3 if free else int(model.jnt_qposadr[turns[0]])
+        self._lift_rate = int(model.jnt_dofadr[free[0]]) + 2 if free else int(model.jnt_dofadr[lifts[0]])
+        self._turn_rate = int(model.jnt_dofadr[free[0]]) + 3 if free else int(model.jnt_dofadr[turns[0]])
+
+    def throw(self, rng: np.random.Generator, positions: Float64, velocities: Float64) -> None:
+        """Place robots, and let those that start above the floor turn and rise or fall.
+
+        Changes positions (n, nq) and velocities (n, nv) in place.
+        """
+        self.place(rng, positions)
+        count = len(positions)
+        rows = self._kinematics.lowest(positions) > _GAP[1]
+        rise, spin = rng.uniform(-_RISE, _RISE, count), rng.uniform(-_SPIN, _SPIN, count)
+        direction = rng.uniform(-np.pi, np.pi, count)
+        velocities[rows, self._lift_rate] += self._lift_sign * rise[rows]
+        if self._free:
+            velocities[rows, self._turn_rate] += (spin * np.cos(direction))[rows]
+            velocities[rows, self._turn_rate + 1] += (spin * np.sin(direction))[rows]
+        else:
+            velocities[rows, self._turn_rate] += spin[rows]
 
     def place(self, rng: np.random.Generator, positions: Float64) -> None:
         """Change the model's own starting positions (n, nq), with noise, in place."""

@@ -19,7 +19,7 @@ from core.seeding import generator, get_rng_state, set_rng_state
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask, Task
-from core.types import Float32, Observations, Segment, require_count
+from core.types import Float32, Observations, Segment, Teacher, require_count
 
 FinishedEpisode = tuple[float, dict[str, float]]
 """True return and measure."""
@@ -183,7 +183,12 @@ class Collector:
         self._env_rng = generator(config.seed, f"environments{suffix}")
         self._act_rng = generator(config.seed, f"actions{suffix}")
         self.env = make_envs(
-            task, counts[number], self._env_rng, threads, film=film if config.rollout.captured_envs else None
+            task,
+            counts[number],
+            self._env_rng,
+            threads,
+            film=film if config.rollout.captured_envs else None,
+            varied_starts=0.0 if config.teacher == Teacher.NONE else config.rollout.varied_starts,
         )
         self._actor = Actor(config, self._act_rng)
         self._ensemble = build_ensemble(config, acting_device(config))

@@ -42,3 +42,19 @@ def test_episodes_that_begin_later_start_so_too(batch: MakeBatch) -> None:
     for _ in range(3):
         env.step(np.zeros((8, 3), np.float32))
     assert Kinematics(env.model).lowest(env.states[:, 1:7]).min() >= 0.3 - 1e-9
+
+
+@pytest.mark.parametrize("name", FLOOR_ROBOTS)
+def test_a_share_of_robots_may_start_in_any_way_and_counts_in_no_figure(name: str, batch: MakeBatch) -> None:
+    task = dataclasses.replace(ROBOTS[name], episode_steps=5)
+    env, plain = batch(task, 200, varied_starts=0.25), batch(task, 200)
+    kinematics, nq = Kinematics(env.model), env.model.nq
+    for _ in range(2):  # also the episodes that begin later
+        lowest = kinematics.lowest(env.states[:, 1 : 1 + nq])
+        usual = kinematics.lowest(plain.states[:, 1 : 1 + nq])
+        assert lowest[:150].max() <= usual.max() + 0.05 < lowest[150:].max()
+        speeds = np.abs(env.states[:, 1 + nq :]).max(axis=1)
+        assert (speeds[150:] > 1).mean() > 0.1 and speeds[150:].max() <= 9
+        steps = [env.step(np.zeros((200, env.sizes[1]), np.float32)) for _ in range(5)]
+        assert [len(step.finished) for step in steps] == [0] * 4 + [150]
+        assert steps[-1].ended.all() and steps[-1].finished_rows.tolist() == list(range(150))
