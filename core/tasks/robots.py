@@ -192,13 +192,16 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         return np.concatenate([*parts, np.clip(velocities, -_FASTEST, _FASTEST)], axis=1)
 
     side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
-    camera = Camera(model.body, model.height, model.distance, fixed=model.fixed, **side)
+    x, y = model.centre
+    camera = Camera(model.body, model.height, model.distance, fixed=model.fixed, centre=(x, y), **side)
     numbers = len(model.plain) + 2 * len(model.angles) + model.velocities
     task = replace(
         HOPPER_BACKFLIP,
         model="",
         packed_model=model.content(),
         start_positions=model.start,
+        rest_controls=model.rest,
+        floor_height=next(iter(model.drawn_floor), None),
         timestep=model.timestep,
         integrator=model.integrator,
         frame_skip=model.frame_skip,
