@@ -54,7 +54,7 @@ def import_robot(path: Path) -> RobotModel:
         packed = pack(xml, assets)
         model = compile_mjcf(xml, assets)
         _require_teachable(model)
-        start, drawn_floor = start_of(model), ()
+        start, drawn_floor = start_of(model), tuple[float, ...]()
         if not has_own_floor(model) and lift_index(model, Kinematics(model).root) is None:
             drawn_floor = (min(0.0, float(Kinematics(model).lowest(start[None])[0])),)
             model = compile_mjcf(xml, assets, drawn_floor=drawn_floor[0])
