@@ -150,11 +150,12 @@ def parse(text: str) -> Behaviour:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    values = dict[str, Any]()
+    for name, value in pairs:
+        if name in values:
             raise UserError(f"The field {name!r:.40} is there twice.")
-    return dict(pairs)
+        values[name] = value
+    return values
 
 
 def _refuse_constant(name: str) -> float:

@@ -15,7 +15,7 @@ from core.errors import UserError
 PREFIX = "mjcf:"
 MAX_PACKED = 2 << 20
 """Bytes of the packed files. A session keeps them in its config, as text."""
-MAX_PARTS = 256
+MAX_PARTS = 512
 """Joints, actuators, or geoms."""
 _INTEGRATORS = ("euler", "rk4", "implicit", "implicitfast")
 
@@ -54,6 +54,12 @@ class RobotModel:
     """It moves in the plane of the picture, and is looked at from the side."""
     fixed: bool
     """It can't move away from its place."""
+    centre: tuple[float, ...] = (0.0, 0.0)
+    """Place (x, y) in m of the picture's middle, if it is fixed."""
+    rest: tuple[float, ...] = ()
+    """Controls that the action 0 stands for; () for the middle of their ranges."""
+    drawn_floor: tuple[float, ...] = ()
+    """Height in m of the floor that is drawn but touches nothing; () if it stands on one."""
 
     @property
     def names(self) -> SignalNames:
@@ -70,10 +76,11 @@ class RobotModel:
 def robot_model(values: Any) -> RobotModel:
     """Read the field `model`. Raises UserError if it is damaged: a person does not write it by hand."""
     fields = {field.name: str(field.type) for field in dataclasses.fields(RobotModel)}
-    if not isinstance(values, dict) or values.keys() != fields.keys():
+    needed = {field.name for field in dataclasses.fields(RobotModel) if field.default is dataclasses.MISSING}
+    if not isinstance(values, dict) or not needed <= values.keys() <= fields.keys():
         raise UserError("model is not what this program writes: name the robot's file in robot, and leave out model.")
-    for name, kind in fields.items():
-        if not _VALID[kind](values[name]):
+    for name in values:
+        if not _VALID[fields[name]](values[name]):
             raise UserError(f"model.{name} is damaged: name the robot's file in robot, and leave out model.")
     checked: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
@@ -89,6 +96,9 @@ def robot_model(values: Any) -> RobotModel:
         and 0 <= model.sensed <= len(model.geoms)
         and model.actions
         and model.distance > 0
+        and len(model.centre) == 2
+        and len(model.rest) in (0, len(model.actions))
+        and len(model.drawn_floor) <= 1
     )
     if not sound:
         raise UserError("model is damaged: name the robot's file in robot, and leave out model.")

@@ -6,6 +6,8 @@ from itertools import pairwise
 import mujoco
 import numpy as np
 
+from core.robots.kinematics import floor_of
+from core.robots.models import SHOWN_GROUPS
 from core.tasks.base import Camera
 from core.types import Float64
 
@@ -34,11 +36,10 @@ class MotionMarks:
 
     def __init__(self, model: mujoco.MjModel, camera: Camera) -> None:
         self._scale = camera.distance
-        self._floor = float(model.geom_pos[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE, 2].max())
-        self._geoms = np.flatnonzero(model.geom_bodyid)  # those of the robot, not of the world
-        radii, halves = model.geom_size[self._geoms, :2].T  # of capsules and spheres; a sphere's half length is 0
-        radii = radii + _MARGIN * self._scale
-        self._sizes = np.stack([radii, radii, radii + halves], axis=1)
+        _, self._floor = floor_of(model)
+        seen = (model.geom_bodyid > 0) & (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
+        self._geoms = np.flatnonzero(seen & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE))  # of the robot
+        self._sizes = _half_sizes(model)[self._geoms] + _MARGIN * self._scale
 
     def add(self, scene: mujoco.MjvScene, data: mujoco.MjData, path: Sequence[Float64], start: Float64 | None) -> None:
         """Add the marks of a pose.
@@ -70,6 +71,17 @@ class MotionMarks:
         for before, after in pairwise(path):
             geom = _add_geom(scene, mujoco.mjtGeom.mjGEOM_LINE, np.zeros(3), before, np.eye(3), _TRACE)
             mujoco.mjv_connector(geom, mujoco.mjtGeom.mjGEOM_LINE, _TRACE_PIXELS, before, after)
+
+
+def _half_sizes(model: mujoco.MjModel) -> Float64:
+    """(geoms, 3) half sizes in m of each geom along its own axes."""
+    sizes = model.geom_size.copy()
+    kinds = mujoco.mjtGeom
+    round_geoms = np.isin(model.geom_type, (kinds.mjGEOM_SPHERE, kinds.mjGEOM_CAPSULE))
+    sizes[round_geoms] = sizes[round_geoms][:, [0, 0, 1]] + sizes[round_geoms][:, [2, 2, 0]]
+    cylinders = model.geom_type == kinds.mjGEOM_CYLINDER
+    sizes[cylinders] = sizes[cylinders][:, [0, 0, 1]]
+    return sizes
 
 
 def _add_geom(

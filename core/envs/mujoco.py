@@ -51,7 +51,8 @@ class MujocoVectorEnv:
         self._rng = rng
         self.physics = self._make_physics(threads)
         low, high = self.model.actuator_ctrlrange.T
-        self._control_middle, self._control_reach = (low + high) / 2, (high - low) / 2
+        rest = np.array(task.rest_controls) if task.rest_controls else (low + high) / 2
+        self._rest, self._reach_down, self._reach_up = rest, rest - low, high - rest
         self._radii = np.array([self.model.geom(name).size[0] for name, _ in task.contact_points])
         self._measure = task.measure(environments, task.step_seconds)
         poses_needed = task.needs_signals or task.floor_sense or task.start != STARTS[0]
@@ -122,8 +123,9 @@ class MujocoVectorEnv:
         return self._signals.step(states, poses)
 
     def controls(self, actions: Float32) -> Float64:
-        """Scale actions (..., a) in [-1, 1] to the motors' control range."""
-        return self._control_middle + self._control_reach * actions.astype(np.float64)
+        """Scale actions (..., a) in [-1, 1] to the motors' control range; 0 becomes RobotTask.rest_controls."""
+        scaled = actions.astype(np.float64)
+        return self._rest + scaled * np.where(scaled < 0, self._reach_down, self._reach_up)
 
     def _reset_diverged(self, clocks: Float64) -> Mask:
         """Reset robots whose state is not finite; their episodes end here, counted but not reported. (N,) which.

@@ -86,7 +86,8 @@ class MujocoRenderer(Renderer):
         """Change direction, distance and height of the camera; it follows what it followed before."""
         self._marks = MotionMarks(self._model, camera)
         self._camera.distance, self._camera.azimuth = camera.distance, camera.azimuth
-        self._camera.elevation, self._camera.lookat[2] = -camera.elevation, camera.height
+        self._camera.elevation = -camera.elevation
+        self._camera.lookat[:] = *camera.centre, camera.height
 
     def close(self) -> None:
         if self._renderer is not None:

@@ -1,8 +1,10 @@
-"""What the commands `tasks`, `behaviours` and `robots` print, as JSON values."""
+"""What the commands `tasks`, `behaviours` and `robots` print, as JSON values, and the page of signals."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from core.behaviours.behaviour import STARTS
+from core.behaviours.signals import FAMILIES, PLAIN
 from core.tasks import CATALOGUE, behaviours
 from core.tasks.base import RobotTask
 from core.tasks.robots import ROBOTS
@@ -51,7 +53,7 @@ def behaviour_entries() -> list[dict[str, Any]]:
     return from_code + from_files
 
 
-def robot_entries() -> list[dict[str, Any]]:
+def robot_entries(robots: Iterable[RobotTask] = ROBOTS.values()) -> list[dict[str, Any]]:
     """Return the robots with their signals, and the names of joints, actuators and geoms."""
     return [
         {
@@ -65,5 +67,28 @@ def robot_entries() -> list[dict[str, Any]]:
             "actions": list(robot.names.actions),
             "geoms": list(robot.names.geoms),
         }
-        for robot in ROBOTS.values()
+        for robot in robots
     ]
+
+
+def signals_page() -> str:
+    """Return docs/signals.md: what each robot's signals are."""
+    families = [(family, f"`{family}[...]`") for family in FAMILIES]
+    lines = [
+        "# Signals of each robot",
+        "",
+        "What expressions in [behaviours](behaviours.md) can name. Written by `python -m core robots --page`; for a robot of your",
+        "own, `python -m core robots mjcf:FILE`.",
+        "",
+        f"Every robot has {', '.join(f'`{name}`' for name in PLAIN)}.",
+    ]
+    for robot in ROBOTS.values():
+        seconds = robot.episode_steps * robot.step_seconds
+        starts = "any" if robot.floor_sense else "standing only"
+        rate = f"controlled at {1 / robot.step_seconds:.0f} Hz, episodes of {seconds:g} s, starts: {starts}"
+        lines += ["", f"## {robot.title}", "", f"`{robot.name}`: {rate}.", "", "| signals | names |", "|---|---|"]
+        shown: dict[tuple[str, ...], list[str]] = {}
+        for family, title in families:
+            shown.setdefault(robot.names.of(family), []).append(title)
+        lines += [f"| {', '.join(titles)} | {', '.join(f'`{n}`' for n in names)} |" for names, titles in shown.items()]
+    return "\n".join(lines) + "\n"

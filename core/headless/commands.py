@@ -16,7 +16,7 @@ from tqdm import tqdm
 from core.config import Config, OracleConfig, replaced
 from core.errors import UserError
 from core.events import Event, FilmMade, FilmProgressed, FilmRequested, JobSpec, PreferenceAdded, RolloutReported
-from core.headless.catalogue import behaviour_entries, robot_entries, task_entries
+from core.headless.catalogue import behaviour_entries, robot_entries, signals_page, task_entries
 from core.io import files
 from core.io.session_log import session_log, warnings_to_stderr
 from core.preferences.schedule import planned_steps
@@ -26,7 +26,9 @@ from core.session.preference_export import export_preferences, import_preference
 from core.session.session import Session, read_config
 from core.system import resources
 from core.tasks import CATALOGUE, behaviours, get_task
-from core.tasks.behaviour_tasks import task_text
+from core.tasks.base import RobotTask
+from core.tasks.behaviour_tasks import MJCF, task_text
+from core.tasks.robots import ROBOTS
 from core.version import WINDOW
 
 _STRIP_SECONDS = 1.2
@@ -40,7 +42,7 @@ def run_command(args: argparse.Namespace) -> int:
     commands = {
         "tasks": _list,
         "behaviours": _list,
-        "robots": _list,
+        "robots": _robots,
         "teach": _teach,
         "evaluate": _evaluate,
         "bench": _bench,
@@ -55,8 +57,30 @@ def run_command(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> None:
-    entries = {"tasks": task_entries, "behaviours": behaviour_entries, "robots": robot_entries}[args.command]()
+    entries = {"tasks": task_entries, "behaviours": behaviour_entries}[args.command]()
     print(json.dumps(entries) if args.json else "\n".join(f"{e['name']:28}{e['title']}" for e in entries))
+
+
+def _robots(args: argparse.Namespace) -> None:
+    if args.page:
+        print(signals_page(), end="")
+        return
+    robots = dict(ROBOTS)
+    if args.robot in ROBOTS:
+        robots = {args.robot: ROBOTS[args.robot]}
+    elif args.robot:
+        if not args.robot.startswith(MJCF):
+            raise UserError(f"There is no robot {args.robot!r:.60}: choose one of {', '.join(ROBOTS)}, or mjcf:FILE.")
+        task = get_task(_task_text(args.robot))
+        assert isinstance(task, RobotTask)
+        robots = {args.robot: task}
+    entries = robot_entries(robots.values())
+    if args.json:
+        print(json.dumps(entries))
+    elif args.robot:
+        print("\n".join(signal for entry in entries for signal in entry["signals"]))
+    else:
+        print("\n".join(f"{e['name']:28}{e['title']}" for e in entries))
 
 
 def _teach(args: argparse.Namespace) -> None:
@@ -66,7 +90,8 @@ def _teach(args: argparse.Namespace) -> None:
         given = (args.task, args.teacher, args.algorithm, args.labels, args.steps, args.seed, args.session, args.set)
         if any(value not in (None, []) for value in (*given, args.ablations, *_oracle_settings(args).values())):
             raise UserError("A resumed session keeps its task, labels, steps and settings: give --resume DIR alone.")
-    name = read_config(Path(args.resume)).task if args.resume else args.task and _task_text(args.task)
+    args.task = args.task and _task_text(args.task)  # once, as reading a robot takes seconds
+    name = read_config(Path(args.resume)).task if args.resume else args.task
     _require_memory([name] if name else [])
     from core.headless.run import HeadlessRun
     from core.rollout.episodes import random_return
@@ -120,7 +145,7 @@ def new_session(args: argparse.Namespace) -> Session:
 
     if args.task is None:
         raise UserError(f"Name a task, a behaviour or a behaviour file: {', '.join((*CATALOGUE, *behaviours()))}.")
-    name = _task_text(args.task)
+    name = _task_text(args.task)  # of a text, itself
     task = get_task(name)
     given = {name: getattr(args, name) for name in ("teacher", "seed", "device", "labels", "steps")}
     ablated = {name: value for flag in args.ablations or () for name, value in ABLATIONS[flag].changes.items()}

@@ -4,75 +4,172 @@ from __future__ import annotations
 
 import base64
 import logging
+import time
 from pathlib import Path
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from core.behaviours.robot_model import MAX_PARTS, RobotModel
 from core.errors import UserError
-from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, Poses, floor_of
+from core.robots.actuators import rest_controls
+from core.robots.kinematics import FREE, HINGE, SLIDE, Kinematics, root_of
+from core.robots.meshes import simplify
 from core.robots.mjcf import pack, read_mjcf
-from core.robots.models import compile_mjcf
+from core.robots.models import SHOWN_GROUPS, compile_mjcf, has_own_floor
 from core.robots.signals import signal_names
 from core.robots.starts import Starts
 from core.types import Float64
 
 log = logging.getLogger(__name__)
 _CONTROL_SECONDS = 1 / 40
-_SLOWEST = 0.05
-"""Longest physics step in seconds."""
-_MAX_ACTIONS, _MAX_POSITIONS = 64, 512
+_FASTEST, _SLOWEST = 1e-4, 0.05
+"""Shortest and longest physics step in seconds."""
+_MAX_ACTIONS, _MAX_POSITIONS = 128, 512
 _TRIED_SECONDS = 1.0
+_POSES = 40
+"""Random poses within the joints' ranges of which the place that they take is measured."""
+_PATIENCE = 30.0
+"""Seconds that simulating _TRIED_SECONDS may take."""
+_HALVINGS = 2
+"""How often the timestep is halved in search of a stable simulation."""
+_START_KEYS = ("home", "stand", "standing", "default")
+"""Keyframes to start from; without one of these, the first."""
 _PICTURE = 0.65
 """Metres that a picture shows for each metre of the camera's distance."""
-_MARGIN = 1.9
-"""Width of the picture relative to the robot."""
+_MARGIN, _FIXED_MARGIN = 1.9, 1.2
+"""Width of the picture relative to the robot, which may jump, and to the place that a fixed robot takes in motion."""
+_FAR = 5.0
+"""Range of a slide, relative to the robot's size, from which the camera follows the robot."""
+_ABOVE = 0.12
+"""Height of the picture's middle above that of a robot that may jump, relative to its size."""
+_UNSTABLE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
 
 
 def import_robot(path: Path) -> RobotModel:
     """Read an MJCF file and the files that it names. Raises UserError, which names it, if the robot can't be taught."""
     try:
-        xml, assets = read_mjcf(path)
+        xml, assets = simplify(*read_mjcf(path))
         packed = pack(xml, assets)
         model = compile_mjcf(xml, assets)
         _require_teachable(model)
-        return _describe(model, packed)
+        start, drawn_floor = start_of(model), tuple[float, ...]()
+        if not has_own_floor(model) and lift_index(model, Kinematics(model).root) is None:
+            drawn_floor = (min(0.0, float(Kinematics(model).lowest(start[None])[0])),)
+            model = compile_mjcf(xml, assets, drawn_floor=drawn_floor[0])
+        extents = _try(model, start)
+        return _describe(model, packed, start, drawn_floor, extents)
     except UserError as error:
         raise UserError(f"{path} can't be used as a robot: {error}") from error
 
 
 def _require_teachable(model: mujoco.MjModel) -> None:
-    """Raise UserError if a part is missing, or the simulation fails."""
+    """Raise UserError if a part is missing or too large."""
     if model.nu == 0:
         raise UserError("it has no actuators, so nothing can move it.")
+    if model.nu != model.nactuator:
+        raise UserError("one of its actuators has more than one control: use actuators with one.")
     if model.nu > _MAX_ACTIONS or model.nq > _MAX_POSITIONS or max(model.ngeom, model.njnt) > MAX_PARTS:
         raise UserError(
             f"it has {model.nu} actuators, {model.njnt} joints and {model.ngeom} geoms; at most {_MAX_ACTIONS},"
             f" {MAX_PARTS} and {MAX_PARTS} can be taught."
         )
-    floor = floor_of(model)
-    if abs(model.geom_quat[floor, 1]) + abs(model.geom_quat[floor, 2]) > 1e-6:
-        raise UserError("its floor is not level: leave the plane's orientation out.")
     low, high = model.actuator_ctrlrange.T
     for index in np.flatnonzero(~(model.actuator_ctrllimited.astype(bool) & (low < high))):
         name = model.actuator(index).name or f"number {index + 1}"
         raise UserError(f"actuator {name} has no ctrlrange: give it one, so that it is known what full effort is.")
-    if not 1e-5 <= model.opt.timestep <= _SLOWEST:
-        raise UserError(f"its timestep is {model.opt.timestep:g} s: give one up to {_SLOWEST:g} s.")
-    data, rng = mujoco.MjData(model), np.random.default_rng(0)
-    data.qpos[:] = start_of(model)
+    if not np.isfinite(model.actuator_ctrlrange).all() or np.abs(model.actuator_ctrlrange).max() > 1e6:
+        raise UserError("an actuator's ctrlrange is larger than 1e6: give a smaller one.")
+    if not _FASTEST <= model.opt.timestep <= _SLOWEST:
+        raise UserError(f"its timestep is {model.opt.timestep:g} s: give one from {_FASTEST:g} to {_SLOWEST:g} s.")
+
+
+def _try(model: mujoco.MjModel, start: Float64) -> Float64:
+    """Simulate random actions, with a shorter timestep if that is needed for stability.
+
+    Returns the lowest and highest places (poses, 2, 3) in m of what is seen of the robot: at the start, during the
+    simulation, and in random poses. Raises UserError if the
+    simulation is unstable or slow.
+    """
+    for _ in range(_HALVINGS + 1):
+        extents = _simulate(model, start)
+        if extents is not None:
+            return extents
+        model.opt.timestep /= 2
+    raise UserError("its simulation becomes unstable within a second of random actions: give a smaller timestep.")
+
+
+def _simulate(model: mujoco.MjModel, start: Float64) -> Float64 | None:
+    """Return what `_try` does; None if the simulation is unstable."""
+    data, rng, began = mujoco.MjData(model), np.random.default_rng(0), time.monotonic()
+    low, high = model.actuator_ctrlrange.T
+    seen = _seen_geoms(model)
+    data.qpos[:] = start
+    mujoco.mj_forward(model, data)
+    extents = [_extent(model, data, seen)]
     for _ in range(round(_TRIED_SECONDS / _CONTROL_SECONDS)):
         data.ctrl[:] = rng.uniform(low, high)
         mujoco.mj_step(model, data, max(1, round(_CONTROL_SECONDS / model.opt.timestep)))
-    if data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number or not np.isfinite(data.qpos).all():
-        raise UserError("its simulation becomes unstable within a second of random actions: give a smaller timestep.")
+        if any(data.warning[warning].number for warning in _UNSTABLE) or not np.isfinite(data.qpos).all():
+            return None
+        if time.monotonic() - began > _PATIENCE:
+            raise UserError("it takes too long to simulate: give a larger timestep, or fewer and simpler parts.")
+        extents.append(_extent(model, data, seen))
+    own = model.body_treeid[model.jnt_bodyid] == model.body_treeid[root_of(model)]
+    limited, hinges = model.jnt_limited.astype(bool), model.jnt_type == HINGE
+    joints = np.flatnonzero(own & (hinges | limited & (model.jnt_type == SLIDE)))
+    ranges = np.where(limited[joints, None], model.jnt_range[joints], [-np.pi, np.pi])
+    for _ in range(_POSES):
+        data.qpos[:] = start
+        data.qpos[model.jnt_qposadr[joints]] = rng.uniform(*ranges.T)
+        mujoco.mj_kinematics(model, data)
+        extents.append(_extent(model, data, seen))
+    return np.stack(extents)
+
+
+def _seen_geoms(model: mujoco.MjModel) -> npt.NDArray[np.int64]:
+    """Return the geoms that show where the robot is: those of its tree, and of what its root is mounted on."""
+    root = root_of(model)
+    mounts, body = set[int](), int(model.body_parentid[root])
+    while body:
+        mounts.add(body)
+        body = int(model.body_parentid[body])
+    bodies = model.geom_bodyid
+    ours = (model.body_treeid[bodies] == model.body_treeid[root]) | np.isin(bodies, list(mounts))
+    shown = ours & (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
+    return np.flatnonzero(shown if shown.any() else ours if ours.any() else bodies > 0)
+
+
+def _extent(model: mujoco.MjModel, data: mujoco.MjData, geoms: npt.NDArray[np.int64]) -> Float64:
+    """(2, 3) lowest and highest places in m of these geoms."""
+    turned = data.geom_xmat[geoms].reshape(-1, 3, 3)
+    centres = data.geom_xpos[geoms] + np.einsum("gij,gj->gi", turned, model.geom_aabb[geoms, :3])
+    halves = np.einsum("gij,gj->gi", np.abs(turned), model.geom_aabb[geoms, 3:])
+    return np.stack([(centres - halves).min(axis=0), (centres + halves).max(axis=0)])
+
+
+def start_key(model: mujoco.MjModel) -> int | None:
+    """Return the keyframe to start from; None if there is none."""
+    names = {model.key(index).name.lower(): index for index in reversed(range(model.nkey))}
+    return next((names[name] for name in _START_KEYS if name in names), 0 if model.nkey else None)
 
 
 def start_of(model: mujoco.MjModel) -> Float64:
-    """Return the positions (nq,) of the first keyframe, else the model's own, lifted so that nothing is in the floor."""
-    start = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
+    """Return the positions (nq,) at the start: the keyframe's, else the model's own within the joints' ranges.
+
+    A robot that can be lifted is lifted out of the floor.
+    """
+    key = start_key(model)
+    start = np.array(model.qpos0 if key is None else model.key_qpos[key])
     mujoco.mj_normalizeQuat(model, start)
+    if key is None:
+        for joint in np.flatnonzero(model.jnt_limited):
+            if model.jnt_type[joint] in (HINGE, SLIDE):
+                low, high = model.jnt_range[joint]
+                index, edge = model.jnt_qposadr[joint], 0.1 * (high - low)
+                if not low <= start[index] <= high:
+                    start[index] = np.clip(start[index], low + edge, high - edge)
     kinematics = Kinematics(model)
     lift = lift_index(model, kinematics.root)
     if lift is not None:
@@ -90,10 +187,13 @@ def lift_index(model: mujoco.MjModel, root: int) -> int | None:
     return None
 
 
-def _describe(model: mujoco.MjModel, packed: bytes) -> RobotModel:
-    kinematics, start, names = Kinematics(model), start_of(model), signal_names(model)
+def _describe(
+    model: mujoco.MjModel, packed: bytes, start: Float64, drawn_floor: tuple[float, ...], extents: Float64
+) -> RobotModel:
+    kinematics, names = Kinematics(model), signal_names(model)
     root = kinematics.root
     own = set(range(model.body_jntadr[root], model.body_jntadr[root] + model.body_jntnum[root]))
+    far = np.ptp(model.jnt_range, axis=1) > _FAR * float(np.ptp(extents[0], axis=0).max())
     plain, angles, moves, planar = list[int](), list[int](), False, True
     for joint in range(model.njnt):
         first, kind = int(model.jnt_qposadr[joint]), int(model.jnt_type[joint])
@@ -108,13 +208,13 @@ def _describe(model: mujoco.MjModel, packed: bytes) -> RobotModel:
         if joint in own and kind == FREE:
             plain += range(first + 2, first + 7)  # not where it is
             moves = True
-        elif joint in own and kind == SLIDE and endless and abs(model.jnt_axis[joint, 2]) < 0.5:
+        elif joint in own and kind == SLIDE and abs(model.jnt_axis[joint, 2]) < 0.5 and (endless or far[joint]):
             moves = True
         elif kind == HINGE and endless:
             angles.append(first)
         else:
             plain += range(first, first + width)
-    body, height, distance = _view(model, kinematics, start)
+    place, distance = _view(kinematics, extents, moves)
     return RobotModel(
         packed=base64.b64encode(packed).decode(),
         joints=names.joints,
@@ -130,11 +230,14 @@ def _describe(model: mujoco.MjModel, packed: bytes) -> RobotModel:
         sensed=len(kinematics.sensed),
         start=tuple(start.tolist()),
         on_floor=_can_start_anyhow(kinematics),
-        body=body,
-        height=height,
+        body=model.body(root).name,
+        height=float(place[2]),
         distance=distance,
         planar=bool(planar),
         fixed=not moves,
+        centre=tuple(place[:2].tolist()),
+        rest=tuple(rest_controls(model, start, start_key(model)).tolist()),
+        drawn_floor=drawn_floor,
     )
 
 
@@ -146,17 +249,15 @@ def _can_start_anyhow(kinematics: Kinematics) -> bool:
     return any(kinematics.touchable(geom) for geom in kinematics.geoms.values())
 
 
-def _view(model: mujoco.MjModel, kinematics: Kinematics, start: Float64) -> tuple[str, float, float]:
-    """Return the body to follow, the height of the picture's middle in m, and the camera's distance in m."""
-    poses = Poses(kinematics, start[None])
-    tops, lows, reach = list[float](), list[float](), 0.1
-    root = [poses.body(kinematics.root, k)[0][0] for k in range(3)]
-    for geom in kinematics.geoms.values():
-        body, radius = int(model.geom_bodyid[geom]), float(model.geom_rbound[geom])
-        place = [poses.body(body, k)[0][0] + (poses.body(body, k)[1] @ model.geom_pos[geom])[0] for k in range(3)]
-        tops.append(place[2] + radius)
-        lows.append(place[2] - radius)
-        reach = max(reach, float(np.hypot(place[0] - root[0], place[1] - root[1])) + radius)
-    low, top = max(min(lows), kinematics.floor_height), max(tops)
-    size = max(2 * reach, top - low)
-    return model.body(kinematics.root).name, float((low + top) / 2), float(_MARGIN * size / _PICTURE)
+def _view(kinematics: Kinematics, extents: Float64, moves: bool) -> tuple[Float64, float]:
+    """Return the middle of the picture (3,), and the camera's distance in m.
+
+    extents: of `_try`; a robot that moves about is followed, so only its size at the start matters
+    """
+    low, high = extents[0] if moves else (extents[:, 0].min(axis=0), extents[:, 1].max(axis=0))
+    low = np.maximum(low, [-np.inf, -np.inf, kinematics.floor_height])
+    size = max(0.02, float((high - low).max()))
+    middle = (low + np.maximum(high, low)) / 2
+    if moves:
+        middle[2] += _ABOVE * size
+    return middle, (_MARGIN if moves else _FIXED_MARGIN) * size / _PICTURE

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from core.types import Float64
 
@@ -24,10 +25,38 @@ SENSED = 0.1
 """Height in m of a geom's lowest point from which `floor_sense` sees no difference."""
 
 
-def floor_of(model: mujoco.MjModel) -> int:
-    """Return the geom that is the floor: the highest plane of the world. Raises ValueError if there is none."""
-    planes = [int(geom) for geom in np.flatnonzero(model.geom_type == _PLANE) if model.geom_bodyid[geom] == 0]
-    return max(planes, key=lambda geom: float(model.geom_pos[geom, 2]))
+def level_planes(model: mujoco.MjModel) -> dict[int, float]:
+    """Return the level planes that stand still, and their heights in m; those that can be touched, if there are any."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    still = model.body_weldid[model.geom_bodyid] == 0
+    level = (model.geom_type == _PLANE) & still & (data.geom_xmat[:, 8] > 1 - 1e-9)
+    touched = level & ((model.geom_contype | model.geom_conaffinity) != 0)
+    return {int(geom): float(data.geom_xpos[geom, 2]) for geom in np.flatnonzero(touched if touched.any() else level)}
+
+
+def floor_of(model: mujoco.MjModel) -> tuple[int, float]:
+    """Return the geom that is the floor, the highest level plane, and its height. Raises ValueError if there is none."""
+    return max(level_planes(model).items(), key=lambda plane: plane[1])
+
+
+def acts_on_joint(model: mujoco.MjModel, index: int) -> bool:
+    """Whether the actuator acts on a joint, and not on a tendon, a site or a body."""
+    kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    return int(model.actuator_trntype[index]) in map(int, kinds)
+
+
+def root_of(model: mujoco.MjModel) -> int:
+    """Return the root body: the first body with a joint in the tree that the first actuator of a joint moves.
+
+    Without such an actuator it is the first body with a joint.
+    """
+    first = int(model.jnt_bodyid[0])
+    for index in range(model.nactuator):
+        if acts_on_joint(model, index):
+            tree = model.body_treeid[model.jnt_bodyid[model.actuator_trnid[index, 0]]]
+            return next(int(body) for body in model.jnt_bodyid if model.body_treeid[body] == tree)
+    return first
 
 
 def geom_names(model: mujoco.MjModel) -> dict[str, int]:
@@ -47,10 +76,8 @@ class Kinematics:
         self.model = model
         self.geoms = geom_names(model)
         """Indices of the robot's geoms by name."""
-        self.floor = floor_of(model)
-        self.floor_height = float(model.geom_pos[self.floor, 2])
-        self.root = int(model.jnt_bodyid[0])
-        """First body with a joint."""
+        self.floor, self.floor_height = floor_of(model)
+        self.root = root_of(model)
         self.skew = [_skew(axis) for axis in model.jnt_axis]
         self.body_turns = [None if quaternion[0] == 1 else _matrix(quaternion) for quaternion in model.body_quat]
         """(3, 3) of each body relative to its parent; None if it is not turned."""
@@ -61,9 +88,12 @@ class Kinematics:
         self.corners = {geom: _corners(model, geom) for geom in self.geoms.values()}
 
     def touchable(self, geom: int) -> bool:
-        """Whether the geom can touch the floor."""
+        """Whether the geom can touch the floor: by the kinds of both, or as a pair that the model names."""
         kind, other = self.model.geom_contype, self.model.geom_conaffinity
-        return bool(kind[geom] & other[self.floor] or kind[self.floor] & other[geom])
+        if kind[geom] & other[self.floor] or kind[self.floor] & other[geom]:
+            return True
+        pairs = zip(self.model.pair_geom1.tolist(), self.model.pair_geom2.tolist(), strict=True)
+        return any({geom, self.floor} == set(pair) for pair in pairs)
 
     def lowest(self, positions: Float64) -> Float64:
         """(N,) height above the floor in m of the lowest point of all geoms that can touch it."""
@@ -177,12 +207,19 @@ def _corners(model: mujoco.MjModel, geom: int) -> Float64 | None:
     if model.geom_type[geom] != _MESH:
         return None
     mesh = model.geom_dataid[geom]
-    start, count, hull = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh], model.mesh_graphadr[mesh]
+    start, count, hull = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh], hull_corners(model, mesh)
     corners = model.mesh_vert[start : start + count].astype(np.float64)
+    return corners if hull is None else corners[hull]
+
+
+def hull_corners(model: mujoco.MjModel, mesh: int) -> npt.NDArray[np.int64] | None:
+    """Return the indices of a mesh's vertices that are corners of its convex hull; None if MuJoCo made no hull."""
+    hull = model.mesh_graphadr[mesh]
     if hull < 0:
-        return corners
+        return None
     number = model.mesh_graph[hull]  # then the number of faces, an index for each corner, and the corner's own number
-    return corners[model.mesh_graph[hull + 2 + number : hull + 2 + 2 * number]]
+    corners: npt.NDArray[np.int64] = model.mesh_graph[hull + 2 + number : hull + 2 + 2 * number].astype(np.int64)
+    return corners
 
 
 def _matrix(quaternion: Float64) -> Float64:

@@ -1,12 +1,14 @@
 """MJCF files with their meshes and textures, as one XML text and the files that it names, packed to keep in a session.
 
-Only files in the folder of the MJCF file, or below it, are read. Includes are replaced by their content.
+Only files in the folder of the MJCF file, or below it, are read. Includes are replaced by their content. What would take
+MuJoCo minutes or gigabytes is refused before it is asked.
 """
 
 from __future__ import annotations
 
 import io
 import lzma
+import math
 import zipfile
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree
@@ -21,6 +23,32 @@ _MAX_XML, _MAX_FILE, _MAX_FILES, _MAX_ALL = 4 << 20, 32 << 20, 256, 128 << 20
 """Bytes of the XML text and of one file; number and bytes of all files, unpacked."""
 _FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
 """Elements that name files, and the compiler's attribute with the folder."""
+_MAX_ELEMENTS, _MAX_DEPTH = 20_000, 100
+_MAX_COPIES = 1024
+"""Copies of one element by nested <replicate>."""
+_USER_PARTS = ("body", "jnt", "geom", "site", "cam", "tendon", "actuator", "sensor")
+_LARGEST: dict[str, dict[str, float]] = {
+    "texture": {"width": 4096, "height": 24_576},
+    "hfield": {"nrow": 4096, "ncol": 4096},
+    "mesh": {"params": 200, "octree_maxdepth": 8, "maxhullvert": 100_000},
+    "numeric": {"size": 10_000},
+    "option": {
+        **dict.fromkeys(("iterations", "ls_iterations", "noslip_iterations", "ccd_iterations"), 1000),
+        **dict.fromkeys(("mpr_iterations", "sdf_iterations", "sdf_initpoints"), 1000),
+    },
+    "global": {"offwidth": 8192, "offheight": 8192},
+    "quality": {"shadowsize": 8192, "offsamples": 64, "numslices": 1000, "numstacks": 1000, "numquads": 1000},
+    "size": {
+        **dict.fromkeys(("nkey", "nuserdata", *(f"nuser_{part}" for part in _USER_PARTS)), 10_000),
+        **{"nconmax": 100_000, "njmax": 1_000_000, "nstack": 100_000_000},
+    },
+    "lengthrange": {"inttotal": 20, "interval": 20},
+}
+"""Largest values of attributes that decide how much memory and time MuJoCo takes."""
+_COPIES = {"composite": 4096, "flexcomp": 4096}
+"""Largest product of the numbers in the attribute `count`."""
+_LARGEST_MEMORY = 1 << 30
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
 _NAMED_BY_FILE = ("mesh", "hfield", "skin", "texture")
 """Elements that are called like their file if they have no name."""
 
@@ -30,9 +58,12 @@ def read_mjcf(path: Path) -> tuple[str, dict[str, bytes]]:
 
     Raises UserError if a file can't be read or used, or is outside the folder.
     """
+    if path.suffix.lower() not in (".xml", ".mjcf"):
+        raise UserError("it is no MJCF file: name an .xml file.")
     folder = path.parent.resolve()
     root = _parse(path, _read(path, folder, _MAX_XML))
     _include(root, folder, 0)
+    _require_bearable(root)
     folders = _folders(root)
     assets: dict[str, bytes] = {}
     names: dict[Path, str] = {}
@@ -67,30 +98,42 @@ def pack(xml: str, assets: dict[str, bytes]) -> bytes:
 
 
 def unpack(content: bytes) -> tuple[str, dict[str, bytes]]:
-    """Return what `pack` was given. Raises UserError if it is damaged, or names other files than its own."""
+    """Return what `pack` was given. Raises UserError if it is damaged, or asks for other files than its own."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
             if len(members) > _MAX_FILES + 1 or sum(member.file_size for member in members) > _MAX_ALL + _MAX_XML:
                 raise ValueError("too large")
             found = {member.filename: archive.read(member) for member in members}
-        text = found.pop(_XML).decode()
-        named = [value for e in ElementTree.fromstring(text).iter() for n, value in e.attrib.items() if n[:4] == "file"]
-        if "<!" in text or "<include" in text or not set(named) <= set(found):
-            raise ValueError("it names other files")
+        xml = found.pop(_XML)
+        root = _parse(Path(_XML), xml)
+        _require_bearable(root)
+        _require_own_files(root, found)
     except (
         zipfile.BadZipFile,
         lzma.LZMAError,
-        ElementTree.ParseError,
+        UserError,
         KeyError,
         ValueError,
         EOFError,
         OSError,
+        MemoryError,  # a dictionary of gigabytes
+        NotImplementedError,  # another compression
+        RuntimeError,  # a password
     ) as error:
         raise UserError(
             "The robot's files in the behaviour are damaged: make the session anew from its file."
         ) from error
-    return text, found
+    return xml.decode(), found
+
+
+def _require_own_files(root: Element, found: dict[str, bytes]) -> None:
+    """Raise ValueError if the text names a file that is not among those found, or a folder."""
+    for element in root.iter():
+        named = {value for name, value in element.attrib.items() if name.startswith("file")}
+        folders = element.tag == "compiler" and element.attrib.keys() & {"assetdir", "strippath", *_FOLDERS.values()}
+        if element.tag == "include" or folders or named and (element.tag not in _FOLDERS or not named <= found.keys()):
+            raise ValueError("it names other files")
 
 
 def _read(path: Path, folder: Path, limit: int) -> bytes:
@@ -98,37 +141,109 @@ def _read(path: Path, folder: Path, limit: int) -> bytes:
         inside = path.resolve().is_relative_to(folder)
         if inside:
             return bytes(files.read_regular(path, limit))
-    except OSError as error:
-        raise UserError(f"{path} can't be read ({files.reason(error)}).") from error
+    except (OSError, RuntimeError) as error:  # links in a ring
+        reason = files.reason(error) if isinstance(error, OSError) else "it is a link to itself"
+        raise UserError(f"{_shown(path)} can't be read ({reason}).") from error
     except ValueError as error:  # a zero byte in the name
-        raise UserError(f"{path!s:.80} can't be read.") from error
-    raise UserError(f"{path} is outside {folder}: put the files that the robot needs into the folder of its MJCF file.")
+        raise UserError(f"{_shown(path)} can't be read.") from error
+    raise UserError(
+        f"{_shown(path)} is outside {folder}: put the files that the robot needs into the folder of its MJCF file."
+    )
+
+
+def _shown(path: Path) -> str:
+    """Return the path as a part of a sentence."""
+    text = str(path)
+    return (text if text.isprintable() else repr(text))[:300]
 
 
 def _parse(path: Path, content: bytes) -> Element:
-    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+    try:
+        text = content.decode("utf-8-sig")  # as text, so that no declaration can name another encoding
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path.name} is not in UTF-8: save it so.") from error
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise UserError(f"{path.name} has a document type declaration, which can't be used: leave it out.")
     try:
-        root = ElementTree.fromstring(content)
+        root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
         raise UserError(f"{path.name} is no XML ({error}).") from error
     if root.tag not in ("mujoco", "mujocoinclude"):
         raise UserError(f"{path.name} is no MJCF file: it begins with <{root.tag:.30}> and not with <mujoco>.")
+    _require_few(root)
     return root
 
 
-def _include(element: Element, folder: Path, depth: int) -> None:
+def _require_few(root: Element) -> None:
+    """Raise UserError if there are more elements, or levels of them, than can be a robot."""
+    level, count = [root], 0
+    for _ in range(_MAX_DEPTH):
+        count += len(level)
+        level = [child for element in level for child in element]
+        if not level or count > _MAX_ELEMENTS:
+            break
+    if level:
+        raise UserError(f"it has more than {_MAX_ELEMENTS:,} elements or {_MAX_DEPTH} levels: use a simpler model.")
+
+
+def _include(root: Element, folder: Path, depth: int) -> None:
     """Replace the includes below the element, whose files are named from the main file's folder."""
     if depth > 8:
         raise UserError("The robot's files include each other without an end.")
-    for index, child in reversed(list(enumerate(element))):
-        if child.tag != "include":
-            _include(child, folder, depth)
+    for parent in list(root.iter()):
+        for index, child in reversed(list(enumerate(parent))):
+            if child.tag == "include":
+                path = folder / child.attrib.get("file", "")
+                included = _parse(path, _read(path, folder, _MAX_XML))
+                _include(included, folder, depth + 1)
+                parent[index : index + 1] = list(included)
+    _require_few(root)
+
+
+def _require_bearable(root: Element) -> None:
+    """Raise UserError if MuJoCo would need a plugin, or far more memory or time than a robot does."""
+    for element in root.iter():
+        if element.tag in ("plugin", "extension"):
+            raise UserError("it uses a plugin of MuJoCo's, which can't be used: leave it out.")
+        for name, largest in _LARGEST.get(element.tag, {}).items():
+            if any(abs(number) > largest for number in _numbers(element.attrib.get(name, ""))):
+                raise UserError(f"{name} of <{element.tag}> is larger than {largest:,}: give a smaller one.")
+        if element.tag in _COPIES and math.prod(_numbers(element.attrib.get("count", ""))) > _COPIES[element.tag]:
+            raise UserError(f"<{element.tag}> makes more than {_COPIES[element.tag]:,} parts: give a smaller count.")
+        if element.tag == "size" and _bytes(element.attrib.get("memory", "")) > _LARGEST_MEMORY:
+            raise UserError("memory of <size> is larger than 1G: leave it out.")
+    _require_few_copies(root)
+
+
+def _require_few_copies(root: Element) -> None:
+    level = [(root, 1.0)]
+    while level:
+        copied = []
+        for element, copies in level:
+            if element.tag == "replicate":
+                copies *= max([1.0, *_numbers(element.attrib.get("count", ""))])
+            if copies > _MAX_COPIES:
+                raise UserError(f"<replicate> makes more than {_MAX_COPIES:,} copies: give a smaller count.")
+            copied += [(child, copies) for child in element]
+        level = copied
+
+
+def _numbers(text: str) -> list[float]:
+    """Return the numbers in an attribute; MuJoCo tells what is wrong with words that are none."""
+    numbers = []
+    for word in text.split()[:16]:
+        try:
+            number = float(word)
+        except ValueError:
             continue
-        path = folder / child.attrib.get("file", "")
-        included = _parse(path, _read(path, folder, _MAX_XML))
-        _include(included, folder, depth + 1)
-        element[index : index + 1] = list(included)
+        numbers.append(math.inf if math.isnan(number) else number)
+    return numbers
+
+
+def _bytes(text: str) -> float:
+    """Return the bytes that the attribute `memory` asks for, such as 15M."""
+    text = text.strip()
+    return sum(_numbers(text.rstrip("".join(_UNITS)))) * _UNITS.get(text[-1:], 1)
 
 
 def _folders(root: Element) -> dict[str, str]:

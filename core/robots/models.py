@@ -1,5 +1,6 @@
 """MuJoCo models of the robots: Gymnasium's, with the sensors that a task needs and a calmer appearance."""
 
+import itertools
 import logging
 import re
 import warnings
@@ -10,6 +11,8 @@ import mujoco
 import numpy as np
 
 from core.errors import UserError
+from core.robots.actuators import complete_ranges
+from core.robots.kinematics import floor_of, level_planes
 from core.robots.mjcf import unpack
 from core.tasks.base import RobotTask
 
@@ -18,6 +21,8 @@ mujoco.set_mju_user_warning(log.info)  # by default it writes MUJOCO_LOG.TXT int
 _TOTAL_MASS = re.compile(r'settotalmass="([0-9.]+)"')
 _FLOOR = "somersault_floor"
 """Name of the floor, its texture and its material in an imported robot."""
+SHOWN_GROUPS = 3
+"""Groups of geoms that MuJoCo draws."""
 _FIELD = 36.0
 """Vertical field of view of the clips' camera in degrees."""
 _FLOOR_METRES = 400.0
@@ -31,7 +36,7 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     Raises UserError if it is an imported one that is damaged.
     """
     if task.packed_model:
-        return compile_mjcf(*unpack(task.packed_model), task)
+        return compile_mjcf(*unpack(task.packed_model), task, task.floor_height)
     assets = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     text = (assets / task.model).read_text()
     total_mass = _TOTAL_MASS.search(text)
@@ -49,29 +54,66 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     return spec.compile()
 
 
-def compile_mjcf(xml: str, assets: dict[str, bytes], task: RobotTask | None = None) -> mujoco.MjModel:
-    """Compile an imported robot, with a floor at height 0 if it has none. Raises UserError if MuJoCo refuses it.
+def compile_mjcf(
+    xml: str, assets: dict[str, bytes], task: RobotTask | None = None, drawn_floor: float | None = None
+) -> mujoco.MjModel:
+    """Compile an imported robot, with a floor if it has none. Raises UserError if MuJoCo refuses it.
 
-    task: whose appearance it gets
+    task: whose timestep and appearance it gets
+    drawn_floor: height in m of an added floor that touches nothing; None for one at height 0 on which the robot stands
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about outdated attributes, which change nothing
             spec = mujoco.MjSpec.from_string(xml, assets=assets)
-        if not any(geom.type == mujoco.mjtGeom.mjGEOM_PLANE for geom in spec.worldbody.geoms):
-            plane = mujoco.mjtGeom.mjGEOM_PLANE
-            spec.worldbody.add_geom(name=_FLOOR, type=plane, size=[1, 1, 1], contype=1, conaffinity=1)
-        moving = [body for body in spec.bodies if body.joints]
-        if not moving:
-            raise UserError("it has no joints, so nothing of it can move.")
-        moving[0].name = moving[0].name or "root"
-        _restyle_imported(spec)
-        model = spec.compile()
+            for sensor in spec.sensors:  # nothing reads them
+                spec.delete(sensor)
+            for light in spec.lights:
+                spec.delete(light)
+            if task:
+                spec.option.timestep = task.timestep
+            if spec.option.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # four times the work
+                spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+            _name_moving_bodies(spec)
+            _add_appearance(spec)
+            model = spec.compile()
+            if not level_planes(model):
+                kind = int(drawn_floor is None)
+                spec.worldbody.add_geom(
+                    name=_FLOOR,
+                    type=mujoco.mjtGeom.mjGEOM_PLANE,
+                    pos=[0, 0, drawn_floor or 0.0],
+                    size=[1, 1, 1],
+                    contype=kind,
+                    conaffinity=kind,
+                )
+                model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise UserError(f"MuJoCo refuses it ({' '.join(str(error).split())[:200]}).") from error
+    _lay_floor(model)
+    _show_every_body(model)
+    complete_ranges(model)
     if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
         raise UserError("The robot in the behaviour is damaged: make the session anew from its file.")
     return model
+
+
+def _name_moving_bodies(spec: mujoco.MjSpec) -> None:
+    """Name the bodies that have joints and no name: 'root', 'root_2', ..."""
+    moving = [body for body in spec.bodies if body.joints]
+    if not moving:
+        raise UserError("it has no joints, so nothing of it can move.")
+    taken = {body.name for body in spec.bodies}
+    for body in moving:
+        if not body.name:
+            names = ("root" if number == 1 else f"root_{number}" for number in itertools.count(1))
+            body.name = next(name for name in names if name not in taken)
+            taken.add(body.name)
+
+
+def has_own_floor(model: mujoco.MjModel) -> bool:
+    """Whether the floor is the robot's own, and not one that `compile_mjcf` has added."""
+    return bool(model.geom(floor_of(model)[0]).name != _FLOOR)
 
 
 def signal_sizes(model: mujoco.MjModel) -> tuple[tuple[int, int], int]:
@@ -132,8 +174,8 @@ def _restyle(spec: mujoco.MjSpec, task: RobotTask) -> None:
             texture.rgb1, texture.rgb2 = _SKY
 
 
-def _restyle_imported(spec: mujoco.MjSpec) -> None:
-    """Give an imported robot the clips' field of view, a light, and the calm chequered floor."""
+def _add_appearance(spec: mujoco.MjSpec) -> None:
+    """Give an imported robot the clips' field of view, a light, a sky, and the material of the calm chequered floor."""
     _set_light(spec)
     checker, flat = mujoco.mjtBuiltin.mjBUILTIN_CHECKER, mujoco.mjtTexture.mjTEXTURE_2D
     light, dark = _FLOOR_COLOURS
@@ -141,15 +183,29 @@ def _restyle_imported(spec: mujoco.MjSpec) -> None:
     material = spec.add_material(name=_FLOOR, reflectance=0.5, shininess=1, specular=1)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = _FLOOR
     material.texrepeat[:] = 2 * _FLOOR_METRES
-    for geom in spec.worldbody.geoms:
-        if geom.type == mujoco.mjtGeom.mjGEOM_PLANE:
-            geom.size, geom.material, geom.rgba = [_FLOOR_METRES, _FLOOR_METRES, 1.0], _FLOOR, [1.0] * 4
-    if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
-        gradient, sky = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, mujoco.mjtTexture.mjTEXTURE_SKYBOX
-        above, below = _SKY
-        spec.add_texture(
-            name="somersault_sky", type=sky, builtin=gradient, width=100, height=100, rgb1=above, rgb2=below
-        )
+    skies = [texture for texture in spec.textures if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX]
+    above, below = _SKY
+    for sky in skies or [spec.add_texture(name="somersault_sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX)]:
+        if not sky.file and not any(sky.cubefiles):
+            sky.builtin, sky.mark = mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, mujoco.mjtMark.mjMARK_NONE
+            sky.width, sky.height, sky.rgb1, sky.rgb2 = 100, 600, above, below
+
+
+def _lay_floor(model: mujoco.MjModel) -> None:
+    """Give the floor its material, and make it end beyond what is seen."""
+    floor, _ = floor_of(model)
+    model.geom_matid[floor] = model.material(_FLOOR).id
+    model.geom_size[floor, :2], model.geom_rgba[floor] = _FLOOR_METRES, 1.0
+    model.geom_group[floor] = 0
+
+
+def _show_every_body(model: mujoco.MjModel) -> None:
+    """Show the geoms of moving bodies that have none to be seen, such as those with shapes for contacts only."""
+    seen = (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] > 0)
+    for body in np.flatnonzero(model.body_treeid >= 0):
+        geoms = np.flatnonzero(model.geom_bodyid == body)
+        if not seen[geoms].any():
+            model.geom_group[geoms], model.geom_rgba[geoms, 3] = 0, 1.0
 
 
 def _set_light(spec: mujoco.MjSpec) -> None:

@@ -114,19 +114,26 @@ class SignalSource:
                 "yaw_rate": lambda step: (row(step, 2) * step.states.velocities[:, spin]).sum(axis=1),
             }
         else:
-            rates = {f"{name}_rate": self._difference(signal) for name, signal in angles.items()}
+            rates = {f"{name}_rate": self._mean_rate(k, name == "yaw") for k, name in enumerate(angles)}
         return {**angles, **rates}
 
-    def _difference(self, angle: Signal) -> Signal:
-        """Return the mean rate during the step of an angle that may jump by 2 pi."""
+    def _mean_rate(self, k: int, in_world: bool) -> Signal:
+        """Return the mean angular velocity during the step about axis k of the body or of the world."""
+        root = self.kinematics.root
 
         def rate(step: StepSignals) -> Float64:
-            states = step.states
-            earlier = StepSignals(
-                self, StepStates(states.before, states.before, states.velocities, states.actions, states.times, 1.0)
+            before, after = (
+                np.stack([poses.body(root, i)[1] for i in range(3)], 1) for poses in (step.earlier, step.poses)
             )
-            change = angle(step) - angle(earlier)
-            return (change - 2 * np.pi * np.round(change / (2 * np.pi))) / states.seconds
+            turned = after @ before.swapaxes(1, 2) if in_world else before.swapaxes(1, 2) @ after
+            i, j = (k + 1) % 3, (k + 2) % 3
+            cosine = np.clip((np.trace(turned, axis1=1, axis2=2) - 1) / 2, -1, 1)
+            angle = np.arccos(cosine)
+            return (
+                (turned[:, j, i] - turned[:, i, j])
+                / (2 * np.maximum(np.sinc(angle / np.pi), 1e-9))
+                / step.states.seconds
+            )
 
         return rate
 

@@ -167,7 +167,9 @@ class Camera:
     azimuth: float = 90.0
     """Direction of view in degrees: 0 along x, 90 along y."""
     fixed: bool = False
-    """The camera stands still and looks at the z axis."""
+    """The camera stands still and looks at `centre`."""
+    centre: tuple[float, float] = (0.0, 0.0)
+    """Place (x, y) in m that a fixed camera looks at."""
 
 
 def preset_for_steps(steps: int) -> dict[str, Any]:
@@ -227,6 +229,8 @@ class RobotTask(Task):
     """An imported robot (core.robots.mjcf), in place of `model`."""
     start_positions: tuple[float, ...] = ()
     """Positions (nq) at the start of an episode, before noise; () for the model's own."""
+    rest_controls: tuple[float, ...] = ()
+    """Motor controls that the action 0 stands for; () for the middle of their ranges."""
     timestep: float
     """Duration of one physics step in seconds."""
     integrator: str

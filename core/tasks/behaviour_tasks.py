@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from core.behaviours.behaviour import STARTS, SUFFIX, Behaviour, NamedFigure, parse, read_file
+from core.behaviours.behaviour import MAX_NAME, MAX_TITLE, STARTS, SUFFIX, Behaviour, NamedFigure, parse, read_file
 from core.behaviours.expressions import Expression, compile_expression
 from core.behaviours.figures import EpisodeFigures, compile_figure
 from core.behaviours.robot_model import PREFIX as MJCF
@@ -17,20 +18,33 @@ from core.errors import UserError
 from core.tasks.base import Measure, Physics, RobotTask, Task
 from core.tasks.gymnasium import PREFIX as GYM
 from core.tasks.gymnasium import gym_task
-from core.tasks.robots import ROBOTS, imported_robot
+from core.tasks.robots import INSTRUCTION, ROBOTS, imported_robot
 from core.types import Float64
 
+_BARE_SECONDS = 1.5
 _UNMEASURED = NamedFigure("forward_speed", "Forward speed (m/s)", "mean(forward_speed)")
 """Measure of a behaviour that names none and plots nothing."""
 
 
 def task_text(word: str, import_robot: Callable[[Path], RobotModel] | None = None) -> str:
-    """Return what Config.task holds for a task that a person names: the word itself, or the text of a behaviour file.
+    """Return what Config.task holds for a task that a person names: the word itself, or the text of a behaviour.
 
+    word: also the name of a behaviour file, or mjcf:FILE, a robot without a behaviour
     import_robot: reads an MJCF file (core.robots.importing), where MuJoCo may be loaded
-    Raises UserError if the word ends like a file's name and the file is no behaviour file, or its robot can't be used.
+    Raises UserError if the word names a file and that is no behaviour file, or its robot can't be used.
     """
+    if word.startswith(MJCF) and import_robot is not None:
+        return bare_robot(Path(word.removeprefix(MJCF)), import_robot).to_text()
     return checked_file(Path(word), import_robot).to_text() if word.endswith(SUFFIX) else word
+
+
+def bare_robot(path: Path, import_robot: Callable[[Path], RobotModel]) -> Behaviour:
+    """Return a behaviour that asks for nothing in particular, of the robot in an MJCF file. Errors are import_robot's."""
+    model = import_robot(path)
+    name = re.sub("[^a-z0-9]+", "-", path.stem.lower())[:MAX_NAME].strip("-") or "robot"
+    title = " ".join(path.stem.split())[:MAX_TITLE]
+    title = title if title.isprintable() and title else "Robot"
+    return Behaviour(name, f"{MJCF}{path.name}"[:400], title, INSTRUCTION, _BARE_SECONDS, model=model)
 
 
 def checked_file(path: Path, import_robot: Callable[[Path], RobotModel] | None = None) -> Behaviour:

@@ -143,6 +143,7 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         return np.concatenate([*parts, clipped_velocities(velocities)], axis=1)
 
     side = {"elevation": 12.0, "azimuth": 90.0} if model.planar else {"elevation": 20.0, "azimuth": 72.0}
+    x, y = model.centre
     sensed = model.sensed if model.on_floor else 0
     numbers = len(model.plain) + 2 * len(model.angles) + model.velocities + sensed
     task = replace(
@@ -151,12 +152,14 @@ def imported_robot(name: str, model: RobotModel) -> RobotTask:
         model="",
         packed_model=model.content(),
         start_positions=model.start,
+        rest_controls=model.rest,
+        floor_height=next(iter(model.drawn_floor), None),
         timestep=model.timestep,
         integrator=model.integrator,
         frame_skip=model.frame_skip,
         episode_steps=max(1, round(_EPISODE_SECONDS / (model.timestep * model.frame_skip))),
         observe=observe,
         floor_sense=model.on_floor,
-        camera=Camera(model.body, model.height, model.distance, fixed=model.fixed, **side),
+        camera=Camera(model.body, model.height, model.distance, fixed=model.fixed, centre=(x, y), **side),
     )
     return _robot(task, name, name, model.names)

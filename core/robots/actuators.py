@@ -1,0 +1,81 @@
+"""Controls of an imported robot: what full effort is where its file does not say, and what holds it at rest."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from core.robots.kinematics import HINGE, SLIDE, acts_on_joint
+from core.types import Float64
+
+_USUAL_SPEED = {HINGE: 10.0, SLIDE: 1.0}
+"""Full effort of a velocity servo, in rad/s and m/s."""
+_USUAL_REACH = {HINGE: float(np.pi), SLIDE: 1.0}
+"""Full effort of a position servo of a joint without a range, in rad and m."""
+_EDGE = 0.1
+"""Share of the control range on each side within which controls at rest are not placed, so that both signs act."""
+
+
+def complete_ranges(model: mujoco.MjModel) -> None:
+    """Give actuators without a control range the one that their joint, or the limit of their force, implies."""
+    for index in range(min(model.nu, model.nactuator)):
+        low, high = model.actuator_ctrlrange[index]
+        if model.actuator_ctrllimited[index] and low < high:
+            continue
+        implied = _implied_range(model, index)
+        if implied is not None and implied[0] < implied[1]:
+            model.actuator_ctrlrange[index], model.actuator_ctrllimited[index] = implied, True
+
+
+def _implied_range(model: mujoco.MjModel, index: int) -> tuple[float, float] | None:
+    """Return the lowest and highest control; None if nothing is known of them."""
+    gain, gear = float(model.actuator_gainprm[index, 0]), float(model.actuator_gear[index, 0])
+    joint = joint_of(model, index)
+    if gain == 0 or gear == 0:
+        return None
+    if joint is not None and servo(model, index) and model.actuator_dyntype[index] != mujoco.mjtDyn.mjDYN_INTEGRATOR:
+        reach = _USUAL_REACH[int(model.jnt_type[joint])]
+        ends = model.jnt_range[joint] if model.jnt_limited[joint] else (-reach, reach)
+        return _sorted(ends[0] * gear, ends[1] * gear)
+    if joint is not None and (servo(model, index) or model.actuator_biasprm[index, 2]):
+        speed = abs(gear) * _USUAL_SPEED[int(model.jnt_type[joint])]
+        return -speed, speed
+    if model.actuator_forcelimited[index]:
+        return _sorted(*(model.actuator_forcerange[index] / gain))
+    if joint is not None and model.jnt_actfrclimited[joint]:
+        return _sorted(*(model.jnt_actfrcrange[joint] / (gain * gear)))
+    return (-1.0, 1.0) if abs(gain * gear) != 1 else None  # MuJoCo's habit: the gear says what 1 is
+
+
+def _sorted(one: float, other: float) -> tuple[float, float]:
+    return min(float(one), float(other)), max(float(one), float(other))
+
+
+def joint_of(model: mujoco.MjModel, index: int) -> int | None:
+    """Return the hinge or slide that the actuator acts on; None if it acts on something else."""
+    joint = int(model.actuator_trnid[index, 0])
+    return joint if acts_on_joint(model, index) and model.jnt_type[joint] in (HINGE, SLIDE) else None
+
+
+def servo(model: mujoco.MjModel, index: int) -> bool:
+    """Whether the actuator holds a position."""
+    affine = model.actuator_biastype[index] == mujoco.mjtBias.mjBIAS_AFFINE
+    return bool(affine and model.actuator_biasprm[index, 1] < 0)
+
+
+def rest_controls(model: mujoco.MjModel, start: Float64, key: int | None) -> Float64:
+    """Return the controls (u,) of an untrained policy: those that hold the starting positions (nq,), as far as known.
+
+    They are the keyframe's, if it has any; else servos hold their joints, and others are in the middle of their range.
+    """
+    low, high = model.actuator_ctrlrange.T
+    rest = (low + high) / 2
+    given = key is not None and bool(model.key_ctrl[key].any())
+    for index in range(model.nu):
+        joint = joint_of(model, index)
+        if given and low[index] <= model.key_ctrl[key, index] <= high[index]:
+            rest[index] = model.key_ctrl[key, index]
+        elif joint is not None and servo(model, index):
+            rest[index] = start[model.jnt_qposadr[joint]] * model.actuator_gear[index, 0]
+    edge = _EDGE * (high - low)
+    return np.clip(rest, low + edge, high - edge)

@@ -1,0 +1,125 @@
+"""Simpler meshes and textures for an imported robot, so that its files fit into a session and clips are drawn fast.
+
+A mesh keeps the corners of its convex hull, which is what MuJoCo lets collide; of the others, those in one cell of a grid
+become one.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import PurePosixPath
+from xml.etree import ElementTree
+
+import cv2
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from core.robots.kinematics import hull_corners
+from core.types import Float64
+
+Faces = npt.NDArray[np.int64]
+_MESHES = (".stl", ".obj", ".msh")
+_PICTURES = (".png", ".jpg", ".jpeg", ".bmp")
+_MOST_FACES, _FEWEST_FACES, _ALL_FACES = 2000, 300, 60_000
+"""Triangles of one mesh, and of all together; at 400 pixels no more are seen."""
+_MOST_HULL = 600
+"""Corners of a convex hull up to which all are kept."""
+_CELLS = (64, 48, 36, 27, 20, 15, 11, 8, 6, 4)
+"""Cells along the longest side of a mesh, from fine to coarse."""
+_LARGEST_PICTURE = 256
+_DIGITS = 1e-5
+"""Rounding of places relative to the mesh's size, so that they pack well."""
+
+
+def simplify(xml: str, assets: dict[str, bytes]) -> tuple[str, dict[str, bytes]]:
+    """Return the text and the files with simpler meshes and smaller textures; what can't be read is left as it is."""
+    root = ElementTree.fromstring(xml)
+    named = {element.attrib["file"] for element in root.iter("mesh") if "file" in element.attrib}
+    most = max(_FEWEST_FACES, min(_MOST_FACES, _ALL_FACES // max(1, len(named))))
+    kept, renamed = dict(assets), dict[str, str]()
+    for name in sorted(named & kept.keys()):
+        if PurePosixPath(name).suffix in _MESHES and (simpler := _simpler_mesh(name, kept[name], most)):
+            renamed[name] = f"{PurePosixPath(name).stem}.msh"
+            del kept[name]
+            kept[renamed[name]] = simpler
+    for element in root.iter("mesh"):
+        if element.attrib.get("file") in renamed:
+            element.attrib["file"] = renamed[element.attrib["file"]]
+    for name in kept:
+        if PurePosixPath(name).suffix in _PICTURES:
+            kept[name] = _smaller_picture(kept[name])
+    return ElementTree.tostring(root, encoding="unicode"), kept
+
+
+def _simpler_mesh(name: str, content: bytes, most: int) -> bytes | None:
+    """Return the mesh in MuJoCo's format with about `most` triangles; None if it is simple enough, or can't be read."""
+    alone = (
+        f'<mujoco><asset><mesh name="m" file="{name}" inertia="shell"/></asset>'
+        '<worldbody><geom type="mesh" mesh="m"/></worldbody></mujoco>'
+    )
+    try:
+        model = mujoco.MjModel.from_xml_string(alone, {name: content})
+    except (ValueError, mujoco.FatalError):
+        return None
+    if model.nmeshface <= most:
+        return None
+    turned = np.zeros(9)
+    mujoco.mju_quat2Mat(turned, model.mesh_quat[0])
+    vertices = model.mesh_vert @ turned.reshape(3, 3).T + model.mesh_pos[0]  # as in the file
+    hull = hull_corners(model, 0)
+    fixed = hull if hull is not None and len(hull) <= _MOST_HULL else np.zeros(0, np.int64)
+    for cells in _CELLS:
+        merged, faces = _merge(vertices, model.mesh_face.astype(np.int64), fixed, cells)
+        if len(faces) <= most:
+            break
+    texture = None
+    if len(model.mesh_texcoord):
+        texture = np.zeros((len(vertices), 2))
+        texture[model.mesh_face.ravel()] = model.mesh_texcoord[model.mesh_facetexcoord.ravel()]
+    return _write(vertices, merged, faces, texture)
+
+
+def _merge(vertices: Float64, faces: Faces, fixed: Faces, cells: int) -> tuple[Faces, Faces]:
+    """Return the vertices (m,) that are kept, and the triangles (f, 3) among them that are left, in the old indices.
+
+    fixed: vertices that stay
+    """
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    cell = np.floor((vertices - low) / max(1e-12, float((high - low).max())) * (cells - 1e-9)).astype(np.int64)
+    keys = cell @ np.array([1, cells + 1, (cells + 1) ** 2])
+    out = np.linalg.norm(vertices - (low + high) / 2, axis=1)
+    out[fixed] += 2 * float(out.max())  # a cell with a fixed vertex becomes that one
+    order = np.lexsort((-out, keys))
+    first = np.r_[True, np.diff(keys[order]) != 0]
+    stands = np.zeros(len(vertices), np.int64)
+    stands[order] = order[first][np.cumsum(first) - 1]
+    stands[fixed] = fixed
+    left = stands[faces]
+    left = left[(left[:, 0] != left[:, 1]) & (left[:, 1] != left[:, 2]) & (left[:, 2] != left[:, 0])]
+    if len(left):
+        _, unique = np.unique(np.sort(left, axis=1), axis=0, return_index=True)
+        left = left[np.sort(unique)]
+    return np.union1d(left.ravel(), fixed).astype(np.int64), left
+
+
+def _write(vertices: Float64, kept: Faces, faces: Faces, texture: Float64 | None) -> bytes:
+    """Return MuJoCo's own format: four counts, then places, texture coordinates and triangles."""
+    places = vertices[kept]
+    step = max(1e-9, float(np.ptp(places, axis=0).max()) * _DIGITS)
+    places = (np.round(places / step) * step).astype(np.float32)
+    shown = np.zeros((0, 2), np.float32) if texture is None else np.round(texture[kept], 4).astype(np.float32)
+    numbers = np.searchsorted(kept, faces).astype(np.int32)
+    counts = struct.pack("<4i", len(places), 0, len(shown), len(numbers))
+    return counts + places.tobytes() + shown.tobytes() + numbers.tobytes()
+
+
+def _smaller_picture(content: bytes) -> bytes:
+    """Return the picture as a PNG halved to at most _LARGEST_PICTURE pixels, as far as its sides can be halved."""
+    picture = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_UNCHANGED)
+    if picture is None or max(picture.shape[:2]) <= _LARGEST_PICTURE:
+        return content
+    while max(picture.shape[:2]) > _LARGEST_PICTURE and not any(side % 2 for side in picture.shape[:2]):
+        picture = cv2.resize(picture, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
+    done, written = cv2.imencode(".png", picture)
+    return written.tobytes() if done and len(written) < len(content) else content

@@ -1,0 +1,417 @@
+"""Two hundred wrong behaviour and MJCF files, given to the command line: one sentence each, and nothing else happens.
+
+Some are made by hand; the others are right files with a change that is drawn with a fixed seed. A change may leave a file
+right: then the sentence is about the folder of the session, which is occupied, so that nothing is taught.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.__main__ import main
+from core.behaviours.shipped import FOLDER
+
+OCCUPIED = "occupied"
+KNEEL: dict[str, Any] = {
+    "name": "kneel",
+    "robot": "walker",
+    "title": "Walker: kneeling",
+    "instruction": "Choose the clip in which the robot kneels more quietly.",
+    "clip_seconds": 1.5,
+    "start": "standing",
+    "plots": [{"title": "Height (m)", "expression": "mean(height)"}],
+    "oracle": "-abs(height - 0.7) - 0.2 * abs(forward_speed)",
+    "measure": {"name": "share_kneeling", "expression": "share(height < 0.8)"},
+}
+BOX = """<mujoco><compiler angle="radian"/>{}<asset>{}</asset><worldbody>{}
+<body name="box" pos="0 0 .3"><freejoint/><geom type="box" size=".2 .1 .1"/><body name="arm" pos=".2 0 0">
+<joint name="elbow" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body></body></worldbody>
+<actuator><motor joint="elbow" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Teaches a behaviour file; returns the one sentence with which that is refused."""
+    Path(OCCUPIED).mkdir()
+    Path(OCCUPIED, "thesis.tex").write_text("x")
+
+    def teach(path: str) -> str:
+        before = sorted(Path().rglob("*"))
+        monkeypatch.setattr(sys, "argv", ["core", "teach", path, "--session", OCCUPIED, "--labels", "4"])
+        started = time.monotonic()
+        assert main() == 2
+        seconds, printed = time.monotonic() - started, capsys.readouterr()
+        lines = printed.err.splitlines()
+        assert len(lines) == 1 and printed.out == "", printed
+        assert lines[0].startswith("somersault: ") and len(lines[0]) < 900 and "Traceback" not in lines[0]
+        assert sorted(Path().rglob("*")) == before
+        assert seconds < 60
+        return lines[0].removeprefix("somersault: ")
+
+    return teach
+
+
+WRONG_FIELDS: list[tuple[dict[str, Any], str]] = [
+    ({"robot": "wlaker"}, "did you mean walker?"),
+    ({"robot": "Walker"}, "did you mean walker?"),
+    ({"robot": ""}, "robot is ''"),
+    ({"robot": "x" * 401}, "at most 400"),
+    ({"robot": "gym:"}, "has no signals"),
+    ({"robot": "gym:Nowhere-v0", "plots": None, "oracle": None, "measure": None}, "Nowhere"),
+    ({"robot": "gym:../../etc", "plots": None, "oracle": None, "measure": None}, "Malformed"),
+    ({"robot": "mjcf:"}, "can't be"),
+    ({"robot": "mjcf:nowhere.xml"}, "can't be read"),
+    ({"robot": "mjcf:/etc/passwd"}, "name an .xml file"),
+    ({"robot": "mjcf:/dev/zero"}, "name an .xml file"),
+    ({"robot": "mjcf:."}, "name an .xml file"),
+    ({"robot": "mjcf:kneel.json"}, "name an .xml file"),
+    ({"robot": "mjcf:kneel.json#.xml"}, "can't be read"),
+    ({"robot": "mjcf:" + "a" * 300}, "can't be"),
+    ({"model": {}}, "model"),
+    ({"model": "x"}, "model"),
+    ({"model": {"packed": "AAAA"}}, "model"),
+    ({"clip_seconds": 0}, "clip_seconds is 0"),
+    ({"clip_seconds": -1e300}, "clip_seconds"),
+    ({"clip_seconds": "1.5"}, "clip_seconds is '1.5'"),
+    ({"clip_seconds": None}, "clip_seconds is None"),
+    ({"clip_seconds": [1.5]}, "clip_seconds"),
+    ({"clip_seconds": 10.001}, "clip_seconds"),
+    ({"robot": "reacher", "clip_seconds": 9.0}, "give no more"),
+    ({"clip_seconds": 10**400}, "clip_seconds"),
+    ({"start": "Standing"}, "choose one of"),
+    ({"start": None}, "choose one of"),
+    ({"start": {"a": 1}}, "choose one of"),
+    ({"robot": "swimmer", "start": "air"}, "does not stand on a floor"),
+    ({"robot": "pendulum", "start": "lying"}, "does not stand on a floor"),
+    ({"name": "Kneel"}, "small letters"),
+    ({"name": "kneel\n"}, "small letters"),
+    ({"name": "-"}, "small letters"),
+    ({"name": None}, "name is None"),
+    ({"name": 7}, "name is 7"),
+    ({"name": "k" * 10_000}, "at most 48"),
+    ({"title": "\u0000"}, "can't be shown"),
+    ({"title": "\ud800"}, "can't be"),
+    ({"title": " \n\t"}, "give a text"),
+    ({"instruction": "x" * 401}, "at most 400"),
+    ({"instruction": None}, "instruction is None"),
+    ({"camera": []}, "camera has to be"),
+    ({"camera": {"azimuth": 0, "elevation": 0, "distance": 0}}, "distance of camera is 0"),
+    ({"camera": {"azimuth": 1e9, "elevation": 0, "distance": 1}}, "azimuth of camera"),
+    ({"camera": {"azimuth": "left", "elevation": 0, "distance": 1}}, "azimuth of camera"),
+    ({"plots": "mean(height)"}, "plots has to be a list"),
+    ({"plots": [[]]}, "a plot has to be"),
+    ({"plots": [{"title": "x", "expression": "mean(height)", "colour": "red"}]}, "no field 'colour'"),
+    ({"plots": [{"title": "x" * 61, "expression": "mean(height)"}]}, "at most 60"),
+    ({"plots": [{"title": "x", "expression": "x" * 501}]}, "at most 500"),
+    ({"plots": [{"title": "x", "expression": "height"}]}, "has a value at each step"),
+    ({"plots": [{"title": "x", "expression": "1 + 2"}]}, "the same in every episode"),
+    ({"measure": {"name": "x", "expression": None}}, "measure is None"),
+    ({"measure": {"name": "a b", "expression": "mean(height)"}}, "small letters"),
+    ({"measure": {"name": "x", "expression": "mean(contact[torso])"}}, "did you mean torso_geom?"),
+    ({"measure": {"name": "x", "expression": "turns(pitch, airborne, 1)"}}, "turns takes 1 or 2"),
+    ({"measure": {"name": "x", "expression": "share(share(height))"}}, "of a whole episode"),
+    ({"measure": {"name": "x", "expression": "mean(height) +"}}, "can't be read at column"),
+    ({"Name": "x"}, "did you mean name?"),
+    ({"reward": "height"}, "There is no field 'reward'"),
+    ({"x" * 100_000: 1}, "There is no field"),
+    ({"__class__": "x"}, "There is no field"),
+]
+WRONG_ORACLES = [
+    ("heigth", "did you mean height?"),
+    ("contact[torso]", "did you mean torso_geom?"),
+    ("joint[knee]", "knows no knee"),
+    ("action[]", "can't be read"),
+    ("pitch()", "there is no function pitch"),
+    ("height.__class__", "can be used"),
+    ("__import__('os').system('touch hacked')", "can be used"),
+    ("open('hacked', 'w')", "there is no function open"),
+    ("().__class__.__bases__", "can be used"),
+    ("exec('x=1')", "there is no function exec"),
+    ("[height][0]", "can be used"),
+    ("f'{height}'", "can be used"),
+    ("height if up else 0", "can be used"),
+    ("lambda: 0", "can be used"),
+    ("9 ** 9 ** 9", "exponent"),
+    ("2 ** 1000", "exponent is larger"),
+    ("1e400", "larger"),
+    ("1" * 499, "larger"),
+    ("(" * 240 + "1" + ")" * 240, "can't be read"),
+    ("-" * 300 + "height", "levels"),
+    ("not " * 100 + "height", "levels"),
+    ("abs(" * 80 + "up" + ")" * 80, "levels"),
+    ("min(" + ", ".join(["height"] * 9) + ")", "min takes 2 to 8"),
+    ("clip(height, 0)", "clip takes 3"),
+    ("height; up", "can't be read"),
+    ("height = 1", "can't be read"),
+    ("height\x00", "can't be"),
+    ("hölzern", "no signal"),
+    ("height < < up", "can't be read"),
+    ("height <> up", "can't be read"),
+    ("height && up", "can't be read"),
+    ("height in up", "can be used"),
+    ("True", "only numbers"),
+    ("None", "only numbers"),
+    ("...", "only numbers"),
+    ("'up'", "only numbers"),
+    ("b'up'", "only numbers"),
+    ("1j", "only numbers"),
+    ("height[torso_geom", "can't be read"),
+    ("height[1:2]", "needs one name"),
+    ("height[torso_geom][0]", "can be used"),
+    ("mean(height)", "of a whole episode"),
+    ("   ", "give a text"),
+    ([1], "oracle is [1]"),
+    (5, "oracle is 5"),
+    ({"a": 1}, "oracle is"),
+]
+
+
+def test_wrong_fields_and_expressions(refusal: Any) -> None:
+    cases = WRONG_FIELDS + [({"oracle": oracle}, told) for oracle, told in WRONG_ORACLES]
+    wrong = []
+    Path("secret.xml").write_text(BOX.format("", "", ""))
+    Path("in").mkdir()
+    for changes, told in cases:
+        Path("in/kneel.json").write_text(json.dumps({**KNEEL, **changes}))
+        sentence = refusal("in/kneel.json")
+        if told not in sentence or OCCUPIED in sentence:
+            wrong.append((str(changes)[:80], sentence))
+    assert not wrong and not Path("hacked").exists() and len(cases) > 100
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"null",
+        b'"kneel"',
+        b"[" * 100_000,
+        b'{"a":' * 50_000,
+        b'{"name": 1e999999}',
+        b'{"name": ' + b"1" * 100_000 + b"}",
+        b"\xff\xfe{\x00}\x00",
+        b"{" + b",".join(b'"%d": 0' % number for number in range(200_000)) + b"}",
+        b"{} {}",
+        b"{'name': 1}",
+        b"\x00" * 1000,
+        b'{"name": "\\ud800"}',
+        b" " * (5 << 20),
+    ],
+    ids=range(14),
+)
+def test_what_is_no_object_of_json(content: bytes, refusal: Any) -> None:
+    Path("kneel.json").write_bytes(content)
+    assert OCCUPIED not in refusal("kneel.json")
+
+
+def behave(robot: str = "box.xml") -> None:
+    """Write a behaviour of the robot."""
+    kept = {name: KNEEL[name] for name in ("name", "title", "instruction", "clip_seconds")}
+    Path("in/kneel.json").write_text(json.dumps({**kept, "robot": f"mjcf:{robot}", "oracle": "height"}))
+
+
+MESH = '<geom type="mesh" mesh="m"/>'
+ASSETS: list[tuple[tuple[str, str, str], str]] = [
+    # what names files, of which none may be outside the folder
+    (("", '<mesh name="m" file="../secret.obj"/>', MESH), "outside"),
+    (("", '<mesh name="m" file="{root}/secret.obj"/>', MESH), "outside"),
+    (("", '<mesh name="m" file="link.obj"/>', MESH), "outside"),
+    (("", '<mesh name="m" file="folder/secret.obj"/>', MESH), "outside"),
+    (("", '<mesh name="m" file="nowhere.obj"/>', MESH), "can't be read"),
+    (("", '<mesh name="m" file="/dev/zero"/>', MESH), "outside"),
+    (("", '<mesh name="m" file="."/>', MESH), "can't be read"),
+    (("", '<mesh name="m" file="&#10;"/>', MESH), "can't be read"),
+    (("", '<mesh name="m" file="pipe"/>', MESH), "can't be read"),
+    (("", '<texture name="t" type="2d" file="../secret.png"/>', ""), "outside"),
+    (("", '<texture name="t" type="cube" fileright="../secret.png"/>', ""), "outside"),
+    (("", '<texture name="t" type="skybox" fileup="/etc/passwd"/>', ""), "outside"),
+    (("", '<hfield name="h" file="../secret.png" size="1 1 1 1"/>', ""), "outside"),
+    (('<deformable><skin file="../secret.skn"/></deformable>', "", ""), "outside"),
+    (("", "", '<flexcomp name="f" type="mesh" file="../secret.obj"/>'), "outside"),
+    (("", '<model name="other" file="../secret.xml"/>', ""), "can't be used"),
+    (("", '<model name="other" file="other.xml"/>', ""), "can't be used"),
+    (('<compiler meshdir="/"/>', '<mesh name="m" file="etc/passwd"/>', MESH), "outside"),
+    (('<compiler assetdir=".."/>', '<mesh name="m" file="secret.obj"/>', MESH), "outside"),
+    (('<compiler texturedir="../in/.."/>', '<texture name="t" type="2d" file="secret.png"/>', ""), "outside"),
+    (('<compiler strippath="true"/>', '<mesh name="m" file="a.obj"/>', MESH), "strippath"),
+    (('<include file="../secret.xml"/>', "", ""), "outside"),
+    (('<include file="/etc/passwd"/>', "", ""), "outside"),
+    (('<include file="link.xml"/>', "", ""), "outside"),
+    (('<include file="box.xml"/>', "", ""), "without an end"),
+    (('<include file="ring.xml"/>', "", ""), "without an end"),
+    (("<include/>", "", ""), "can't be read"),
+    (('<x xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="/etc/passwd"/></x>', "", ""), "refuses"),
+    (('<extension><plugin plugin="mujoco.pid"/></extension>', "", ""), "plugin"),
+    (("", '<mesh name="m"><plugin plugin="mujoco.sdf.gear"/></mesh>', ""), "plugin"),
+]
+ASSETS += [
+    # what would take more memory or time than there is
+    (("", "", '<replicate count="1000000"><body><geom size="1"/></body></replicate>'), "copies"),
+    (("", "", '<replicate count="100"><replicate count="100"><geom size="1"/></replicate></replicate>'), "copies"),
+    (("", "", '<body><flexcomp name="f" type="grid" count="1000 1000 1000"/></body>'), "parts"),
+    (("", "", '<body><composite type="cable" count="100000 1 1"/></body>'), "parts"),
+    (("", '<texture name="t" type="2d" builtin="flat" width="1000000" height="1000000"/>', ""), "larger than 4,096"),
+    (("", '<hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/>', ""), "larger than 4,096"),
+    (("", '<mesh name="m" builtin="sphere" params="30"/>', MESH), ""),
+    (("", '<mesh name="m" builtin="supersphere" params="100000 1 1"/>', MESH), "larger"),
+    (('<size memory="1000G"/>', "", ""), "memory"),
+    (('<size memory="9999999999999"/>', "", ""), "memory"),
+    (('<size nkey="1000000000"/>', "", ""), "larger"),
+    (('<size nuserdata="2000000000"/>', "", ""), "larger"),
+    (('<size nuser_body="1e9"/>', "", ""), "larger"),
+    (('<option iterations="1000000000"/>', "", ""), "larger"),
+    (('<option ls_iterations="1e300"/>', "", ""), "larger"),
+    (('<option timestep="1e-9"/>', "", ""), "timestep"),
+    (('<option timestep="0"/>', "", ""), ""),
+    (('<option timestep="nan"/>', "", ""), ""),
+    (('<option timestep="10"/>', "", ""), "timestep"),
+    (('<custom><numeric name="n" size="1000000000"/></custom>', "", ""), "larger"),
+    (('<visual><quality shadowsize="1000000"/></visual>', "", ""), "larger"),
+    (('<visual><global offwidth="10000000"/></visual>', "", ""), "larger"),
+    (('<compiler><lengthrange mode="all" inttotal="1e9"/></compiler>', "", ""), "larger"),
+    (("", "", "<body>" * 5000 + "</body>" * 5000), "levels"),
+    (("", "", '<geom size="1"/>' * 30_000), "elements"),
+    (("", "", '<body><joint/><geom size=".01"/></body>' * 600), "joints"),
+    (("", "", "<!--" + "x" * (5 << 20) + "-->"), "can't be read"),
+]
+ASSETS += [
+    # what MuJoCo, or the program, can't use
+    (("<option timestep=", "", ""), "no XML"),
+    (("<unknown/>", "", ""), "refuses"),
+    (("", '<mesh name="m" file="text.obj"/>', MESH), "refuses"),
+    (("", '<mesh name="m" file="short.stl"/>', MESH), "refuses"),
+    (("", '<mesh name="m" file="huge.msh"/>', MESH), "refuses"),
+    (("", '<mesh name="m" file="x.exe"/>', MESH), "refuses"),
+    (("", '<texture name="t" type="2d" file="text.png"/>', ""), "refuses"),
+    (("", "", '<geom size="-1"/>'), "refuses"),
+    (("", "", '<geom size="nan"/>'), "refuses"),
+    (("", "", '<geom type="box" size="1 1"/>'), "refuses"),
+    (("", "", '<geom type="mesh" mesh="nothing"/>'), "refuses"),
+    (("", "", '<body name="box"/>'), "refuses"),
+    (("", "", "<body><freejoint/></body>"), "refuses"),
+    (("", "", '<geom size=".1" quat="0 0 0 0"/>'), "refuses"),
+    (('<actuator><motor joint="nothing"/></actuator>', "", ""), "refuses"),
+    (('<actuator><motor name="m" joint="elbow"/></actuator>', "", ""), "actuator m has no ctrlrange"),
+    (('<actuator><motor joint="elbow" ctrlrange="-1e300 1e300"/></actuator>', "", ""), "ctrlrange"),
+    (('<equality><weld body1="box" body2="nothing"/></equality>', "", ""), "refuses"),
+    (('<default><joint stiffness="1e12"/></default>', "", ""), "unstable"),
+    (('<option gravity="0 0 -1e12"/>', "", ""), "unstable"),
+]
+
+
+def lay_out_files() -> None:
+    """Make the folder `in` with a robot's files, and secrets outside it."""
+    Path("in").mkdir()
+    triangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
+    for name, text in {
+        "secret.obj": triangle,
+        "secret.xml": BOX.format("", "", ""),
+        "secret.png": "x",
+        "secret.skn": "x",
+        "in/other.xml": BOX.format("", "", ""),
+        "in/ring.xml": '<mujoco><include file="ring.xml"/></mujoco>',
+        "in/a.obj": triangle,
+        "in/text.obj": "this is no mesh",
+        "in/short.stl": "solid",
+        "in/x.exe": "MZ",
+        "in/text.png": "this is no picture",
+    }.items():
+        Path(name).write_text(text)
+    Path("in/huge.msh").write_bytes(b"\xff\xff\xff\x7f" * 4 + b"x")
+    Path("in/link.obj").symlink_to(Path("secret.obj").absolute())
+    Path("in/link.xml").symlink_to(Path("secret.xml").absolute())
+    Path("in/folder").symlink_to(Path().absolute())
+    os.mkfifo("in/pipe")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links and pipes")
+def test_wrong_models(refusal: Any) -> None:
+    lay_out_files()
+    behave()
+    wrong = []
+    for (first, asset, world), told in ASSETS:
+        text = BOX.format(first, asset, world).replace("{root}", str(Path().absolute()))
+        Path("in/box.xml").write_text(text)
+        sentence = refusal("in/kneel.json")
+        if told not in sentence or OCCUPIED in sentence:
+            wrong.append((first[:80], asset[:80], world[:80], sentence))
+    assert not wrong and len(ASSETS) > 70
+
+
+WRONG_XML = [
+    b"",
+    b"<",
+    b"<mujoco>",
+    b"<mujoco></worldbody>",
+    b'<!DOCTYPE m [<!ENTITY x SYSTEM "/etc/passwd">]><mujoco>&x;</mujoco>',
+    b'<!DOCTYPE m [<!ENTITY a "aa"><!ENTITY b "&a;&a;&a;">]><mujoco>&b;</mujoco>',
+    '<?xml version="1.0" encoding="utf-16"?><!DOCTYPE m [<!ENTITY a "b">]><mujoco>&a;</mujoco>'.encode("utf-16"),
+    b'<?xml version="1.0" encoding="utf-7"?><mujoco/>',
+    b"<mujoco>\xff\xff</mujoco>",
+    b"<mujoco>&nothing;</mujoco>",
+    b"<robot/>",
+    b"<html><body/></html>",
+    b"<mujoco/>",
+    b"<mujoco><worldbody/></mujoco>",
+    b"\x00" * 100,
+    b"PK\x03\x04",
+    b"<a>" * 100_000,
+]
+
+
+def test_what_is_no_xml_of_a_robot(refusal: Any) -> None:
+    Path("in").mkdir()
+    behave()
+    for content in WRONG_XML:
+        Path("in/box.xml").write_bytes(content)
+        assert OCCUPIED not in refusal("in/kneel.json")
+
+
+def test_files_changed_at_random(refusal: Any) -> None:
+    """Behaviours that ship, and a robot's model, with a word cut, doubled, or replaced: they are refused, or still right."""
+    rng, refused = np.random.default_rng(30), 0
+    Path("in").mkdir()
+    shipped = [path.read_text() for path in sorted(FOLDER.glob("*.json"))]
+    words = [
+        "1e308",
+        "-1",
+        "0",
+        "nan",
+        '"',
+        "{",
+        "]",
+        "height",
+        "9" * 40,
+        "\\u0000",
+        "x" * 3000,
+        "<",
+        "",
+        "1e-300",
+        "a b c",
+    ]
+    for number in range(60):
+        mutated = change(shipped[number % len(shipped)], rng, words)
+        Path("in/one.json").write_text(mutated)
+        refused += OCCUPIED not in refusal("in/one.json")
+    behave()
+    for _ in range(40):
+        Path("in/box.xml").write_text(change(BOX.format("", "", ""), rng, words))
+        refused += OCCUPIED not in refusal("in/kneel.json")
+    assert 50 < refused < 100
+
+
+def change(text: str, rng: np.random.Generator, words: list[str]) -> str:
+    """Cut, double or replace one of the text's words, numbers or signs."""
+    parts = re.findall(r"\w+|\s+|[^\w\s]", text)
+    index = int(rng.integers(len(parts)))
+    new = ["", 2 * parts[index], words[int(rng.integers(len(words)))]][int(rng.integers(3))]
+    return "".join([*parts[:index], new, *parts[index + 1 :]])

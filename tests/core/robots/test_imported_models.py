@@ -1,0 +1,207 @@
+"""What imported robots have in common with those that ship: small models with one peculiarity each, and Gymnasium's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+
+from core.behaviours.behaviour import Behaviour
+from core.behaviours.robot_model import RobotModel
+from core.envs.mujoco import MujocoVectorEnv
+from core.envs.renderer import MujocoRenderer
+from core.robots.importing import import_robot
+from core.robots.kinematics import Kinematics, floor_of
+from core.robots.mjcf import read_mjcf, unpack
+from core.robots.models import compile_mjcf, load_model
+from core.tasks.behaviour_tasks import behaviour_task
+
+MakeBatch = Callable[..., MujocoVectorEnv]
+ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+BOX = """
+<mujoco>{first}<worldbody>{world}
+  <body name="box" pos="0 0 .3">{root}<geom name="box" type="box" size=".2 .1 .1" mass="2"/>
+    <body name="arm" pos=".2 0 0"><joint name="elbow" axis="0 1 0" {joint}/>
+      <geom name="arm" type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body></body></worldbody>
+  <actuator>{actuator}</actuator>{last}</mujoco>
+"""
+PARTS = {"first": "", "world": "", "root": "<freejoint/>", "joint": "", "last": ""}
+MOTOR = '<motor name="elbow" joint="elbow" ctrlrange="-2 2"/>'
+SERVO = '<position name="elbow" joint="elbow" kp="20" {}/>'
+LIMITED = 'range="-1 2" limited="true"'
+
+
+def robot(**parts: str) -> tuple[RobotModel, Any]:
+    """The robot that BOX with these parts becomes, and its task."""
+    compiler = '<compiler angle="radian"/>'
+    values = {**PARTS, "actuator": MOTOR, **parts, "first": compiler + parts.get("first", "")}
+    Path("box.xml").write_text(BOX.format(**values))
+    return imported(Path("box.xml"))
+
+
+def imported(path: Path) -> tuple[RobotModel, Any]:
+    model = import_robot(path)
+    task = behaviour_task(Behaviour("trial", f"mjcf:{path.name}", "Trial", "Which one?", 1.0, model=model))
+    return model, task
+
+
+@pytest.mark.parametrize(
+    ("actuator", "joint", "ends"),
+    [
+        (SERVO.format(""), LIMITED, (-1, 2)),
+        (SERVO.format('gear="2"'), LIMITED, (-2, 4)),
+        (SERVO.format(""), "", (-np.pi, np.pi)),
+        (SERVO.format('ctrlrange="-.5 1"'), LIMITED, (-0.5, 1)),
+        ('<velocity joint="elbow" kv="3"/>', "", (-10, 10)),
+        ('<motor joint="elbow" gear="50"/>', "", (-1, 1)),
+        ('<motor joint="elbow" forcerange="-7 7"/>', "", (-7, 7)),
+        ('<motor joint="elbow" gear="4"/>', 'actuatorfrcrange="-8 8"', (-2, 2)),
+        ('<intvelocity joint="elbow" actrange="-1 1" kp="5"/>', "", (-10, 10)),
+    ],
+)
+def test_full_effort_is_the_range_that_a_model_implies(
+    actuator: str, joint: str, ends: tuple[float, float], batch: MakeBatch
+) -> None:
+    env = batch(robot(actuator=actuator, joint=joint)[1], 2)
+    assert env.controls(np.array([[-1.0], [1.0]], np.float32)).ravel() == pytest.approx(ends)
+
+
+KEYS = '<keyframe><key name="lie" qpos="0 0 .5 1 0 0 0 0"/><key name="home" qpos="0 0 .5 1 0 0 0 1.2" {}/></keyframe>'
+
+
+@pytest.mark.parametrize(
+    ("parts", "start", "rest"),
+    [
+        ({"last": KEYS.format("")}, 1.2, 1.2),  # servos hold the pose of the keyframe that is called home
+        ({"last": KEYS.format('ctrl=".7"')}, 1.2, 0.7),
+        ({"last": KEYS.format('ctrl="2"')}, 1.2, 1.7),  # away from the end, so that both signs act
+        ({"joint": 'range=".5 1.5" limited="true"'}, 0.6, 0.6),  # 0 is outside the joint's range
+    ],
+)
+def test_a_servo_robot_starts_in_a_pose_that_it_holds(
+    parts: dict[str, str], start: float, rest: float, batch: MakeBatch
+) -> None:
+    model, task = robot(**{"joint": LIMITED, "actuator": SERVO.format(""), **parts})
+    env = batch(task, 1)
+    assert model.start[7] == pytest.approx(start)
+    middle = env.controls(np.zeros((1, 1), np.float32))
+    assert middle == pytest.approx(rest, abs=0.01)
+    assert env.controls(np.ones((1, 1), np.float32)) == pytest.approx(env.model.actuator_ctrlrange[0, 1])
+
+
+def test_a_robot_without_a_floor_gets_one_that_it_can_stand_on_or_only_see() -> None:
+    free, task = robot()
+    assert free.drawn_floor == () and free.on_floor and Kinematics(load_model(task)).floor_height == 0
+    fixed, task = robot(root="", world='<geom type="sphere" size=".1"/>', last="")
+    (height,) = fixed.drawn_floor
+    kinematics = Kinematics(load_model(task))
+    assert (kinematics.floor_height, fixed.on_floor, fixed.fixed) == (height, False, True)
+    assert not any(map(kinematics.touchable, kinematics.geoms.values()))
+
+
+WALLS = (
+    '<geom name="wall" type="plane" size="2 2 .1" pos="-3 0 0" zaxis="1 0 0"/><geom name="ground" type="plane" size="3 3 .1"'
+    ' pos="0 0 -.2"/>'
+)
+
+
+def test_walls_are_no_floors_and_stay_as_they_are() -> None:
+    model = load_model(robot(world=WALLS)[1])
+    floor, height = floor_of(model)
+    assert (model.geom(floor).name, height) == ("ground", -0.2)
+    assert model.geom("wall").size[0] == 2 and model.geom(floor).size[0] > 100
+
+
+def test_a_pair_that_the_model_names_is_a_contact(batch: MakeBatch) -> None:
+    world = '<geom name="floor" type="plane" size="1 1 1" contype="0" conaffinity="0"/>'
+    pair = '<contact><pair geom1="floor" geom2="box"/></contact>'
+    nothing = '<default><geom contype="0" conaffinity="0"/></default>'
+    model, task = robot(first=nothing, world=world, last=pair)
+    kinematics = Kinematics(load_model(task))
+    assert [name for name, geom in kinematics.geoms.items() if kinematics.touchable(geom)] == ["box"]
+    assert model.on_floor and model.sensed == 1
+
+
+def test_the_root_is_that_of_the_part_that_is_moved() -> None:
+    ball = '<body name="ball" pos="1 0 1"><freejoint/><geom name="ball" size=".1"/></body>'
+    model, task = robot(world=ball)
+    assert model.body == "box" and len(model.plain) == 7 + 5 and len(model.angles) == 1  # the box without its place
+    assert set(task.names.geoms) == {"ball", "box", "arm"}
+
+
+def test_sensors_and_lights_are_left_out_and_the_heavy_integrator_replaced(batch: MakeBatch) -> None:
+    first = '<option integrator="RK4"/>'
+    _, task = robot(first=first, last='<sensor><jointpos joint="elbow"/></sensor>', world='<light pos="0 0 3"/>')
+    env = batch(task, 3)
+    env.step(np.zeros((3, 1), np.float32))
+    assert env.model.nsensor == 0 and env.model.nlight == 1
+    assert env.model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+
+
+def test_an_unstable_model_gets_a_shorter_timestep(batch: MakeBatch) -> None:
+    model, task = robot(first='<option timestep=".02"/>', joint='stiffness="800"')
+    assert model.timestep < 0.02 and task.step_seconds == pytest.approx(0.025, abs=0.01)
+    assert batch(task, 2).model.opt.timestep == model.timestep
+
+
+def test_a_body_without_a_visible_geom_is_shown() -> None:
+    hidden = '<default><geom group="3"/></default>'
+    model = load_model(robot(first=hidden)[1])
+    assert (model.geom_group[model.geom_bodyid > 0] == 0).all()
+
+
+def sphere(rings: int) -> str:
+    """A rough ball of 2 * rings ** 2 triangles as an .obj file, with a hull of 8 corners outside it."""
+    angles = np.linspace(0, 2 * np.pi, rings, endpoint=False)
+    tilts = np.linspace(-1.5, 1.5, rings + 1)
+    points = [(np.cos(t) * np.cos(a), np.cos(t) * np.sin(a), np.sin(t)) for t in tilts for a in angles]
+    faces = []
+    for i in range(rings):
+        for j in range(rings):
+            a, b = i * rings + j + 1, i * rings + (j + 1) % rings + 1
+            faces += [(a, b, a + rings), (b, b + rings, a + rings)]
+    corners = [(x, y, z) for x in (-1.1, 1.1) for y in (-1.1, 1.1) for z in (-1.1, 1.1)]
+    count = len(points)
+    faces += [(count + 1 + i, count + 1 + j, count + 1 + k) for i, j, k in ((0, 1, 3), (4, 5, 7), (2, 6, 7))]
+    text = "".join(f"v {x} {y} {z}\n" for x, y, z in (*points, *corners))
+    return text + "".join(f"f {a} {b} {c}\n" for a, b, c in faces)
+
+
+def test_a_mesh_of_many_triangles_is_simplified_and_keeps_its_convex_hull() -> None:
+    Path("ball.obj").write_text(sphere(90))
+    asset = '<asset><mesh name="ball" file="ball.obj" scale=".1 .1 .2" inertia="shell"/></asset>'
+    model, _ = robot(first=asset, root='<freejoint/><geom name="ball" type="mesh" mesh="ball"/>')
+    simple = compile_mjcf(*unpack(model.content()))
+    whole = compile_mjcf(*read_mjcf(Path("box.xml")))
+    assert whole.nmeshface > 16_000 and 200 < simple.nmeshface <= 2000
+    assert len(model.content()) < 40_000
+    rows = np.random.default_rng(0).normal(size=(20, 8))
+    one, other = Kinematics(simple), Kinematics(whole)
+    assert one.lowest(rows) == pytest.approx(other.lowest(rows), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "floor", "fixed"),
+    [("ant", (8, 8, 13), True, False), ("humanoid", (17, 17, 17), True, False), ("pusher", (7, 11, 20), False, True)],
+)
+def test_gymnasiums_models_step_and_are_seen(
+    name: str, numbers: tuple[int, int, int], floor: bool, fixed: bool, batch: MakeBatch
+) -> None:
+    model, task = imported(ASSETS / f"{name}.xml")
+    assert (len(model.actions), len(model.joints), len(model.geoms)) == numbers
+    assert (model.on_floor, model.fixed) == (floor, fixed) and 20 <= 1 / task.step_seconds <= 60
+    env = batch(task, 8)
+    before = env.states[0]
+    for number in range(10):
+        step = env.step(np.random.default_rng(number).uniform(-1, 1, (8, env.sizes[1])).astype(np.float32))
+    assert env.divergences == 0 and np.isfinite(step.observations).all() and step.observations.std() > 0.01
+    with closing(MujocoRenderer(task)) as renderer:
+        frames = renderer.render(np.stack([before, env.states[0]]), 96, 1 / task.step_seconds).pixels
+        changed = np.abs(frames[0].astype(int) - frames[1]).max(axis=-1) > 30
+        assert 0.002 < changed.mean() < 0.7  # it moves in the picture, which stands still or follows it
