@@ -19,6 +19,7 @@ from core.events import JobState
 from core.io import files
 from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
+from core.session.plain_files import CHECKPOINTS, require_plain
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
 from core.session.size_limits import require_bearable
 from core.system import resources
@@ -26,7 +27,7 @@ from core.tasks import get_task
 
 log = logging.getLogger(__name__)
 
-CONFIG, LOCK, CHECKPOINTS = "config.json", "lock", "checkpoints"
+CONFIG, LOCK = "config.json", "lock"
 """Names in a session's folder. The answers, policy snapshots, metrics, log and summary name their own."""
 
 _MAX_CONFIG_BYTES = 4 << 20
@@ -145,7 +146,11 @@ def require_answers(folder: Path) -> Path:
 
 
 def read_config(folder: Path) -> Config:
-    """The config of the session in `folder`. Raises UserError if it is missing or damaged."""
+    """The config of the session in `folder`.
+
+    Raises UserError if it is missing or damaged, or if something in the folder is no file of the session's own.
+    """
+    require_plain(folder)
     path = folder / CONFIG
     try:
         return Config.from_dict(json.loads(files.read_regular(path, _MAX_CONFIG_BYTES)))
