@@ -33,7 +33,8 @@ class Checkpointer(QObject):
         loaded(object): the newest states by job name; empty if there are none.
         saved(int): the checkpoint with this number is on disk.
         refused(str, int): loading or saving failed; one sentence, and the number to be saved, or 0.
-        damage_found(str): the newest checkpoint is damaged and the one before is used; one sentence.
+        damage_found(str): the newest checkpoint is damaged, and the one before or the answers alone are used; one
+            sentence.
     """
 
     loaded = Signal(object)
@@ -58,12 +59,12 @@ class Checkpointer(QObject):
         self._saving = False  # a job that has ended may have owed its state
         self.disk.do(self._load, self._on_loaded, lambda sentence: self._refuse(sentence, "loaded", 0))
 
-    def _load(self) -> tuple[int, dict[str, JobState]] | None:
+    def _load(self) -> tuple[int, dict[str, JobState]]:
         """Load states, and metrics the first time only: later this run has the newer ones. In the disk's thread."""
         if not self._metrics_read:
             self._metrics_read = True
             metrics_file.load(self._session.folder, self._metrics)
-        return self._session.load(self.damage_found.emit)
+        return self._session.resume(self.damage_found.emit)
 
     def note(self, event: Event) -> None:
         """Take an event of a job, and request a checkpoint if one is due."""
@@ -122,8 +123,8 @@ class Checkpointer(QObject):
         self._session.save(number, {**missing, **states})
         metrics_file.save(self._session.folder, self._metrics)
 
-    def _on_loaded(self, newest: tuple[int, dict[str, JobState]] | None) -> None:
-        number, states = newest or (0, {})
+    def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
+        number, states = newest
         self._number = max(self._number, number)
         self._any_saved = number > 0
         self.loaded.emit(states)

@@ -94,7 +94,7 @@ class HeadlessRun:
         self._session, self._config = session, session.config
         self._listener = listener
         self._checkpoints = CheckpointSchedule(self._config, checkpoint_seconds)
-        self._checkpoint, states = session.load() or (0, {})
+        self._checkpoint, states = session.resume()
         self._batches_waiting = 0
         """Batches that the policy has not been updated on."""
         self._policy: PolicyPublished | None = None

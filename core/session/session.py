@@ -110,6 +110,21 @@ class Session:
         """Number and job states of the newest undamaged checkpoint; see `checkpoint.load_newest`."""
         return checkpoint.load_newest(self.folder / CHECKPOINTS, tell)
 
+    def resume(self, tell: Callable[[str], None] = log.warning) -> tuple[int, dict[str, JobState]]:
+        """Number and job states to continue training from; 0 and none if training is to start with the answers alone.
+
+        So it is where there is no checkpoint, and where none can be read: those are set aside.
+        tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails.
+        """
+        try:
+            return self.load(tell) or (0, {})
+        except checkpoint.UnreadableError as error:
+            log.info("%s", error)
+            self._require_folder()
+            checkpoint.set_aside(self.folder / CHECKPOINTS)
+            tell("No checkpoint could be used, so training starts again with all answers; the files were set aside.")
+            return 0, {}
+
     def snapshots(self) -> PolicySnapshots:
         return snapshots_of(self.folder, self.config)
 
