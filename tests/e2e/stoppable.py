@@ -20,7 +20,7 @@ from core.events import Event, RolloutReported
 from core.headless.run import HeadlessRun
 from core.session.session import Session
 
-_IMPORTS = ("core.headless.run", "core.jobs.rollout", "core.jobs.policy", "core.jobs.reward", "mujoco.rollout")
+_IMPORTS = ("core.jobs.rollout", "core.jobs.policy", "core.jobs.reward", "mujoco.rollout", "torch._dynamo")
 
 
 def forking() -> ForkServerContext:
