@@ -19,15 +19,13 @@ from tests.e2e.stoppable import forking, start
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows can't fork")
 _TEACHERS = ("oracle", "person")
 _WHOLE: dict[str, Any] = {
-    "labels": 60,
-    "steps": 32 * 64 * 150,
-    "rollout__environments": 32,
-    "rollout__steps": 64,
-    "rollout__exploration_steps": 32 * 64 * 10,
+    "labels": 30,
+    "steps": 8 * 32 * 80,
+    "rollout__exploration_steps": 8 * 32 * 6,
     "reward__epochs": 3,
     "policy__lag": 1,
 }
-"""A backflip of 307,200 steps in 150 batches, 10 of them exploring, with 60 answers."""
+"""A backflip of 20,480 steps in 80 batches, 6 of them exploring, with 30 answers: two seconds on a quiet core."""
 _WHILE_STARTING, _STARTING_SECONDS = 0.2, 1.0
 """Share of the stops that come while the run starts, and their latest moment. The others come while it works."""
 
@@ -84,7 +82,7 @@ def stopped_comes_to_the_same(context: ForkServerContext, place: Path, stops: in
     chosen, shared = {"seed": seed, "teacher": _TEACHERS[seed % 2], **changes}, in_memory()
     whole, seconds = ended(context, place / "whole", **chosen)
     resumed = stop_again_and_again(
-        context, place / "stopped", stops, 3 * seconds / stops, random.Random(seed), **chosen
+        context, place / "stopped", stops, 4 * seconds / stops, random.Random(seed), **chosen
     )
     figures, _ = ended(context, place / "stopped", **chosen)
     print(
