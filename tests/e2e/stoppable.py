@@ -30,8 +30,8 @@ def forking() -> ForkServerContext:
 
 
 def start(context: ForkServerContext, folder: Path, config: Config) -> tuple[BaseProcess, Connection]:
-    """Start or resume the session in `folder`. The connection gives its environment steps once it is at work, after its
-    first batch, and at its end what it has come to.
+    """Start or resume the session in `folder`. The connection gives its environment steps after each batch, and at its
+    end what it has come to.
     """
     mine, its = context.Pipe(duplex=False)
     process = context.Process(target=_teach, args=(its, folder, config))
@@ -41,13 +41,9 @@ def start(context: ForkServerContext, folder: Path, config: Config) -> tuple[Bas
 
 
 def _teach(told: Connection, folder: Path, config: Config) -> None:
-    reports: list[int] = []
-
     def listen(event: Event) -> None:
         if isinstance(event, RolloutReported) and event.batch_steps:
-            if not reports:
-                told.send(event.env_steps)
-            reports.append(event.env_steps)
+            told.send(event.env_steps)
 
     session = Session.open(folder) if (folder / "config.json").exists() else Session.create(folder, config)
     with closing(session), closing(HeadlessRun(session, listen, threads=1, apart=False)) as run:
@@ -55,8 +51,6 @@ def _teach(told: Connection, folder: Path, config: Config) -> None:
             outcome = run.run()
         except KeyboardInterrupt as stopped:
             raise SystemExit(128 + stopped.args[0]) from None
-    if not reports:  # it had been at its end
-        told.send(outcome.env_steps)
     told.send(_came_to(folder, asdict(outcome)))
 
 
