@@ -28,10 +28,13 @@ from core.errors import UserError
 from core.io.session_log import NAME, session_log, warnings_to_stderr
 from core.session.session import Session
 from core.system.child_process import JobProcess
+from core.system.interrupts import STOPPING
 
 log = logging.getLogger(__name__)
 _PULSE_MS = 250
 """Interval at which Python can run signal handlers while the window is idle."""
+_LOG_OUT_MS = 3000
+"""Longest that a log-out has to wait for the last checkpoint."""
 
 
 def run(arguments: list[str]) -> int:
@@ -53,8 +56,10 @@ def run(arguments: list[str]) -> int:
     application = Application(options)
     application.crash_reporter.install()
     application.ended.connect(qt.quit)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: QTimer.singleShot(0, application.quit))
+    qt.commitDataRequest.connect(application.save)
+    for number in STOPPING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda *_: QTimer.singleShot(0, application.quit))
     if options.quit_after is not None:
         QTimer.singleShot(round(1000 * max(0.0, options.quit_after)), application.quit)
     application.begin(session)
@@ -126,6 +131,11 @@ class Application(QObject):
             self.open.window.close()
         else:
             self.ended.emit()
+
+    def save(self) -> None:
+        """Save the open session, as the desktop asks before a log-out; it may then kill this process."""
+        if self.open:
+            self.open.controller.checkpointer.save_now(_LOG_OUT_MS)
 
     def close_down(self) -> None:
         """End the threads of the start window. Call it after `ended`."""

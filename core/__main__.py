@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import signal
 import sys
 from typing import NoReturn
 
@@ -35,10 +36,10 @@ def main() -> int:
         if not lack(error):
             raise
         code, text = 1, f"there was not enough {lack(error)}; what was saved remains: {again}."
-    except CutShortError:
-        code, text = 130, f"stopped at once; the last checkpoint remains: {again}."
-    except KeyboardInterrupt:
-        code, text = 130, f"stopped; {again}."
+    except KeyboardInterrupt as error:
+        code = 128 + next(iter(error.args), signal.SIGINT)  # as a shell reports a program that a signal ended
+        cut_short = isinstance(error, CutShortError)
+        text = f"stopped at once; the last checkpoint remains: {again}." if cut_short else f"stopped; {again}."
     print(f"somersault: {text}", file=sys.stderr)
     return code
 

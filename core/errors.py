@@ -24,7 +24,7 @@ class StageFailedError(Exception):
 
 
 class CutShortError(KeyboardInterrupt):
-    """Second Ctrl+C: the run ends at once and saves nothing more."""
+    """Second request to stop: the run ends at once and saves nothing more. args: the signal's number"""
 
 
 class Lack(StrEnum):

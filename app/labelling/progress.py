@@ -126,8 +126,12 @@ class Progress:
 
     @property
     def explores(self) -> bool:
-        """True during the exploration before the first question."""
-        return self.labels == 0 and self.env_steps < self._config.explored_steps
+        """True during the exploration before the first question, which old answers don't end.
+
+        A session with answers explores only if the rollout has reported so: most have explored before.
+        """
+        may_explore = self.labels == 0 or bool(self._steps)
+        return may_explore and self.env_steps < self._config.explored_steps
 
     @property
     def seconds_of_exploring(self) -> float | None:

@@ -215,7 +215,7 @@ class Controller(QObject):
                 self.progress.first_pair.begin()
         elif state != State.RUNNING:
             self.progress.first_pair.drop()
-        self.checkpointer.save_regularly(state == State.RUNNING)
+        self.checkpointer.regular = state == State.RUNNING
         self.progress.run(state == State.RUNNING)
         self.labelling.set_open(state not in (State.STOPPING, State.STOPPED))
         self.state_changed.emit(state)
@@ -268,6 +268,7 @@ class Controller(QObject):
                 if isinstance(event, RolloutReported):
                     self._on_reported(event)
                 record(event, self.metrics, self.progress)
+                self.checkpointer.note(event)
         self.demonstrations.draw_if_due(self.labelling.pairs.ready > 0)
 
     def _on_waited(self, event: Waited) -> None:

@@ -12,11 +12,14 @@ from app.session.factory import check_session, create_session, folder_name, new_
 from app.workers.background_thread import BackgroundThread
 from core.config import Config
 from core.errors import UserError
+from core.io import files
 from core.session import library, summary
 from core.session.archive import import_session
 from core.session.session import Session, acquire_lock
 
 _PROGRESS_STEPS = 20
+_MAX_PICTURE = 1 << 20
+"""Bytes. The summary's pictures have some 5 kB."""
 _ELSEWHERE, _MAX_ELSEWHERE = "start page/elsewhere", 50
 
 
@@ -55,7 +58,7 @@ class SessionLibrary(QObject):
         self._list_thread.do(lambda: library.sessions(self.root, others), self.listed.emit, self.refused.emit)
 
     def find_picture(self, folder: Path) -> None:
-        self._list_thread.do(lambda: QImage(str(folder / summary.PICTURE)), partial(self._on_picture_read, folder))
+        self._list_thread.do(lambda: _picture(folder / summary.PICTURE), partial(self._on_picture_read, folder))
 
     def open(self, folder: Path) -> None:
         self.progressed.emit(f"Opening {folder.name} …")
@@ -133,3 +136,11 @@ class SessionLibrary(QObject):
 def elsewhere() -> list[Path]:
     """Return the folders of opened sessions outside the usual folder, newest first."""
     return [Path(line) for line in settings.text(_ELSEWHERE).splitlines()]
+
+
+def _picture(path: Path) -> QImage:
+    """Read a picture; a null one if there is none or it can't be read."""
+    try:
+        return QImage.fromData(bytes(files.read_regular(path, _MAX_PICTURE)))
+    except OSError:
+        return QImage()

@@ -1,4 +1,4 @@
-"""Checkpoints: requests the jobs' states, and saves them with the metrics once all have answered.
+"""Checkpoints: requests the jobs' states as they learn, and saves them with the metrics once all have answered.
 
 When a job fails, the others are asked at once, so that their progress since the last checkpoint is saved.
 """
@@ -7,23 +7,25 @@ import logging
 import time
 from collections.abc import Collection
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QEventLoop, QObject, QTimer, Signal
 
 from app.workers.background_thread import BackgroundThread
 from app.workers.job_group import TOGETHER, JobGroup
-from core.events import JobState, StateRequested, StateSaved
+from core.events import Event, JobState, StateRequested, StateSaved
 from core.metrics import Metrics
 from core.session import metrics_file
-from core.session.routing import JOBS
+from core.session.checkpoint_schedule import CheckpointSchedule
+from core.session.routing import DRIVER, JOBS
 from core.session.session import Session
 
 log = logging.getLogger(__name__)
-_INTERVAL_MS = 60_000
 
 
 class Checkpointer(QObject):
-    """Saves every minute and on request; loads at the start and for a restart.
+    """Saves as the jobs learn, and on request; loads at the start and for a restart.
 
+    regular: checkpoints are saved when they are due
+    schedule: when they are
     disk: thread of the session's files; its tasks run one after the other
     saved_at: time of the last checkpoint of this run, seconds since the epoch
 
@@ -31,7 +33,8 @@ class Checkpointer(QObject):
         loaded(object): the newest states by job name; empty if there are none.
         saved(int): the checkpoint with this number is on disk.
         refused(str, int): loading or saving failed; one sentence, and the number to be saved, or 0.
-        damage_found(str): the newest checkpoint is damaged and the one before is used; one sentence.
+        damage_found(str): the newest checkpoint is damaged, and the one before or the answers alone are used; one
+            sentence.
     """
 
     loaded = Signal(object)
@@ -45,29 +48,40 @@ class Checkpointer(QObject):
         self._number = 0
         self._asked: set[str] = set()
         self._states: dict[str, JobState] = {}
-        self._any_saved = self._metrics_read = False
+        self._any_saved = self._metrics_read = self._saving = False
+        self.regular, self.schedule = False, CheckpointSchedule(session.config)
         self.saved_at: float | None = None
         self.disk = BackgroundThread(self)
         self.disk.start()
-        self._timer = QTimer(self, interval=_INTERVAL_MS)
-        self._timer.timeout.connect(self.request)
 
     def load(self) -> None:
         """Load the newest checkpoint; `loaded` or `refused` follows."""
+        self._saving = False  # a job that has ended may have owed its state
         self.disk.do(self._load, self._on_loaded, lambda sentence: self._refuse(sentence, "loaded", 0))
 
-    def _load(self) -> tuple[int, dict[str, JobState]] | None:
+    def _load(self) -> tuple[int, dict[str, JobState]]:
         """Load states, and metrics the first time only: later this run has the newer ones. In the disk's thread."""
         if not self._metrics_read:
             self._metrics_read = True
             metrics_file.load(self._session.folder, self._metrics)
-        return self._session.load(self.damage_found.emit)
+        return self._session.resume(self.damage_found.emit)
 
-    def save_regularly(self, on: bool) -> None:
-        if on:
-            self._timer.start()
-        else:
-            self._timer.stop()
+    def note(self, event: Event) -> None:
+        """Take an event of a job, and request a checkpoint if one is due."""
+        self.schedule.note(event)
+        if self.regular and not self._saving and self.schedule.due:
+            self.request()
+
+    def save_now(self, patience_ms: int) -> None:
+        """Save a checkpoint and block until it is on disk or refused, but not for longer than `patience_ms`."""
+        loop = QEventLoop()
+        self.saved.connect(loop.quit)
+        self.refused.connect(loop.quit)
+        if self.request():
+            QTimer.singleShot(patience_ms, loop, loop.quit)
+            loop.exec(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents)
+        self.saved.disconnect(loop.quit)
+        self.refused.disconnect(loop.quit)
 
     def request(self, lost: Collection[str] = ()) -> int:
         """Request a checkpoint and return its number.
@@ -82,6 +96,8 @@ class Checkpointer(QObject):
         if not asked or missing and not self._any_saved:
             return 0
         self._number += 1
+        self._saving = True
+        self.schedule.saved()
         self._asked, self._states = asked, {}
         self._job_group.send(StateRequested(self._number), asked)
         return self._number
@@ -103,27 +119,29 @@ class Checkpointer(QObject):
     def _save(self, number: int, states: dict[str, JobState]) -> None:
         """In the disk's thread."""
         before = self._session.load() if set(states) != set(JOBS) else None
-        self._session.save(number, {**(before[1] if before else {}), **states})
+        missing = {name: state for name, state in (before[1] if before else {}).items() if name != DRIVER}
+        self._session.save(number, {**missing, **states})
         metrics_file.save(self._session.folder, self._metrics)
 
-    def _on_loaded(self, newest: tuple[int, dict[str, JobState]] | None) -> None:
-        number, states = newest or (0, {})
+    def _on_loaded(self, newest: tuple[int, dict[str, JobState]]) -> None:
+        number, states = newest
         self._number = max(self._number, number)
         self._any_saved = number > 0
         self.loaded.emit(states)
 
     def _on_saved(self, number: int) -> None:
         self.saved_at, self._any_saved = time.time(), True
+        self._saving = False
         log.info("checkpoint %d", number)
         self.saved.emit(number)
 
     def _refuse(self, sentence: str, done: str, number: int) -> None:
         """Report a failure, with the checkpoint in the sentence: those of unexpected errors do not mention it."""
+        self._saving = False
         if "checkpoint" not in sentence:
             sentence = f"The checkpoint could not be {done}: {sentence.rstrip('.')}."
         self.refused.emit(sentence, number)
 
     def close(self) -> None:
         """End the thread; block until all tasks are done."""
-        self._timer.stop()
         self.disk.close()

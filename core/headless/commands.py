@@ -220,7 +220,8 @@ def progress_bar(title: str, config: Config, labels: int) -> Iterator[Callable[[
 
         def show(event: Event) -> None:
             nonlocal labels
-            labels += isinstance(event, PreferenceAdded)
+            if isinstance(event, PreferenceAdded):
+                labels = max(labels, event.preference.id)  # a resumed run gives some of them again
             if isinstance(event, RolloutReported):
                 text = f"labels {labels}, {name} {event.measure.get(name, math.nan):.2f}, r {event.correlation:.2f}"
                 text += f", diverged {event.divergences}" if event.divergences else ""

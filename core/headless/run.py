@@ -1,6 +1,8 @@
 """The whole training loop without a window: rollout, queries, oracle, reward fit and policy update in one place.
 
-The jobs take turns, so the same seed gives the same result.
+The jobs take turns, so the same seed gives the same result, however often the run is stopped or killed and resumed. A
+checkpoint is a cut between two cycles and names the newest answer that the jobs have had. A resumed run repeats what
+came after it, asks the same pairs again, and takes their answers from the store.
 """
 
 import logging
@@ -8,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from core.config import Config
 from core.envs.spaces import sizes
@@ -22,14 +24,17 @@ from core.events import (
     PolicyUpdated,
     PreferenceAdded,
     QueryOffered,
+    QueryWithdrawn,
     RolloutBatchReady,
     RolloutReported,
 )
+from core.headless.answers import Answers
 from core.headless.lockstep import LocalPort, ProcessPort, TurnPort
-from core.preferences import oracle, person
 from core.preferences.store import PreferenceStore
+from core.session.checkpoint_schedule import INTERVAL, CheckpointSchedule
 from core.session.compatibility import require_fitting
 from core.session.policy_snapshots import SnapshotInfo
+from core.session.restore_errors import checkpoint_errors
 from core.session.routing import DRIVER, JOBS, SNAPSHOTS, deliver
 from core.session.session import Session
 from core.system.child_process import job_threads
@@ -38,7 +43,7 @@ from core.system.resources import free_memory
 from core.tasks import get_task
 from core.tasks.atari import AtariTask
 from core.tasks.base import RobotTask
-from core.types import Teacher
+from core.types import Query, require_count
 
 log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
@@ -77,22 +82,24 @@ class HeadlessRun:
         listener: Listener,
         threads: int = 0,
         apart: bool | None = None,
-        checkpoint_seconds: float = 60.0,
+        checkpoint_seconds: float = INTERVAL,
     ) -> None:
-        """Builds the jobs, from the newest checkpoint if there is one, and replays the stored preferences to them.
+        """Builds the jobs, from the newest checkpoint if there is one, with the answers that they had by then.
 
         listener: called with every event of the jobs
         threads: threads that may compute at once; 0 for one per core
         apart: whether each job has a process of its own; None to choose the faster
+        checkpoint_seconds: most seconds of work between two checkpoints
         """
         self._session, self._config = session, session.config
         self._listener = listener
-        self._checkpoint_seconds = checkpoint_seconds
-        self._checkpoint, states = session.load() or (0, {})
+        self._checkpoints = CheckpointSchedule(self._config, checkpoint_seconds)
+        self._checkpoint, states = session.resume()
         self._batches_waiting = 0
         """Batches that the policy has not been updated on."""
-        self._report: RolloutReported | None = None
         self._policy: PolicyPublished | None = None
+        self._offers_outdated = False
+        """The stored answers turned out to be about other pairs in this turn, and were given for what they are."""
         self._steps_taken = 0
         self._snapshots = session.snapshots()
         self._snapshot_due = 0
@@ -100,15 +107,17 @@ class HeadlessRun:
         self._stage = JOBS[0]
         """The job whose turn it is, for error messages."""
         self._ports: Mapping[str, TurnPort] = {}
+        newest, self._report = _own_state(states)
         self._store: PreferenceStore = session.store()
         try:
             require_fitting(self._store, self._config, sizes(self._config))
+            self._answers = Answers(self._store, self._config, newest)
             with self._stage_errors():
                 self._ports = _make_ports(self._config, states, threads or os.cpu_count() or 1, apart)
                 for name, port in self._ports.items():
                     self._stage = name
                     port.wait_until_ready()
-                for preference in self._store.each():
+                for preference in self._answers.had():
                     deliver(PreferenceAdded(preference), self._ports)
                 deliver(AnswersReplayed(), self._ports)
                 self._take_turns("policy")  # it publishes at once, so that a resumed rollout acts as it did before
@@ -118,24 +127,23 @@ class HeadlessRun:
             raise
 
     def run(self) -> Outcome:
-        """Trains until all steps are taken, saving checkpoints now and then and at the end.
+        """Trains until all steps are taken, saving checkpoints as it learns and at the end.
 
-        Ctrl+C takes effect between two cycles: it saves a checkpoint and raises KeyboardInterrupt. A second Ctrl+C
-        raises CutShortError at once. Raises UserError, NotFiniteError or StageFailedError if a job fails. In these
-        cases nothing more is saved, and the last checkpoint remains.
+        Ctrl+C, SIGTERM and SIGHUP take effect between two cycles: a checkpoint is saved, and KeyboardInterrupt raised
+        with the signal's number. A second one raises CutShortError at once. Raises UserError, NotFiniteError or
+        StageFailedError if a job fails. In these cases nothing more is saved, and the last checkpoint remains.
         """
-        started = saved_at = time.monotonic()
+        started = time.monotonic()
         with Interrupts() as interrupts, self._stage_errors():
             while not (self._finished() or interrupts.asked):
                 self.cycle()
-                if time.monotonic() - saved_at > self._checkpoint_seconds:
+                if self._checkpoints.due or self._offers_outdated:
                     self.save()
-                    saved_at = time.monotonic()
             if self._finished():
                 self._save_snapshot(always=True)
             self.save()
         if interrupts.asked:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(interrupts.asked)
         report = self._report
         assert report is not None
         counts = report.env_steps, self._steps_taken, self._store.count()
@@ -144,6 +152,7 @@ class HeadlessRun:
 
     def cycle(self) -> None:
         """Gives every job one turn. Between two cycles a checkpoint loses nothing, except a waiting batch of pictures."""
+        self._offers_outdated = False
         if self._config.policy.lag > 0:  # the rollout may run ahead of the policy
             self._take_turns("rollout", "reward", "policy")
         else:
@@ -165,6 +174,7 @@ class HeadlessRun:
 
     def _handle(self, event: Event) -> None:
         self._listener(event)
+        self._checkpoints.note(event)
         self._batches_waiting += isinstance(event, RolloutBatchReady) - isinstance(event, PolicyUpdated)
         deliver(event, {**self._ports, DRIVER: self, SNAPSHOTS: self})
 
@@ -172,10 +182,7 @@ class HeadlessRun:
         """Answers a query, keeps what the run itself needs to know, and saves snapshots of the policy."""
         match event:
             case QueryOffered(query):
-                teacher = self._config.teacher
-                answer = (person if teacher == Teacher.PERSON else oracle).answer(query, self._config)
-                preference = self._store.add(query, answer.choice, teacher, answer.returns)
-                self._handle(PreferenceAdded(preference))
+                self._answer(query)
             case RolloutReported():
                 self._report = event
                 self._steps_taken += event.batch_steps
@@ -183,11 +190,29 @@ class HeadlessRun:
                 self._policy = event
                 self._save_snapshot()
 
+    def _answer(self, query: Query) -> None:
+        """Answers a query. If the stored answers are not those to this run's queries, gives them all at once instead.
+
+        So begins a session made from old answers. The queries of this turn, asked in ignorance of them, are withdrawn.
+        """
+        preference = None if self._offers_outdated else self._answers.answer(query)
+        if preference is not None:
+            self._handle(PreferenceAdded(preference))
+            return
+        self._offers_outdated = True
+        for preference in self._answers.rest():
+            self._handle(PreferenceAdded(preference))
+        self._ports["rollout"].send(QueryWithdrawn(query.id))
+
     def save(self) -> None:
+        """Saves a checkpoint. To be called between two cycles."""
         number = self._checkpoint + 1
-        log.info("checkpoint %d, %d answers", number, self._store.count())
-        self._session.save(number, {name: port.state() for name, port in self._ports.items()})
+        log.info("checkpoint %d, %d answers", number, self._answers.count)
+        report = self._report and asdict(self._report)
+        own = JobState({}, {"answers": self._answers.newest, "report": report})
+        self._session.save(number, {**{name: port.state() for name, port in self._ports.items()}, DRIVER: own})
         self._checkpoint = number
+        self._checkpoints.saved()
 
     def close(self) -> None:
         for port in self._ports.values():
@@ -206,7 +231,7 @@ class HeadlessRun:
             return
         figures = self._report.measure if self._report else {}
         measure = figures.get(get_task(self._config.task).measure_name, float("nan"))
-        info = SnapshotInfo(policy.env_steps, self._store.count(), time.monotonic() - self._started, measure)
+        info = SnapshotInfo(policy.env_steps, self._answers.count, time.monotonic() - self._started, measure)
         try:
             self._snapshots.add(info, policy.weights, always)
         except UserError as error:
@@ -229,6 +254,23 @@ class HeadlessRun:
                 f"the {self._stage} stage failed ({summary(error).rstrip('.')}); {saved} saved, and the session's log "
                 "has the details"
             ) from error
+
+
+def _own_state(states: Mapping[str, JobState]) -> tuple[int | None, RolloutReported | None]:
+    """The newest answer that the jobs had at a checkpoint, and the rollout's report by then.
+
+    0 and None without a checkpoint; None and None for one of a window, where jobs are not in step. Raises UserError if
+    the values are none.
+    """
+    if DRIVER not in states:
+        return (None if states else 0), None
+    with checkpoint_errors(DRIVER):
+        values = states[DRIVER].values
+        report = None if values["report"] is None else RolloutReported(**values["report"])
+        if report is not None:
+            require_count(report.env_steps)
+            report.measure.items()
+        return require_count(values["answers"]), report
 
 
 def worth_processes(config: Config) -> bool:

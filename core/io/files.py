@@ -54,15 +54,6 @@ def write_synced(path: Path, content: bytes) -> None:
         raise
 
 
-def no_link(path: str, flags: int) -> int:
-    """Opener for files in a session's folder: raises OSError if `path` is a link.
-
-    The folder may come from another person and link to any file of this one. Has no effect on Windows, where creating
-    a link takes a privilege.
-    """
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
-
-
 def clear_away(path: Path) -> None:
     """Delete an unfinished file if it exists. Errors are ignored, since an earlier one is being reported."""
     with contextlib.suppress(OSError):
@@ -91,10 +82,22 @@ def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
     Raises OSError if the path is a symbolic link, a folder, a pipe or a device. On Windows links are followed.
     """
     extra = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags | extra)
+    descriptor = os.open(path, flags | extra, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
+    return descriptor
+
+
+def open_own(path: str, flags: int) -> int:
+    """Open, or create if `flags` say so, a file that nothing else names; an opener for what is written in place.
+
+    Raises OSError as open_regular does, and for a hard link, through which a file elsewhere would be written.
+    """
+    descriptor = open_regular(path, flags)
+    if os.fstat(descriptor).st_nlink > 1:
+        os.close(descriptor)
+        raise OSError(errno.EMLINK, "a hard link to another file", path)
     return descriptor
 
 
@@ -135,10 +138,12 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def make_inside(folder: Path) -> None:
-    """Create and sync a folder if it does not exist. Raises UserError if it can't be created.
+    """Create and sync a folder if it does not exist. Raises UserError if it can't be created, or is a link.
 
     Its parent is never created: a session moved away while open must not reappear as an empty folder.
     """
+    if folder.is_symlink():
+        raise UserError(f"{folder} is a link: put a folder of the session's own there.")
     if folder.is_dir():
         return
     try:

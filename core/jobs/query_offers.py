@@ -48,6 +48,8 @@ class QueryOffers:
                     self.usable.add(preference.id)
             case PreferenceWithdrawn(preference_id):
                 self.usable.discard(preference_id)
+            case QueryWithdrawn(query_id):
+                self._outstanding.pop(query_id, None)
             case AnswersReplayed(waiting):
                 self._replayed = True
                 # A waiting query that was answered meanwhile is among the replayed ones.

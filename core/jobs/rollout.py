@@ -97,7 +97,6 @@ class RolloutJob(Job):
                 self._policy_version = version
             case RewardPublished(_, weights):
                 self._load_reward(weights)
-                self.budget.start(self._env_steps)
             case _:
                 self.offers.receive(event)
                 self.budget.receive(event, self._env_steps)
@@ -123,9 +122,8 @@ class RolloutJob(Job):
 
     @property
     def _exploring(self) -> bool:
-        """Whether the policy still explores, before any query. Preferences from an earlier session end it."""
-        taught = self._on_true_reward or self.offers.usable or self.ensemble
-        return not taught and self._env_steps < self.config.explored_steps
+        """Whether the policy still explores, before any query, even if there are answers from before its start."""
+        return not self._on_true_reward and self._env_steps < self.config.explored_steps
 
     def _offer_queries(self) -> Iterator[Event | None]:
         if not (self._on_true_reward or self._exploring):
@@ -143,8 +141,10 @@ class RolloutJob(Job):
             return "rollout waits for the policy"
         if self._env_steps >= self.config.steps:
             return "all steps of the session are taken"
-        if self.ensemble and (hold := self.budget.reason_to_hold(self._env_steps, len(self.offers.usable))):
-            return hold
+        if self.ensemble and not self._exploring:
+            self.budget.start(self._env_steps)
+            if hold := self.budget.reason_to_hold(self._env_steps, len(self.offers.usable)):
+                return hold
         if self._on_true_reward or self.ensemble or self._exploring:
             ahead = self._batches_sent - self._policy_version
             return "rollout waits for the policy" if ahead > self.config.policy.lag else ""

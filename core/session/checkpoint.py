@@ -10,13 +10,19 @@ from pathlib import Path
 from core.errors import UserError
 from core.events import JobState
 from core.io import tensor_file
-from core.io.files import make_inside, write_atomically
+from core.io.files import make_inside, unwritable, write_atomically
 
 log = logging.getLogger(__name__)
 _VERSION = 2
+_ASIDE = ".unreadable"
+"""Suffix of checkpoints that could not be used."""
 _MAX_BYTES = 512 << 20
 """Loading takes as much memory. A robot's checkpoint has some 4 MB, a game's 25 to 40."""
 _MAX_VALUES_BYTES = 16 << 20
+
+
+class UnreadableError(UserError):
+    """All checkpoints are damaged, or another version wrote the newest. Training can start again with all answers."""
 
 
 def save_checkpoint(folder: Path, number: int, states: dict[str, JobState], version: int = _VERSION) -> Path:
@@ -56,30 +62,40 @@ def load_newest(folder: Path, tell: Callable[[str], None] | None = None) -> tupl
     """Loads the newest undamaged checkpoint: its number and the states by job name; None if there are none.
 
     tell: called with one sentence if a damaged checkpoint was skipped
-    Raises UserError if there are checkpoints and all of them are damaged.
+    Raises UnreadableError if there are checkpoints and none of them can be used, and UserError if the disk fails.
     """
-    damaged = []
+    damaged: list[Exception] = []
     for path in reversed(checkpoint_files(folder)):
         try:
             loaded = _load(path)
         except tensor_file.DAMAGE as error:
             log.warning("The checkpoint %s is damaged (%s); trying the one before.", path.name, error)
-            damaged.append(path)
+            damaged.append(error)
             continue
         if damaged and tell:
             tell(f"The newest checkpoint was damaged, so training continues from the one before, {path.name}.")
         return loaded
     if damaged:
-        raise UserError(
+        failed = any(isinstance(error, OSError) for error in damaged)  # the files may be whole
+        raise (UserError if failed else UnreadableError)(
             f"No checkpoint in {folder} can be read: delete that folder, and training starts again with all answers."
         )
     return None
 
 
+def set_aside(folder: Path) -> None:
+    """Rename all checkpoints, so that none is loaded or overwritten. Raises UserError if that fails."""
+    for path in checkpoint_files(folder):
+        try:
+            path.replace(path.with_suffix(_ASIDE))
+        except OSError as error:
+            raise unwritable(path, error) from error
+
+
 def _load(path: Path) -> tuple[int, dict[str, JobState]]:
     meta, arrays = tensor_file.read(path, _MAX_BYTES)
     if meta["version"] != _VERSION:
-        raise UserError(f"{path} was written by another version of Somersault: open it with that version.")
+        raise UnreadableError(f"{path} was written by another version of Somersault: open it with that version.")
     if meta["number"] != int(path.stem):
         raise ValueError("its number does not match its name")
     states = {job: JobState({}, dict(values)) for job, values in meta["values"].items()}

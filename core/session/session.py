@@ -19,6 +19,7 @@ from core.events import JobState
 from core.io import files
 from core.preferences.store import FOLDER, LOG, PreferenceStore
 from core.session import checkpoint, metrics_file
+from core.session.plain_files import CHECKPOINTS, require_plain
 from core.session.policy_snapshots import PolicySnapshots, snapshots_of
 from core.session.size_limits import require_bearable
 from core.system import resources
@@ -26,7 +27,7 @@ from core.tasks import get_task
 
 log = logging.getLogger(__name__)
 
-CONFIG, LOCK, CHECKPOINTS = "config.json", "lock", "checkpoints"
+CONFIG, LOCK = "config.json", "lock"
 """Names in a session's folder. The answers, policy snapshots, metrics, log and summary name their own."""
 
 _MAX_CONFIG_BYTES = 4 << 20
@@ -109,6 +110,21 @@ class Session:
         """Number and job states of the newest undamaged checkpoint; see `checkpoint.load_newest`."""
         return checkpoint.load_newest(self.folder / CHECKPOINTS, tell)
 
+    def resume(self, tell: Callable[[str], None] = log.warning) -> tuple[int, dict[str, JobState]]:
+        """Number and job states to continue training from; 0 and none if training is to start with the answers alone.
+
+        So it is where there is no checkpoint, and where none can be read: those are set aside.
+        tell: called with one sentence if a checkpoint was damaged or set aside. Raises UserError if the disk fails.
+        """
+        try:
+            return self.load(tell) or (0, {})
+        except checkpoint.UnreadableError as error:
+            log.info("%s", error)
+            self._require_folder()
+            checkpoint.set_aside(self.folder / CHECKPOINTS)
+            tell("No checkpoint could be used, so training starts again with all answers; the files were set aside.")
+            return 0, {}
+
     def snapshots(self) -> PolicySnapshots:
         return snapshots_of(self.folder, self.config)
 
@@ -145,7 +161,11 @@ def require_answers(folder: Path) -> Path:
 
 
 def read_config(folder: Path) -> Config:
-    """The config of the session in `folder`. Raises UserError if it is missing or damaged."""
+    """The config of the session in `folder`.
+
+    Raises UserError if it is missing or damaged, or if something in the folder is no file of the session's own.
+    """
+    require_plain(folder)
     path = folder / CONFIG
     try:
         return Config.from_dict(json.loads(files.read_regular(path, _MAX_CONFIG_BYTES)))

@@ -1,13 +1,14 @@
 """Child processes: spawned, spoken with over a link, and never left behind.
 
-A child ignores Ctrl+C, which is the parent's to answer, and ends with its parent, however that ends. What it logs at
-level WARNING or above goes to its parent, and so does the exception that ends it. There is no Qt here, and nothing
-heavy: the window imports this module.
+A child ignores requests to stop (core.system.interrupts), which reach the whole group of processes and are the parent's
+to answer, and ends with its parent, however that ends. What it logs at level WARNING or above goes to its parent, and
+so does the exception that ends it. There is no Qt here, and nothing heavy: the window imports this module.
 
 A child is used in one of two ways. One that runs a job for the window (JobProcess) sends events when it likes. One that
 computes on request (`serve`) answers each Request with one Answer.
 """
 
+import atexit
 import contextlib
 import importlib
 import logging
@@ -27,6 +28,7 @@ from typing import Any
 from core.errors import NotFiniteError, UserError, lack, summary
 from core.events import Event, Failed, Job, JobSpec, Logged, Paused, StateRequested, StateSaved, Waited
 from core.system.child_link import Link, LinkEndedError
+from core.system.interrupts import STOPPING
 from core.system.resources import release_memory
 from core.system.shared_memory import Envelope
 
@@ -79,7 +81,7 @@ class ChildProcess:
         self._answers: dict[str, Any] = {}
 
     def start(self) -> None:
-        with _interrupts_blocked():
+        with _requests_blocked():
             self._process.start()
         self._child_end.close()  # the pipe now ends with the child
 
@@ -157,15 +159,15 @@ def log_from_child(event: Logged) -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block Ctrl+C, which reaches the whole group of processes: a child inherits the signals its parent has blocked."""
+def _requests_blocked() -> Iterator[None]:
+    """Block requests to stop while a child is made, which inherits the signals that its parent has blocked."""
     if not hasattr(signal, "pthread_sigmask"):  # on Windows, where _run alone ignores it
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # else it starts with the first child, and unblocks the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    resource_tracker.ensure_running()  # else it starts with the first child, and unblocks signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
     finally:
@@ -196,7 +198,8 @@ class ChildLink(Link):
 def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     if hasattr(os, "nice"):
         os.nice(nice)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
     multiprocessing.current_process().daemon = False  # a daemon may have no children of its own
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     link = ChildLink(pipe, name)
@@ -207,6 +210,17 @@ def _run(pipe: Connection, name: str, nice: int, target: Callable[..., None], ar
             raise
         except Exception as error:  # the boundary of the process: the parent learns of everything
             link.send(Failed(name, summary(error), traceback.format_exc(), lack(error), _portable(error)))
+        finally:
+            _kill_children()
+
+
+def _kill_children() -> None:
+    """Kill the children of this process: multiprocessing asks them to stop at its end, and waits for them in vain."""
+    for child in multiprocessing.active_children():
+        child.kill()
+
+
+atexit.register(_kill_children)
 
 
 def _exit_with_parent() -> None:

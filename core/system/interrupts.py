@@ -1,4 +1,8 @@
-"""Ctrl+C in a run without a window: it ends the run between two steps, so that what is saved resumes bit for bit."""
+"""Requests to stop a run without a window: it ends between two steps, so that what is saved resumes bit for bit.
+
+Ctrl+C comes from a person, SIGTERM from a log-out, a service manager or a job scheduler, and SIGHUP from a terminal that
+is closed.
+"""
 
 from __future__ import annotations
 
@@ -10,30 +14,36 @@ from typing import Any
 
 from core.errors import CutShortError
 
+STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals that ask a program to stop. Windows has no SIGHUP."""
 _STDERR = 2
 _MESSAGE = b"\nStopping after this step. Press Ctrl+C again to stop at once without saving.\n"
 
 
 class Interrupts:
-    """Context manager for the main thread: the first Ctrl+C sets `asked`, the second raises CutShortError."""
+    """Context manager for the main thread: the first signal sets `asked`, the second raises CutShortError.
+
+    asked: number of the signal that has come, or 0
+    """
 
     def __init__(self) -> None:
-        self.asked = False
-        self._before: Any = None
+        self.asked = 0
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
-        # A parent may have chosen to ignore Ctrl+C for this process.
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-            self._before = signal.signal(signal.SIGINT, self._on_interrupt)
+        if threading.current_thread() is threading.main_thread():
+            for number in STOPPING:
+                if signal.getsignal(number) != signal.SIG_IGN:  # as a parent such as nohup may have chosen
+                    self._before[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
-    def _on_interrupt(self, number: int, frame: object) -> None:
+    def _on_signal(self, number: int, frame: object) -> None:
         if self.asked:
-            raise CutShortError
-        self.asked = True
+            raise CutShortError(number)
+        self.asked = number
         with contextlib.suppress(OSError):
             os.write(_STDERR, _MESSAGE)  # a stream may be in the middle of a write of its own, and refuse another

@@ -118,7 +118,7 @@ def test_a_process_with_a_window_loads_no_heavy_library(tmp_path: Path, script: 
     assert [path.name for path in tmp_path.rglob("*.jpg")] == [f"{line.split()[1]}.jpg" for line in output]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_closes_the_window_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     script = (
         "import os, app.application as p, tests.app.fakes as f; p.JobProcess = f.FakeProcess\n"

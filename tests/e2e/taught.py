@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from core.config import Config
 from core.events import Event, PolicyPublished, PolicyUpdated, PreferenceAdded, RewardPublished
 from core.headless.run import HeadlessRun, Outcome
+from core.preferences.store import PreferenceStore
 from core.session.session import Session
 from core.types import Choice
 
@@ -75,19 +77,33 @@ def tape(taught: Taught) -> list[str]:
 
 
 def assert_resumes(teach: Teach, whole: Taught, cycles: int, **changes: Any) -> Taught:
-    """Stops a run after so many cycles and resumes it: it ends as the whole one did. Returns the resumed run."""
+    """Saves a run after so many cycles, ends it two cycles later without saving, and resumes it: it ends as the whole did.
+
+    No checkpoint is saved with 0 cycles. Returns the resumed run.
+    """
     stopped = teach("stopped", **changes)
     for _ in range(cycles):
         stopped.run.cycle()
-    stopped.run.save()
+    if cycles:
+        stopped.run.save()
+    for _ in range(2):
+        stopped.run.cycle()
+    answers = choices(stopped)
     stopped.close()
     resumed = teach("stopped")
     outcome, expected = resumed.finished(), whole.outcome
-    assert expected is not None and 0 < outcome.steps_taken < outcome.env_steps
+    assert expected is not None and (outcome.steps_taken < outcome.env_steps) == (cycles > 0)
     assert same(whole, resumed)
     assert outcome.labels == expected.labels and outcome.measure == expected.measure
     assert np.array_equal(outcome.true_return, expected.true_return, equal_nan=True)
+    assert stored(resumed) == stored(whole) and stored(whole)[: len(answers)] == answers
     return resumed
+
+
+def stored(taught: Taught) -> list[tuple[int, Choice]]:
+    """Query and choice of every answer in the store of a closed run."""
+    with closing(PreferenceStore(taught.session.folder / "preferences", read_only=True)) as store:
+        return [(preference.query.id, preference.choice) for preference in store.each()]
 
 
 def choices(taught: Taught) -> list[tuple[int, Choice]]:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.events import PolicyPublished, PolicyUpdated, PreferenceAdded, RewardFitted, RolloutBatchReady
-from tests.e2e.taught import SHORT, Finished, Teach, assert_resumes
+from core.errors import StageFailedError
+from core.events import (
+    Event,
+    PolicyPublished,
+    PolicyUpdated,
+    PreferenceAdded,
+    RewardFitted,
+    RolloutBatchReady,
+)
+from tests.e2e.taught import SHORT, Finished, Taught, Teach, assert_resumes, same, stored
 
 CASES: dict[str, tuple[int, dict[str, Any]]] = {
+    "without a checkpoint": (0, {}),
+    "a person, without a checkpoint": (0, {"teacher": "person", "policy__lag": 1}),
+    "a person": (7, {"teacher": "person", "person__ties": 0.2, "person__cant_tell": 0.3}),
     "before the first fit": (2, {}),
     "late": (10, {}),
     "trpo": (7, {"policy__algorithm": "trpo", "policy__decay": 0.5}),
@@ -31,7 +44,7 @@ def test_a_resumed_run_ends_as_if_it_had_not_stopped(
     resumed = assert_resumes(teach, whole, cycles, **chosen)
     first, published = resumed.all(RolloutBatchReady)[0], resumed.all(PolicyPublished)[0]
     assert first.policy_version == published.version  # it acts by the saved policy, not by an untrained one
-    assert published.waiting == chosen.get("policy__lag", 0)
+    assert published.waiting == (chosen.get("policy__lag", 0) if cycles else 0)
     if published.waiting:
         batches = zip(whole.all(RolloutBatchReady), whole.all(PolicyUpdated), strict=True)
         assert sum(batch.policy_version < update.version - 1 for batch, update in batches) > 5  # it does run ahead
@@ -47,14 +60,58 @@ def test_a_fit_that_is_spread_over_batches_resumes_where_it_was(teach: Teach, fi
     assert_resumes(teach, whole, cycles, **chosen)
 
 
-def test_answers_since_the_last_checkpoint_are_not_lost(teach: Teach) -> None:
-    stopped = teach("stopped", **SHORT)
-    for _ in range(3):
-        stopped.run.cycle()
-    stopped.run.save()
-    while len(stopped.all(PreferenceAdded)) < 9:
-        stopped.run.cycle()
-    stopped.close()
+class Killed(Exception):
+    """In place of a SIGKILL, which ends a run between any two events without saving."""
+
+
+def killed(taught: Taught, events: int) -> None:
+    def count(event: Event) -> None:
+        if len(taught.events) == events:
+            raise Killed
+
+    taught.hook = count
+    with pytest.raises(StageFailedError, match="Killed"):
+        taught.run.run()
+    taught.close()
+
+
+def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(teach: Teach, finished: Finished) -> None:
+    """First while the first answers are given; later between the checkpoints that follow the fits."""
+    chosen = {**SHORT, "teacher": "person", "policy__lag": 1}
+    whole = finished(**chosen)
+    for events in (4, 5, 14, 23, 16, 30):
+        killed(teach("stopped", **chosen), events)
     resumed = teach("stopped")
-    assert resumed.finished().labels == 12
-    assert resumed.all(RewardFitted)[0].preferences >= 9
+    outcome = resumed.finished()
+    assert whole.outcome is not None and outcome.steps_taken < outcome.env_steps
+    assert same(whole, resumed) and stored(resumed) == stored(whole)
+    assert (outcome.labels, outcome.measure) == (whole.outcome.labels, whole.outcome.measure)
+
+
+def test_a_run_that_is_resumed_after_its_end_ends_with_the_same_figures(teach: Teach) -> None:
+    """The person could not tell so often that more pairs would be asked."""
+    first = teach("s", **SHORT, teacher="person", person__cant_tell=0.4)
+    ended, again = first.finished(), teach("s").finished()
+    assert again.steps_taken == 0
+    assert (again.labels, again.measure, again.env_steps) == (ended.labels, ended.measure, ended.env_steps)
+
+
+def test_answers_to_other_pairs_are_all_given_once_the_policy_has_explored(teach: Teach, finished: Finished) -> None:
+    """As in a session made from the answers of another one. A kill right after they were given changes nothing."""
+    exploring = 8 * 32 * 2
+    chosen = {**SHORT, "labels": 15, "seed": 7, "rollout__exploration_steps": exploring}
+    old, runs = finished(**SHORT).session.folder / "preferences", list[Taught]()
+    for name, kills in (("whole", ()), ("stopped", (20, 40))):
+        teach(name, **chosen).close()
+        shutil.rmtree(Path(name) / "preferences")
+        shutil.copytree(old, Path(name) / "preferences")
+        for events in kills:
+            killed(teach(name), events)
+        runs.append(teach(name))
+        runs[-1].finished()
+    whole, resumed = runs
+    fitted, explored = whole.all(RewardFitted)[0], whole.all(RolloutBatchReady)[1]
+    assert (fitted.preferences, explored.env_steps) == (12, exploring)
+    assert whole.events.index(explored) < whole.events.index(fitted)
+    assert [event.preference.id for event in whole.all(PreferenceAdded)] == list(range(1, 16))
+    assert same(whole, resumed) and stored(whole) == stored(resumed)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.session.controller import State
-from core.events import Event, StateRequested, StateSaved
+from core.events import Event, RewardFitted, StateRequested, StateSaved
 from core.session.session import Session
 from tests.app.fakes import ERRORS, FULL, Face, numbers
 from tests.core.builders import raising
@@ -92,3 +92,19 @@ def test_a_job_that_fails_before_the_first_checkpoint_leaves_no_incomplete_one(f
         face.engine["reward"].die()
     assert not face.engine["policy"].got(StateRequested)
     assert face.controller.session.load() is None
+
+
+def test_a_checkpoint_follows_the_first_fit_and_only_one_is_under_way(face: Face) -> None:
+    checkpointer = face.controller.checkpointer
+    with face.wait_signal(checkpointer.saved):
+        for answers in (15, 30, 60):
+            face.engine["reward"].play(RewardFitted(1, answers, (1.0,), (1.0,), (1.0,), 1.0, 1.0))
+    assert len(face.engine["policy"].got(StateRequested)) < 3
+    assert face.controller.session.load() is not None
+
+
+def test_what_the_desktop_asks_to_be_saved_before_a_log_out_is_on_disk_when_the_answer_comes(face: Face) -> None:
+    face.controller.checkpointer.save_now(5000)
+    assert numbers(face) == {"rollout": 1, "reward": 1, "policy": 1}
+    face.controller.checkpointer.save_now(5000)
+    assert numbers(face)["policy"] == 2 and face.controller.state == State.RUNNING

@@ -10,7 +10,7 @@ import pytest
 from core.config import Config, replaced
 from core.errors import UserError
 from core.events import PreferenceAdded, QueryOffered, RolloutBatchReady
-from core.preferences.schedule import labels_due, scheduled
+from core.preferences.schedule import HOLDS, labels_due, scheduled
 from core.rollout.exploration import knn_entropy_bonus
 from core.session.session import Session
 from tests.core.builders import preference, tiny
@@ -56,11 +56,19 @@ def test_nothing_is_asked_before_it_has_ended(teacher: str) -> None:
 
 
 @pytest.mark.parametrize("answers", ["one", "a reward"])
-def test_answers_that_it_begins_with_end_it(answers: str) -> None:
-    rollout = Played("rollout", rollout__exploration_steps=100 * BATCH, steps=1000 * BATCH, teacher="human")
-    assert not of(QueryOffered, rollout.turn(published(rollout, 0)))
-    news = PreferenceAdded(preference(1)) if answers == "one" else rewarded(rollout)
-    assert of(QueryOffered, rollout.turn(news, published(rollout, 1)) + rollout.turn(published(rollout, 2)))
+def test_answers_that_it_begins_with_do_not_end_it(answers: str) -> None:
+    """Nor do their steps of training begin before."""
+    chosen = {"query__schedule": "answers", "query__first_labels": 1, "rollout__steps_per_answer": BATCH}
+    rollout = Played("rollout", rollout__exploration_steps=3 * BATCH, steps=100 * BATCH, teacher="human", **chosen)
+    said = rollout.turn(PreferenceAdded(preference(1)), PreferenceAdded(preference(2)), published(rollout, 0))
+    news = [rewarded(rollout)] if answers == "a reward" else []
+    said += rollout.turn(*news, published(rollout, 1))
+    assert not of(QueryOffered, said)
+    said = rollout.turn(published(rollout, 2))
+    assert of(RolloutBatchReady, said)[0].env_steps == 3 * BATCH and of(QueryOffered, said)
+    said = rollout.turn(rewarded(rollout), published(rollout, 3)) + rollout.turn(published(rollout, 4))
+    assert [batch.env_steps for batch in of(RolloutBatchReady, said)] == [4 * BATCH, 5 * BATCH]
+    assert rollout.turn(published(rollout, 5))[-1].reason == HOLDS
 
 
 def test_nobody_explores_who_has_the_true_reward() -> None:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import errno
 import logging
+import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,9 @@ import pytest
 from core.errors import UserError
 from core.events import JobState
 from core.seeding import generator, get_rng_state
-from core.session.checkpoint import load_newest, save_checkpoint
+from core.session.checkpoint import UnreadableError, load_newest, save_checkpoint
+from core.session.session import Session
+from tests.core.builders import raising, tiny
 
 
 def states(number: int = 1) -> dict[str, JobState]:
@@ -137,12 +142,38 @@ def test_one_that_is_too_large_to_be_loaded_again_is_not_written(tmp_path: Path)
 
 def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
     for number in (1, 2):
-        empty(save_checkpoint(tmp_path, number, states(number)))
-    with pytest.raises(UserError, match="training starts again with all answers"):
+        cut_short(save_checkpoint(tmp_path, number, states(number)))
+    with pytest.raises(UnreadableError, match="training starts again with all answers"):
         load_newest(tmp_path)
 
 
 def test_another_versions_is_refused(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, 1, states(1), version=1000)
-    with pytest.raises(UserError, match="version"):
+    with pytest.raises(UnreadableError, match="version"):
         load_newest(tmp_path)
+
+
+@pytest.mark.parametrize("version", [2, 1000])
+def test_a_session_without_a_usable_checkpoint_starts_from_its_answers_and_keeps_the_files(
+    tmp_path: Path, version: int
+) -> None:
+    folder = tmp_path / "s" / "checkpoints"
+    with closing(Session.create(tmp_path / "s", tiny())) as session:
+        path, told = save_checkpoint(folder, 7, states(7), version), list[str]()
+        if version == 2:
+            flipped_bit(path)
+        content = path.read_bytes()
+        assert session.resume(told.append) == (0, {})
+        assert len(told) == 1 and "all answers" in told[0]
+        assert session.resume(told.append) == (0, {}) and len(told) == 1
+        session.save(1, states(1))
+        assert number_of(session.load()) == 1
+        assert [other.read_bytes() for other in folder.glob("*.unreadable")] == [content]
+
+
+def test_a_disk_that_fails_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_checkpoint(tmp_path / "c", 1, states(1))
+    monkeypatch.setattr("core.io.files.read_regular", raising(OSError(errno.EIO, os.strerror(errno.EIO))))
+    with pytest.raises(UserError, match="No checkpoint in .* can be read") as refused:
+        load_newest(tmp_path / "c")
+    assert not isinstance(refused.value, UnreadableError)

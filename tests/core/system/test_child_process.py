@@ -13,6 +13,7 @@ import pytest
 
 from core.errors import NotFiniteError, UserError
 from core.system.child_process import ChildDiedError, ChildProcess
+from core.system.interrupts import STOPPING
 from core.system.shared_memory import encode
 from tests.core import failing
 from tests.core.children import is_gone, left_open, pid_of
@@ -91,6 +92,15 @@ def test_what_a_child_raises_is_raised_here_with_its_traceback(
     text = str(error) if kind is not RuntimeError else f"BrokenPipeError: {error}"
     assert str(failed.value) == text and type(failed.value) is kind
     assert "Traceback" in failed.value.__notes__[0] and "failing.py" in failed.value.__notes__[0]
+
+
+def test_a_child_leaves_requests_to_stop_to_its_parent(spawn: Spawn) -> None:
+    """Those that reach the whole group of processes: of a terminal, a service manager or a log-out."""
+    child = spawn()
+    ask(child, "echo", 1)
+    for number in STOPPING:
+        os.kill(pid_of("light"), number)
+    assert ask(child, "echo", 2) == 2
 
 
 def test_a_killed_child_is_noticed_with_its_name_and_signal(spawn: Spawn) -> None:

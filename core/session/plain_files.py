@@ -1,0 +1,57 @@
+"""Check that a session's folder holds files of its own alone, before any of them is read or written.
+
+A session may come from another person. A pipe in a file's place would hold the program up for ever, and through a link it
+would read or write a file elsewhere.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from core.errors import UserError
+from core.io.files import reason
+from core.preferences import store
+from core.session import policy_snapshots
+
+CHECKPOINTS = "checkpoints"
+_FOLDERS = (CHECKPOINTS, policy_snapshots.FOLDER, store.FOLDER)
+"""Folders in a session's folder that the program reads and writes. It leaves others alone."""
+_KINDS = (
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISCHR, "a device"),
+)
+
+
+def require_plain(folder: Path) -> None:
+    """Raise UserError if a link, a hard link, a pipe, a socket or a device is in a session's folder.
+
+    Opens no file. A folder that is missing or can't be listed passes: whoever needs it reports that.
+    """
+    try:
+        _check(folder)
+        for name in _FOLDERS:
+            if (folder / name).is_dir():  # not a link, or it would have been found
+                _check(folder / name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise UserError(
+            f"{error.filename or folder} can't be read ({reason(error)}): check its permissions."
+        ) from error
+
+
+def _check(folder: Path) -> None:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            status = os.lstat(entry.path)  # on Windows the entry itself knows no hard links
+            kind = next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), None)
+            if kind is None and stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+                kind = "a hard link to another file"
+            if kind:
+                raise UserError(
+                    f"{entry.path} is {kind}, and a session has only files of its own: put a copy of the file in its "
+                    "place, or delete it."
+                )

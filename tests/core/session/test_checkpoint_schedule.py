@@ -1,0 +1,72 @@
+"""Checkpoints follow what is learned."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from core.events import RewardFitted, RolloutReported
+from core.session.checkpoint_schedule import CheckpointSchedule
+from tests.core.builders import tiny
+
+EXPLORED = 500
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def batch(env_steps: int, batch_steps: int = 100) -> RolloutReported:
+    return RolloutReported(env_steps, 1.0, batch_steps, 0, math.nan, math.nan, {}, math.nan, 0)
+
+
+def fit(answers: int) -> RewardFitted:
+    return RewardFitted(1, answers, (1.0,), (1.0,), (1.0,), 1.0, 1.0)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def schedule(clock: Clock) -> CheckpointSchedule:
+    return CheckpointSchedule(tiny(rollout__exploration_steps=EXPLORED), 20.0, clock)
+
+
+def test_the_first_is_due_when_exploring_ends(schedule: CheckpointSchedule) -> None:
+    due = []
+    for env_steps in range(100, 800, 100):
+        schedule.note(batch(env_steps))
+        due.append((env_steps, schedule.due))
+        if schedule.due:
+            schedule.saved()
+    assert [env_steps for env_steps, now in due if now] == [EXPLORED]
+
+
+def test_a_fit_to_a_quarter_more_answers_is_saved(schedule: CheckpointSchedule) -> None:
+    saved = []
+    for answers in (15, 15, 17, 18, 19, 20, 23, 24, 25, 20, 60):
+        schedule.note(fit(answers))
+        if schedule.due:
+            schedule.saved()
+            saved.append(answers)
+    assert saved == [15, 19, 24, 60]
+
+
+def test_seconds_of_work_are_saved_and_rest_is_not(schedule: CheckpointSchedule, clock: Clock) -> None:
+    clock.now = 100.0
+    schedule.note(batch(1000, batch_steps=0))  # what a resumed session had reached before
+    assert not schedule.due
+    schedule.note(batch(1100))
+    assert schedule.due
+    schedule.saved()
+    clock.now += 19.0
+    schedule.note(batch(1200))
+    assert not schedule.due
+    clock.now += 1.0
+    assert schedule.due

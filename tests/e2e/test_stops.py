@@ -1,0 +1,102 @@
+"""A session that is killed and stopped at random moments, again and again, comes to the end of one that was not."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.builders import tiny
+from tests.e2e.stoppable import forking, start
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows can't fork")
+_TEACHERS = ("oracle", "person")
+_WHOLE: dict[str, Any] = {
+    "labels": 30,
+    "steps": 8 * 32 * 80,
+    "rollout__exploration_steps": 8 * 32 * 6,
+    "reward__epochs": 3,
+    "policy__lag": 1,
+}
+"""A backflip of 20,480 steps in 80 batches, 6 of them exploring, with 30 answers: two seconds on a quiet core."""
+_WHILE_STARTING, _STARTING_SECONDS = 0.2, 1.0
+"""Share of the stops that come while the run starts, and their latest moment."""
+_BATCHES, _BATCH_SECONDS = 5, 0.1
+"""Batches after which the others come at the latest, and the time of about two: they come anywhere in a cycle."""
+
+
+@pytest.fixture(scope="module")
+def context() -> ForkServerContext:
+    return forking()
+
+
+def ended(context: ForkServerContext, folder: Path, **changes: Any) -> dict[str, Any]:
+    """What a session came to."""
+    process, told = start(context, folder, tiny(**changes))
+    while not isinstance(said := told.recv(), dict):
+        pass
+    process.join()
+    assert process.exitcode == 0
+    return said
+
+
+def in_memory() -> set[str]:
+    """Blocks of memory that processes of this system share by name."""
+    listed, shared = Path("/proc/sysvipc/shm"), Path("/dev/shm")
+    blocks = {line.split()[1] for line in listed.read_text().splitlines()[1:]} if listed.exists() else set()
+    return blocks | ({path.name for path in shared.iterdir()} if shared.exists() else set())
+
+
+def stop_again_and_again(
+    context: ForkServerContext, folder: Path, stops: int, rng: random.Random, **changes: Any
+) -> list[int]:
+    """Stops the session so often, by SIGKILL and SIGTERM in turn, the first time before any checkpoint.
+
+    Returns the environment steps at which it was stopped, as far as they are known.
+    """
+    reached = []
+    for number in range(stops):
+        process, told = start(context, folder, tiny(**changes))
+        if number and rng.random() < _WHILE_STARTING:
+            time.sleep(rng.uniform(0, _STARTING_SECONDS))
+        else:
+            reached.append([told.recv() for _ in range(rng.randint(1, _BATCHES if number else 1))][-1])
+            time.sleep(rng.uniform(0, _BATCH_SECONDS if number else 0))
+        sent = signal.SIGTERM if number % 2 else signal.SIGKILL
+        assert process.pid is not None
+        os.kill(process.pid, sent)
+        process.join()
+        told.close()
+        assert process.exitcode in (-sent, 128 + sent), process.exitcode
+        assert number or not list(folder.glob("checkpoints/*"))
+    return reached
+
+
+def stopped_comes_to_the_same(context: ForkServerContext, place: Path, stops: int, seed: int, **changes: Any) -> None:
+    chosen, shared = {"seed": seed, "teacher": _TEACHERS[seed % 2], **changes}, in_memory()
+    whole = ended(context, place / "whole", **chosen)
+    reached = stop_again_and_again(context, place / "stopped", stops, random.Random(seed), **chosen)
+    figures = ended(context, place / "stopped", **chosen)
+    print(
+        f"seed {seed}: {stops} stops, at {reached} steps; {figures['labels']} answers, {figures['measure']}", flush=True
+    )
+    assert figures == whole
+    assert in_memory() <= shared
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("seed", range(5))
+def test_thirty_stops_change_nothing(context: ForkServerContext, tmp_path: Path, seed: int) -> None:
+    stopped_comes_to_the_same(context, tmp_path, 30, seed, **_WHOLE)
+
+
+def test_a_few_stops_change_nothing(context: ForkServerContext, tmp_path: Path) -> None:
+    stopped_comes_to_the_same(context, tmp_path, 3, 1, policy__lag=1)
