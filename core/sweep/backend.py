@@ -83,9 +83,12 @@ def compute_elsewhere(config: dict[str, object]) -> bytes:
     from pathlib import Path
 
     from core.sweep.cell import compute
+    from core.system.resources import release_memory
 
     with tempfile.TemporaryDirectory(prefix="somersault-", ignore_cleanup_errors=True) as folder:
-        return compute(Config.from_dict(config), Path(folder) / "session", 1, lambda env_steps: None)
+        content = compute(Config.from_dict(config), Path(folder) / "session", 1, lambda env_steps: None)
+    release_memory()  # another cell may follow in this process
+    return content
 
 
 def require_extra(name: str, error: ImportError) -> UserError:

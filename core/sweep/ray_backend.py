@@ -25,7 +25,7 @@ _PROBE_SECONDS = 120.0
 
 
 class RayBackend:
-    """A task for each cell, which takes one core and a process of its own. Results come back as bytes.
+    """A task of one core for each cell. Results come back as bytes.
 
     As many cells are submitted as the cluster has cores at the moment. The cluster's machines have the program
     installed; nothing but configs and results is sent.
@@ -44,7 +44,7 @@ class RayBackend:
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             where = f"the Ray cluster at {address}" if address else "Ray"
             raise UserError(f"{where} can't be used: {_first_sentence(error)}") from error
-        self._task = ray.remote(num_cpus=1, max_calls=1, max_retries=0)(compute_elsewhere)
+        self._task = ray.remote(num_cpus=1, max_retries=0)(compute_elsewhere)
         self._cells: dict[Any, Cell] = {}
         self._new: list[Report] = []
 
