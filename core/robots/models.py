@@ -47,9 +47,7 @@ def load_model(task: RobotTask) -> mujoco.MjModel:
     if has_contact_sensors(task):
         _add_contact_sensors(spec)
     if total_mass:
-        scale = float(total_mass[1]) / spec.compile().body_mass.sum()
-        for geom in spec.geoms:
-            geom.density *= scale
+        _set_total_mass(spec, float(total_mass[1]))
     _restyle(spec, task)
     return spec.compile()
 
@@ -60,9 +58,12 @@ def compile_mjcf(xml: str, assets: dict[str, bytes], task: RobotTask | None = No
     task: whose appearance it gets
     """
     try:
+        total_mass = _TOTAL_MASS.search(xml)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about outdated attributes, which change nothing
-            spec = mujoco.MjSpec.from_string(xml, assets=assets)
+            spec = mujoco.MjSpec.from_string(_TOTAL_MASS.sub("", xml), assets=assets)
+        if total_mass:
+            _set_total_mass(spec, float(total_mass[1]))
         if not any(geom.type == mujoco.mjtGeom.mjGEOM_PLANE for geom in spec.worldbody.geoms):
             plane = mujoco.mjtGeom.mjGEOM_PLANE
             spec.worldbody.add_geom(name=_FLOOR, type=plane, size=[1, 1, 1], contype=1, conaffinity=1)
@@ -77,6 +78,18 @@ def compile_mjcf(xml: str, assets: dict[str, bytes], task: RobotTask | None = No
     if task and signal_sizes(model) != (task.names.sizes, len(task.start_positions)):
         raise UserError("The robot in the behaviour is damaged: make the session anew from its file.")
     return model
+
+
+def _set_total_mass(spec: mujoco.MjSpec, kilograms: float) -> None:
+    scale = kilograms / spec.compile().body_mass.sum()
+    for geom in spec.geoms:
+        geom.density *= scale
+        geom.mass *= scale  # NaN where the density counts
+    for body in spec.bodies:
+        if body.explicitinertial:
+            body.mass *= scale
+            body.inertia = np.array(body.inertia) * scale
+            body.fullinertia = np.array(body.fullinertia) * scale
 
 
 def signal_sizes(model: mujoco.MjModel) -> tuple[tuple[int, int], int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from core.behaviours.shipped import FOLDER
 from core.behaviours.signals import suggestion
 from core.errors import UserError
 from core.headless.settings import Changes, make_config
@@ -20,6 +21,8 @@ from core.types import Teacher
 
 _MAX_BYTES = 1 << 20
 _MAX_CELLS = 100_000
+YARDSTICK = ("walker-walk", "walker-run", "cheetah-run")
+"""Files of the three tasks of the DeepMind Control Suite in resources/yardstick."""
 _TEACHERS = (Teacher.NONE.value, Teacher.ORACLE.value, Teacher.PERSON.value)
 _FIELDS = ("tasks", "seeds", "curves", "preset", "steps", "settings")
 _CURVE_FIELDS = ("name", "teacher", "labels", "ablation", "settings")
@@ -110,9 +113,13 @@ def _behaviours() -> tuple[str, ...]:
     return tuple(name for name, task in behaviours().items() if task.has_true_reward)
 
 
+def _yardstick() -> tuple[str, ...]:
+    return tuple(str(FOLDER.parent / "yardstick" / f"{name}.json") for name in YARDSTICK)
+
+
 @dataclass(frozen=True)
 class _Named:
-    """A plan by name: its tasks, labels, number of seeds, preset, and what makes its curves from the labels."""
+    """A plan by name: its tasks (or behaviour files), labels, number of seeds, preset, and what makes its curves from the labels."""
 
     tasks: Callable[[], tuple[str, ...]]
     labels: tuple[int, ...]
@@ -135,6 +142,7 @@ _NAMED: dict[str, _Named] = {
         lambda labels: labels_curves(labels, _TEACHERS),
         "default",
     ),
+    "yardstick": _Named(_yardstick, (100,), 3, preset="default"),
 }
 NAMES = tuple(_NAMED)
 
@@ -154,7 +162,8 @@ def find_plan(word: str, task_text: Callable[[str], str], labels: Sequence[int] 
     if word not in _NAMED:
         raise UserError(f"There is no plan {word!r:.60}: choose one of {', '.join(NAMES)}, or a .json or .toml file.")
     named = _NAMED[word]
-    return Plan(word, named.tasks(), tuple(range(named.seeds)), named.curves(labels or named.labels), (named.preset,))
+    tasks, curves = tuple(map(task_text, named.tasks())), named.curves(labels or named.labels)
+    return Plan(word, tasks, tuple(range(named.seeds)), curves, (named.preset,))
 
 
 def only_teachers(plan: Plan, teachers: Sequence[str]) -> Plan:

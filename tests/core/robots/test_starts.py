@@ -23,6 +23,11 @@ def test_a_robot_starts_as_asked_and_never_below_the_floor(name: str, start: str
     lowest, up = kinematics.lowest(positions), Poses(kinematics, positions).body(kinematics.root, 2)[1][:, 2]
     moved = (np.abs(up - 1) > 0.03) | (lowest > 0.25)
     assert lowest[moved].min() >= -1e-9
+    if start == "random":
+        limited = env.model.jnt_limited.astype(bool)
+        joints, (low, high) = positions[:, env.model.jnt_qposadr[limited]], env.model.jnt_range[limited].T
+        assert (low <= joints).all() and (joints <= high).all()
+        assert (np.ptp(joints, axis=0) > 0.95 * (high - low)).all() and up.min() < -0.95 and up.max() > 0.95
     if start == "lying":
         assert np.minimum(np.abs(up), np.abs(up + 1)).max() < 0.25 and lowest.max() <= 0.02 + 1e-9
     if start == "tilted":

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from core.__main__ import PLANS
 from core.config import Config
 from core.errors import UserError
+from core.headless.commands import named_task
 from core.presets import ABLATIONS
 from core.sweep.backend import probe
 from core.sweep.cell import Cell
 from core.sweep.environment import environment, require_equal
-from core.sweep.plans import NAMES, Plan, find_plan
+from core.sweep.plans import NAMES, YARDSTICK, Plan, find_plan
 from core.tasks import PAPER_GAMES, PAPER_ROBOTS, get_task
 from core.types import Teacher
 from tests.core.sweep.plans import CURVES, plan_values
@@ -23,7 +25,7 @@ LABELS = (350, 700, 1400)
 
 
 def of_name(name: str, **changes: Any) -> Plan:
-    plan = find_plan(name, str)
+    plan = find_plan(name, named_task)
     return Plan(**{**{field: getattr(plan, field) for field in Plan.__dataclass_fields__}, **changes})
 
 
@@ -44,6 +46,10 @@ def rows(config: Config) -> list[tuple[str, Any, str]]:
     ]
 
 
+def test_the_command_line_names_the_plans_without_loading_them() -> None:
+    assert PLANS == NAMES
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_plan_by_name_has_cells(name: str) -> None:
     cells = of_name(name).cells()
@@ -61,6 +67,15 @@ def test_the_figures_compare_the_true_reward_with_numbers_of_labels(
     assert {cell.config.steps for cell in cells} == {500} and {cell.config.seed for cell in cells} == {3}
     assert differences(cells[1], cells[2]) == {"labels"}
     assert all(cell.config.policy == cells[0].config.policy for cell in cells)
+
+
+def test_an_episode_of_the_yardstick_has_a_thousand_steps_of_at_most_one_point() -> None:
+    cells = of_name("yardstick", seeds=(0,)).cells()
+    assert [cell.task for cell in cells[::2]] == [f"control-{name}" for name in YARDSTICK]
+    tasks = [get_task(cell.config.task) for cell in cells[::2]]
+    assert [task.episode_steps for task in tasks] == [1000] * 3
+    assert [round(1 / task.step_seconds) for task in tasks] == [40, 40, 100]
+    assert {cell.config.labels for cell in cells[1::2]} == {100}
 
 
 def test_labels_in_place_of_a_plans_own() -> None:
